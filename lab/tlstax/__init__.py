@@ -1,0 +1,3 @@
+"""tlstax: what encryption costs a database connection, with evidence."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,326 @@
+"""The one protocol between laboratory and load clients: a job in, events out, as frozen types.
+
+The laboratory writes one `Job` (one JSON line) to the client's standard input. The client answers
+with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
+flight; then it waits. The laboratory reads the servers' counters and writes the line `go`. The
+client measures, says `interval` about once a second, finishes what is in flight and says `done`.
+End of file on standard input means that the laboratory is gone: the client stops at once.
+
+The JSON schemas in `contract/` are generated from here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
+
+SCHEMA = 1
+"""Version of the protocol; a client refuses a job of another version."""
+
+PHASES = (
+    "tcp_connect",
+    "greeting",
+    "tls_handshake",
+    "authentication",
+    "connect",
+    "first_query",
+    "query",
+    "close",
+    "operation",
+)
+"""Histograms of a `done` event: the phases of a connection's life in their order, `connect` (from the
+first SYN to the server's OK packet, all phases before it together) and `operation` (what the workload
+counts as one operation)."""
+
+
+class Frozen(BaseModel):
+    """Checked at the door, trusted inside: unknown fields are refused, nothing is changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TcpEndpoint(Frozen):
+    """A server reached over TCP."""
+
+    kind: Literal["tcp"] = "tcp"
+    host: str
+    port: Annotated[int, Field(ge=1, le=65535)]
+
+
+class UnixEndpoint(Frozen):
+    """A server reached over a Unix socket."""
+
+    kind: Literal["unix"] = "unix"
+    path: str
+
+
+Endpoint = Annotated[TcpEndpoint | UnixEndpoint, Field(discriminator="kind")]
+
+
+class Account(Frozen):
+    """Whom to log in as. The password travels on standard input only."""
+
+    user: str
+    password: str = Field(repr=False)
+    database: str | None = None
+
+
+class TlsOff(Frozen):
+    """No encryption; the client does not send an SSLRequest."""
+
+    mode: Literal["off"] = "off"
+
+
+TlsVersion = Literal["1.0", "1.1", "1.2", "1.3"]
+
+
+class TlsOn(Frozen):
+    """TLS is required; a server without it is an error.
+
+    `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
+    syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's.
+    """
+
+    mode: Literal["on"] = "on"
+    min_version: TlsVersion | None = None
+    max_version: TlsVersion | None = None
+    cipher_list: str | None = None
+    ciphersuites: str | None = None
+    groups: str | None = None
+    verify: Literal["none", "ca", "identity"] = "none"
+    ca_file: str | None = None
+    server_name: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    resumption: bool = False
+    library: str | None = None
+    keylog_file: str | None = None
+
+
+Tls = Annotated[TlsOff | TlsOn, Field(discriminator="mode")]
+
+
+class UniformInt(Frozen):
+    """An integer drawn evenly from low to high, both included."""
+
+    kind: Literal["uniform_int"] = "uniform_int"
+    low: int
+    high: int
+
+
+class Statement(Frozen):
+    """One SQL statement; `{name}` in `sql` stands for the parameter of that name, `{{` for a brace."""
+
+    sql: str
+    parameters: dict[str, UniformInt] = {}
+
+
+class Workload(Frozen):
+    """What one operation is: all statements once, in order; with `reconnect`, on a connection of its own."""
+
+    reconnect: bool = False
+    protocol: Literal["text", "prepared"] = "text"
+    statements: Annotated[tuple[Statement, ...], Field(min_length=1)]
+
+
+class ClosedLoop(Frozen):
+    """Every connection starts its next operation when the last one is answered."""
+
+    mode: Literal["closed"] = "closed"
+
+
+class OpenLoop(Frozen):
+    """Operations are due at scheduled times whatever the server does; latency counts from then."""
+
+    mode: Literal["open"] = "open"
+    rate_per_s: PositiveFloat
+    arrivals: Literal["uniform", "poisson"] = "poisson"
+
+
+Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
+
+
+class Job(Frozen):
+    """All that a client is told. Never stored as it is: `without_password` is."""
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    endpoint: Endpoint
+    account: Account
+    tls: Tls
+    workload: Workload
+    schedule: Schedule = ClosedLoop()
+    connections: PositiveInt
+    threads: PositiveInt = 1
+    cpus: tuple[NonNegativeInt, ...] = ()
+    warmup_s: NonNegativeFloat = 0.1
+    duration_s: PositiveFloat
+    timeout_s: PositiveFloat = 10.0
+    source_addresses: tuple[str, ...] = ()
+    seed: NonNegativeInt
+    row_samples: NonNegativeInt = 16
+    attributes: dict[str, str] = {}
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    def without_password(self) -> Job:
+        """The same job with the password blanked, fit for the store and the report."""
+        return self.model_copy(update={"account": self.account.model_copy(update={"password": ""})})
+
+
+class TlsView(Frozen):
+    """What one side says was negotiated. Names as OpenSSL prints them."""
+
+    version: str
+    cipher: str
+    resumed: bool
+    group: str | None = None
+    hello_retry: bool | None = None
+    certificate_key: str | None = None
+    certificate_sha256: str | None = None
+
+
+class Negotiated(Frozen):
+    """What both sides said of connections that were asked before measuring, and how many said so.
+
+    `client` is read from the client's TLS library; `server` is the server's answer, on that very
+    connection, to SHOW SESSION STATUS LIKE 'Ssl%'. None means plaintext.
+    """
+
+    connections: PositiveInt
+    client: TlsView | None
+    server: TlsView | None
+
+
+class TlsLibrary(Frozen):
+    """The TLS library that the client really loaded: what it says of itself, and the files mapped."""
+
+    version: str
+    libssl_path: str
+    libcrypto_path: str
+
+
+class Overhead(Frozen):
+    """What the client's own loop costs per operation on this machine, against nothing."""
+
+    cpu_us_per_op: NonNegativeFloat
+
+
+class Ready(Frozen):
+    """All connections are up, proved and warm; nothing is in flight; the client waits for `go`."""
+
+    event: Literal["ready"] = "ready"
+    client: str
+    client_version: str
+    pid: PositiveInt
+    server_version: str
+    tls_library: TlsLibrary | None
+    negotiated: tuple[Negotiated, ...]
+
+
+class Interval(Frozen):
+    """Progress, about once a second: operations finished and errors met since the last one."""
+
+    event: Literal["interval"] = "interval"
+    elapsed_s: NonNegativeFloat
+    operations: NonNegativeInt
+    errors: NonNegativeInt
+
+
+class ErrorEvent(Frozen):
+    """Something went wrong. `fault` says where to look; a fatal one ends the job.
+
+    `kind` is one of a fixed list (contract/README.md); `code` is the MySQL error number or errno.
+    """
+
+    event: Literal["error"] = "error"
+    kind: str
+    fault: Literal["job", "client", "network", "server"]
+    fatal: bool
+    message: str
+    code: int | None = None
+    count: PositiveInt = 1
+
+
+class Handshakes(Frozen):
+    """How many TLS handshakes ended in this way."""
+
+    version: str
+    cipher: str
+    group: str | None
+    resumed: bool
+    hello_retry: bool | None
+    count: PositiveInt
+
+
+class Counts(Frozen):
+    """Connections opened, handshakes completed and how logins went, over one span of time."""
+
+    connections: NonNegativeInt
+    handshakes: tuple[Handshakes, ...]
+    authentications: dict[str, NonNegativeInt]
+
+
+class CpuTime(Frozen):
+    """CPU time of the client's process; the total from a nanosecond clock, split as the kernel says."""
+
+    total_us: NonNegativeFloat
+    user_us: NonNegativeFloat
+    system_us: NonNegativeFloat
+
+
+class Wire(Frozen):
+    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not to be had."""
+
+    bytes_sent: NonNegativeInt
+    bytes_received: NonNegativeInt
+    segments_sent: NonNegativeInt | None
+    segments_received: NonNegativeInt | None
+
+
+class ErrorCount(Frozen):
+    """How often an error of one kind and code was met in the window."""
+
+    kind: str
+    code: int | None
+    count: PositiveInt
+
+
+class RowSample(Frozen):
+    """A statement as it was run and the rows it returned (None is NULL), to be checked at the server."""
+
+    sql: str
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+class Done(Frozen):
+    """The result. The window runs from `go` to the last answer; what was started in it is finished.
+
+    `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
+    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
+    """
+
+    event: Literal["done"] = "done"
+    elapsed_s: PositiveFloat
+    operations: NonNegativeInt
+    scheduled: NonNegativeInt
+    skipped: NonNegativeInt
+    window: Counts
+    lifetime: Counts
+    histograms_ns: dict[str, str]
+    cpu: CpuTime
+    wire: Wire
+    errors: tuple[ErrorCount, ...]
+    row_samples: tuple[RowSample, ...]
+    overhead: Overhead | None = None
+
+
+Event = Annotated[Ready | Interval | ErrorEvent | Done, Field(discriminator="event")]

@@ -1,0 +1,208 @@
+"""What is kept: trials, their verdicts, runs, and the findings drawn from them, as frozen types."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
+from tlstax.study import Case, Level, Role, Study
+
+
+class Trial(Frozen):
+    """A case, to be run once, at its place: `block` counts from 0, `position` within the block from 0."""
+
+    block: int
+    position: int
+    case: Case
+
+
+class MappedLibrary(Frozen):
+    """A TLS library file that is mapped into a process, and its content's checksum."""
+
+    path: str
+    sha256: str
+
+
+class ServerCpu(Frozen):
+    """CPU time that the server's process used over exactly the measured window."""
+
+    total_us: float
+    user_us: float
+    system_us: float
+
+
+class ServerObservation(Frozen):
+    """What the server's side showed of one trial.
+
+    `status_delta` holds the change of every numeric global status counter over the client's whole
+    lifetime (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and
+    `mapped_tls_libraries` are None or empty where the server's process is out of reach.
+    """
+
+    version: str
+    tls_library_version: str | None
+    status_delta: dict[str, int]
+    cpu: ServerCpu | None
+    rss_bytes: int | None
+    mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
+
+
+class Verdict(Frozen):
+    """Was the trial what it claims to be? `reasons` says why not; notes are caveats of a valid one."""
+
+    value: Literal["valid", "invalid", "unknown"]
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class TrialRecord(Frozen):
+    """All that one trial left behind; `job` has no password.
+
+    `row_mismatches` names the statement of each row sample that the server answered differently.
+    """
+
+    trial: Trial
+    started_at: str
+    took_s: float
+    job: Job | None
+    ready: Ready | None
+    done: Done | None
+    client_errors: tuple[ErrorEvent, ...] = ()
+    client_log: str = ""
+    client_mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
+    server: ServerObservation | None
+    server_log: str = ""
+    row_mismatches: tuple[str, ...] = ()
+    failure: str = ""
+    verdict: Verdict
+
+
+class Specimen(Frozen):
+    """Something real under study, and where it came from."""
+
+    name: str
+    kind: Literal["server", "tls_library", "client", "path"]
+    version: str
+    origin: str
+    why: str = ""
+    path: str = ""
+    sha256: str = ""
+    packages: dict[str, str] = {}
+
+
+class Machine(Frozen):
+    """Where the trials ran, as far as it bears on their numbers."""
+
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    kernel: str
+    distribution: str
+    virtualization: str | None
+    server_cpus: tuple[int, ...] = ()
+    client_cpus: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class RunHeader(Frozen):
+    """What a run set out to do, known before its first trial."""
+
+    run: str
+    started_at: str
+    tlstax_version: str
+    study: Study
+    seed: int
+    trial_duration_s: float
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+    guest: bool = False
+
+
+class StoredRun(Frozen):
+    """A run as the store gives it back: its header, how it ended, and every trial in its order."""
+
+    header: RunHeader
+    status: Literal["running", "complete", "interrupted", "failed"]
+    stopped_because: str = ""
+    trials: tuple[TrialRecord, ...]
+
+
+class Ratio(Frozen):
+    """A ratio to the baseline with its interval, and from how many blocks it was taken."""
+
+    point: float
+    low: float
+    high: float
+    confidence: float
+    blocks: int
+
+
+class Finding(Frozen):
+    """An outcome, a case, a baseline, a ratio with its interval, and what to bear in mind.
+
+    `value` and `baseline_value` are geometric means over the same blocks. `noise_floor` is the
+    relative difference below which nothing can be told here, from the control (0.02 is 2 %); None
+    where there is no control. `judgement` compares the ratio with the interval and the noise floor.
+    """
+
+    outcome: str
+    unit: str
+    role: Role
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    value: float
+    baseline_value: float
+    ratio: Ratio
+    noise_floor: float | None
+    judgement: Literal["higher", "lower", "no difference seen", "baseline"]
+    negotiated: str
+    caveats: tuple[str, ...] = ()
+
+
+class ControlResult(Frozen):
+    """How far the control strayed from the baseline in one comparison and outcome."""
+
+    outcome: str
+    case: dict[str, Level]
+    ratio: Ratio
+    noise_floor: float
+
+
+class TrialCounts(Frozen):
+    """How many trials came out how."""
+
+    valid: int
+    invalid: int
+    unknown: int
+
+
+class Control(Frozen):
+    """What the same thing measured twice showed; the worst of it is the noise floor in a word."""
+
+    comparisons: tuple[ControlResult, ...]
+
+
+class RunDocument(Frozen):
+    """The one document that `run --json`, `study run --json` and `report --format json` print.
+
+    `study` is the study's name, `design` the whole of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    study: str
+    status: str
+    stopped_because: str
+    started_at: str
+    seed: int
+    design: Study
+    specimens: tuple[Specimen, ...]
+    machine: Machine
+    findings: tuple[Finding, ...]
+    control: Control
+    trials: TrialCounts
+    caveats: tuple[str, ...] = ()
