@@ -45,7 +45,8 @@ counts as one operation)."""
 class Frozen(BaseModel):
     """Checked at the door, trusted inside: unknown fields are refused, nothing is changed later."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Whatever is written is written whole, defaults too, and the schemas say so.
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
 
 class TcpEndpoint(Frozen):
@@ -235,14 +236,35 @@ class Interval(Frozen):
     errors: NonNegativeInt
 
 
+ErrorKind = Literal[
+    "bad_job",
+    "tls_library",
+    "resolve",
+    "connect",
+    "timeout",
+    "not_mysql",
+    "server_closed",
+    "server_error",
+    "access_denied",
+    "no_tls",
+    "tls_handshake",
+    "certificate",
+    "protocol",
+    "limits",
+    "rows_differ",
+    "internal",
+]
+"""All that can go wrong, in the order in which a connection meets it; contract/README.md explains each."""
+
+
 class ErrorEvent(Frozen):
     """Something went wrong. `fault` says where to look; a fatal one ends the job.
 
-    `kind` is one of a fixed list (contract/README.md); `code` is the MySQL error number or errno.
+    `code` is the MySQL error number or errno.
     """
 
     event: Literal["error"] = "error"
-    kind: str
+    kind: ErrorKind
     fault: Literal["job", "client", "network", "server"]
     fatal: bool
     message: str
@@ -289,7 +311,7 @@ class Wire(Frozen):
 class ErrorCount(Frozen):
     """How often an error of one kind and code was met in the window."""
 
-    kind: str
+    kind: ErrorKind
     code: int | None
     count: PositiveInt
 

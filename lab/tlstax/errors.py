@@ -31,3 +31,10 @@ class MachineFault(TlstaxError):
     """The machine or a server failed: no disk, no package, a crash. Exit status 3."""
 
     exit_status = 3
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, SIGTERM or SIGHUP: what runs ends in order and keeps what was measured.
+
+    Not KeyboardInterrupt, which the command-line library would turn into an exit status of its own.
+    """

@@ -57,10 +57,11 @@ class Verdict(Frozen):
     notes: tuple[str, ...] = ()
 
 
-class TrialRecord(Frozen):
-    """All that one trial left behind; `job` has no password.
+class Evidence(Frozen):
+    """All that one trial left behind, before it is judged; `job` has no password.
 
     `row_mismatches` names the statement of each row sample that the server answered differently.
+    `failure` says why the trial did not come to its end; empty when it did.
     """
 
     trial: Trial
@@ -76,6 +77,12 @@ class TrialRecord(Frozen):
     server_log: str = ""
     row_mismatches: tuple[str, ...] = ()
     failure: str = ""
+    guest: bool = False
+
+
+class TrialRecord(Evidence):
+    """What is stored of a trial: its evidence and the verdict on it."""
+
     verdict: Verdict
 
 
@@ -130,11 +137,14 @@ class StoredRun(Frozen):
 
 
 class Ratio(Frozen):
-    """A ratio to the baseline with its interval, and from how many blocks it was taken."""
+    """A ratio to the baseline with its interval, and from how many blocks it was taken.
+
+    `low` and `high` are None where there is no interval: one block alone shows no scatter.
+    """
 
     point: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     confidence: float
     blocks: int
 
@@ -159,6 +169,24 @@ class Finding(Frozen):
     judgement: Literal["higher", "lower", "no difference seen", "baseline"]
     negotiated: str
     caveats: tuple[str, ...] = ()
+
+
+class Unpaired(Frozen):
+    """An outcome that the baseline does not have (plaintext has no handshake), so without a ratio.
+
+    `value` is the geometric mean over the blocks, `low` and `high` its interval, None for one block.
+    """
+
+    outcome: str
+    unit: str
+    role: Role
+    case: dict[str, Level]
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+    negotiated: str
 
 
 class ControlResult(Frozen):
@@ -203,6 +231,7 @@ class RunDocument(Frozen):
     specimens: tuple[Specimen, ...]
     machine: Machine
     findings: tuple[Finding, ...]
+    unpaired: tuple[Unpaired, ...] = ()
     control: Control
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

@@ -1,0 +1,367 @@
+//! The job: all that a load client is told, refused with the field's name when it is wrong.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The version of the protocol that this crate speaks.
+const SCHEMA: u32 = 1;
+
+/// Why a job was refused. The sentence names the field.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum JobError {
+    /// Not JSON, or a field that is missing, unknown or of the wrong type.
+    #[error("job field {field}: {reason}")]
+    Shape {
+        /// Dotted path of the field.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A value that cannot be.
+    #[error("job field {field} must be {expected}")]
+    Value {
+        /// Dotted path of the field.
+        field: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+    },
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Endpoint {
+    /// Over TCP.
+    Tcp {
+        /// Host name or address.
+        host: String,
+        /// Port number.
+        port: u16,
+    },
+    /// Over a Unix socket.
+    Unix {
+        /// Path of the socket.
+        path: PathBuf,
+    },
+}
+
+/// Whom to log in as.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// User name.
+    pub user: String,
+    /// Password; empty for none.
+    pub password: String,
+    /// Schema to use.
+    #[serde(default)]
+    pub database: Option<String>,
+}
+
+impl std::fmt::Debug for Account {
+    /// Leaves the password out, so that no log can show it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Account")
+            .field("user", &self.user)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A TLS protocol version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// TLS 1.0 (RFC 2246).
+    #[serde(rename = "1.0")]
+    V1_0,
+    /// TLS 1.1 (RFC 4346).
+    #[serde(rename = "1.1")]
+    V1_1,
+    /// TLS 1.2 (RFC 5246).
+    #[serde(rename = "1.2")]
+    V1_2,
+    /// TLS 1.3 (RFC 8446).
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
+/// What of the server's certificate is checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// Nothing.
+    #[default]
+    None,
+    /// That a trusted authority signed it and that it is in date.
+    Ca,
+    /// That, and that it names the server.
+    Identity,
+}
+
+/// Encryption of the connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Tls {
+    /// None.
+    Off {},
+    /// Required.
+    On(Box<TlsSettings>),
+}
+
+/// How a connection is encrypted; lists and groups are in OpenSSL's syntax, absent ones are the
+/// library's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    /// Lowest version offered.
+    #[serde(default)]
+    pub min_version: Option<TlsVersion>,
+    /// Highest version offered.
+    #[serde(default)]
+    pub max_version: Option<TlsVersion>,
+    /// Cipher suites of TLS 1.2 and before.
+    #[serde(default)]
+    pub cipher_list: Option<String>,
+    /// Cipher suites of TLS 1.3.
+    #[serde(default)]
+    pub ciphersuites: Option<String>,
+    /// Key exchange groups in order of preference.
+    #[serde(default)]
+    pub groups: Option<String>,
+    /// What is checked of the server's certificate.
+    #[serde(default)]
+    pub verify: Verify,
+    /// Trusted certificates, PEM.
+    #[serde(default)]
+    pub ca_file: Option<PathBuf>,
+    /// Name to send (SNI) and to check, instead of the endpoint's host.
+    #[serde(default)]
+    pub server_name: Option<String>,
+    /// The client's own certificate, PEM.
+    #[serde(default)]
+    pub certificate_file: Option<PathBuf>,
+    /// The client's own key, PEM.
+    #[serde(default)]
+    pub key_file: Option<PathBuf>,
+    /// Offer the last session on every new connection.
+    #[serde(default)]
+    pub resumption: bool,
+    /// Path of the libssl to load; absent: the machine's.
+    #[serde(default)]
+    pub library: Option<PathBuf>,
+    /// Append the secrets of every session here (NSS key log format).
+    #[serde(default)]
+    pub keylog_file: Option<PathBuf>,
+}
+
+/// How a placeholder's values are made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Parameter {
+    /// An integer drawn evenly between two bounds, both included.
+    UniformInt {
+        /// Lowest value.
+        low: i64,
+        /// Highest value.
+        high: i64,
+    },
+}
+
+/// One SQL statement with `{name}` placeholders; `{{` stands for a brace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The text.
+    pub sql: String,
+    /// How each placeholder is filled.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Parameter>,
+}
+
+/// Which protocol carries the statements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// `COM_QUERY`.
+    #[default]
+    Text,
+    /// `COM_STMT_PREPARE` once a connection, `COM_STMT_EXECUTE` each time.
+    Prepared,
+}
+
+/// What one operation is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Whether each operation has a connection of its own.
+    #[serde(default)]
+    pub reconnect: bool,
+    /// How statements travel.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Run in this order, all of them, for one operation.
+    pub statements: Vec<Statement>,
+}
+
+/// How scheduled operations arrive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Uniform,
+    /// With exponentially distributed gaps.
+    #[default]
+    Poisson,
+}
+
+/// When operations start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Schedule {
+    /// When the one before has been answered.
+    Closed {},
+    /// At scheduled times; latency counts from them.
+    Open {
+        /// Operations per second over all connections.
+        rate_per_s: f64,
+        /// How the times are spaced.
+        #[serde(default)]
+        arrivals: Arrivals,
+    },
+}
+
+/// All that the client is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Version of the protocol.
+    pub schema: u32,
+    /// Where the server is.
+    pub endpoint: Endpoint,
+    /// Whom to log in as.
+    pub account: Account,
+    /// Encryption.
+    pub tls: Tls,
+    /// What one operation is.
+    pub workload: Workload,
+    /// When operations start.
+    #[serde(default = "closed")]
+    pub schedule: Schedule,
+    /// How many connections there are at once.
+    pub connections: u32,
+    /// How many threads share them.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Cores that the threads are pinned to, in turn; empty for none.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Seconds of unmeasured work before `ready`.
+    #[serde(default = "default_warmup_s")]
+    pub warmup_s: f64,
+    /// Seconds in which measured operations start.
+    pub duration_s: f64,
+    /// Seconds after which a silent server is given up.
+    #[serde(default = "default_timeout_s")]
+    pub timeout_s: f64,
+    /// Local addresses to connect from, in turn; empty leaves it to the kernel.
+    #[serde(default)]
+    pub source_addresses: Vec<IpAddr>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// How many results are kept for checking.
+    #[serde(default = "default_row_samples")]
+    pub row_samples: u32,
+    /// Connection attributes sent at login.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, String>,
+}
+
+fn closed() -> Schedule {
+    Schedule::Closed {}
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_warmup_s() -> f64 {
+    0.1
+}
+
+fn default_timeout_s() -> f64 {
+    10.0
+}
+
+fn default_row_samples() -> u32 {
+    16
+}
+
+impl Job {
+    /// Reads one job and checks it.
+    ///
+    /// # Errors
+    /// The first field that is missing, unknown, of the wrong type or out of range, by name.
+    pub fn from_json(text: &str) -> Result<Self, JobError> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let job: Self = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+            let path = e.path().to_string();
+            JobError::Shape {
+                field: if path == "." { "(whole)".into() } else { path },
+                reason: e.into_inner().to_string(),
+            }
+        })?;
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), JobError> {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        let rules: [(&'static str, bool, &'static str); 9] = [
+            (
+                "schema",
+                self.schema == SCHEMA,
+                "1, the version that this engine speaks",
+            ),
+            ("connections", self.connections > 0, "at least 1"),
+            (
+                "threads",
+                self.threads > 0 && self.threads <= self.connections,
+                "at least 1 and at most the number of connections",
+            ),
+            (
+                "warmup_s",
+                self.warmup_s.is_finite() && self.warmup_s >= 0.0,
+                "0 or more",
+            ),
+            ("duration_s", positive(self.duration_s), "more than 0"),
+            ("timeout_s", positive(self.timeout_s), "more than 0"),
+            (
+                "workload.statements",
+                !self.workload.statements.is_empty(),
+                "one or more statements",
+            ),
+            (
+                "schedule.rate_per_s",
+                !matches!(self.schedule, Schedule::Open { rate_per_s, .. } if !positive(rate_per_s)),
+                "more than 0",
+            ),
+            (
+                "workload.statements.parameters",
+                self.workload
+                    .statements
+                    .iter()
+                    .flat_map(|s| s.parameters.values())
+                    .all(|Parameter::UniformInt { low, high }| low <= high),
+                "bounds with low not above high",
+            ),
+        ];
+        match rules.iter().find(|(_, holds, _)| !holds) {
+            Some((field, _, expected)) => Err(JobError::Value { field, expected }),
+            None => Ok(()),
+        }
+    }
+}

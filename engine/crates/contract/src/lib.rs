@@ -1,0 +1,18 @@
+//! The contract between laboratory and load client as Rust types: a job in, events out.
+//!
+//! The authority is `contract/` at the root of the project; the golden examples there are read by
+//! this crate's tests.
+
+#![forbid(unsafe_code)]
+
+mod event;
+mod job;
+
+pub use event::{
+    Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
+    Negotiated, Overhead, Ready, RowSample, TlsLibrary, TlsView, Wire,
+};
+pub use job::{
+    Account, Arrivals, Endpoint, Job, JobError, Parameter, Protocol, Schedule, Statement, Tls,
+    TlsSettings, TlsVersion, Verify, Workload,
+};

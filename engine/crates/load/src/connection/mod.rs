@@ -1,0 +1,321 @@
+//! One connection's life as a table of states, from the first SYN to its last answer.
+//!
+//! A connection makes *rounds* (see [`crate::script`]): it connects if it is closed, takes the
+//! round's steps one after another, and hangs up if the round says so. It never waits: every call
+//! goes as far as the socket lets it. `opening` holds the states up to the login's end, `asking`
+//! those of statements and answers.
+
+mod asking;
+mod opening;
+
+use std::sync::Arc;
+
+use tlstax_contract::{ErrorKind, Fault};
+use tlstax_tls::SavedSession;
+use tlstax_wire::{Login, LoginReport, PrepareParser, ResponseParser, RowCollector, command};
+
+use crate::clock::now_ns;
+use crate::failure::Failure;
+use crate::recorder::Phase;
+use crate::shared::{Desk, Shared};
+use crate::transport::{Moved, Transport};
+
+/// Where a connection stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// There is no socket. Leaves by `begin`.
+    Closed,
+    /// The SYN is out. Leaves when the socket becomes writable.
+    Connecting,
+    /// The greeting is due, or the answer to a login packet. Leaves when the login says so.
+    LoggingIn,
+    /// TLS handshake messages go back and forth. Leaves when the library says that it is done.
+    Handshaking,
+    /// A statement's answer is due. Leaves when the answer is whole.
+    Answering,
+    /// Open, nothing is due. Leaves by `begin`.
+    Idle,
+}
+
+/// Which round a connection makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoundId {
+    /// Part of setting up, by number.
+    SetUp(usize),
+    /// Open again after an error.
+    Recover,
+    /// What is measured.
+    Operation,
+}
+
+/// How far a call got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advance {
+    /// The socket has to become ready first.
+    Waiting,
+    /// The round's last answer was there at this time.
+    Finished {
+        /// When.
+        at_ns: u64,
+    },
+}
+
+/// The parsers of an open connection; they depend on what the login agreed on.
+struct Parsers {
+    text: ResponseParser,
+    binary: ResponseParser,
+    prepare: PrepareParser,
+}
+
+impl Parsers {
+    fn new(report: &LoginReport) -> Self {
+        Self {
+            text: ResponseParser::text(report.capabilities),
+            binary: ResponseParser::binary(report.capabilities),
+            prepare: PrepareParser::new(report.capabilities),
+        }
+    }
+}
+
+/// Counters of the wire that have already been written down.
+#[derive(Debug, Clone, Copy, Default)]
+struct Settled {
+    bytes: (u64, u64),
+    segments: (u64, u64),
+}
+
+/// One connection.
+pub struct Connection {
+    number: u64,
+    state: State,
+    transport: Option<Transport>,
+    readable: bool,
+    login: Login,
+    parsers: Option<Parsers>,
+    out: Vec<u8>,
+    written: usize,
+    round: RoundId,
+    step: usize,
+    due_ns: u64,
+    connect_ns: u64,
+    phase_ns: u64,
+    deadline_ns: u64,
+    first_query: bool,
+    statement_ids: Vec<u32>,
+    values: Vec<i64>,
+    collector: Option<RowCollector>,
+    session: Option<SavedSession>,
+    settled: Settled,
+}
+
+impl Connection {
+    /// A closed connection; `number` is what epoll calls it.
+    ///
+    /// # Errors
+    /// An account that the protocol cannot carry.
+    pub fn new(number: u64, shared: &Shared) -> Result<Self, Failure> {
+        Ok(Self {
+            number,
+            state: State::Closed,
+            transport: None,
+            readable: false,
+            login: Login::new(Arc::clone(&shared.login))?,
+            parsers: None,
+            out: Vec::new(),
+            written: 0,
+            round: RoundId::SetUp(0),
+            step: 0,
+            due_ns: 0,
+            connect_ns: 0,
+            phase_ns: 0,
+            deadline_ns: u64::MAX,
+            first_query: true,
+            statement_ids: vec![0; shared.script.templates.len()],
+            values: Vec::new(),
+            collector: None,
+            session: None,
+            settled: Settled::default(),
+        })
+    }
+
+    /// Which round it makes, or made last.
+    pub fn round(&self) -> RoundId {
+        self.round
+    }
+
+    /// When the round was due.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Whether there is a socket.
+    pub fn is_open(&self) -> bool {
+        self.state != State::Closed
+    }
+
+    /// Whether an answer is overdue.
+    pub fn is_late(&self, now_ns: u64) -> bool {
+        self.deadline_ns < now_ns
+    }
+
+    /// Begins a round that was due at `due_ns`.
+    ///
+    /// # Errors
+    /// The connection's end.
+    pub fn begin(
+        &mut self,
+        round: RoundId,
+        due_ns: u64,
+        now_ns: u64,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<Advance, Failure> {
+        self.round = round;
+        self.due_ns = due_ns;
+        self.step = 0;
+        self.deadline_ns = now_ns + shared.timeout_ns;
+        if self.state == State::Closed {
+            self.connect(now_ns, shared, desk)?;
+            return Ok(Advance::Waiting);
+        }
+        self.phase_ns = now_ns;
+        self.next_step(shared, desk)
+    }
+
+    /// Goes on after the socket became ready.
+    ///
+    /// # Errors
+    /// The connection's end.
+    pub fn proceed(
+        &mut self,
+        readable: bool,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<Advance, Failure> {
+        self.readable |= readable;
+        loop {
+            let before = self.state;
+            let advance = match self.state {
+                State::Connecting => self.finish_connect(desk)?,
+                State::LoggingIn => self.log_in(shared, desk)?,
+                State::Handshaking => self.shake_hands(desk)?,
+                State::Answering => self.read_answer(shared, desk)?,
+                State::Idle => self.notice_hang_up(desk)?,
+                State::Closed => Advance::Waiting,
+            };
+            if advance != Advance::Waiting || self.state == before {
+                return Ok(advance);
+            }
+        }
+    }
+
+    /// Hangs up as MySQL's own client does: `COM_QUIT`, no TLS close alert, close(2).
+    pub fn close(&mut self, desk: &mut Desk) {
+        let started_ns = now_ns();
+        self.out.clear();
+        command::quit(&mut self.out);
+        if let Some(transport) = &mut self.transport {
+            // A server that is gone already needs no goodbye.
+            let _ = transport.write(&self.out);
+        }
+        self.abandon(desk);
+        desk.recorder.phase(Phase::Close, now_ns() - started_ns);
+    }
+
+    /// Drops the connection without a word, as after an error.
+    pub fn abandon(&mut self, desk: &mut Desk) {
+        self.settle_wire(desk);
+        if let Some(tls) = self.transport.as_mut().and_then(Transport::tls) {
+            if let Some(session) = tls.take_session() {
+                self.session = Some(session);
+            }
+        }
+        self.transport = None;
+        self.parsers = None;
+        self.collector = None;
+        self.state = State::Closed;
+        self.deadline_ns = u64::MAX;
+        self.settled = Settled::default();
+    }
+
+    /// Writes down what crossed the wire since the last time.
+    pub fn settle_wire(&mut self, desk: &mut Desk) {
+        let Some(transport) = &self.transport else {
+            return;
+        };
+        let bytes = transport.bytes();
+        desk.recorder.wire.bytes_sent += bytes.0 - self.settled.bytes.0;
+        desk.recorder.wire.bytes_received += bytes.1 - self.settled.bytes.1;
+        self.settled.bytes = bytes;
+        if let Some(info) = transport.tcp_info() {
+            let segments = (
+                u64::from(info.segments_sent),
+                u64::from(info.segments_received),
+            );
+            desk.recorder.segments(
+                segments.0 - self.settled.segments.0,
+                segments.1 - self.settled.segments.1,
+            );
+            self.settled.segments = segments;
+        }
+    }
+
+    /// An idle connection became ready: the server hung up, or said something unasked.
+    fn notice_hang_up(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
+        self.read(desk, "while it was idle")?;
+        Ok(Advance::Waiting)
+    }
+
+    /// Notes that a phase that began at `since_ns` has ended now, when the next begins.
+    fn end_phase(&mut self, ended: Phase, since_ns: u64, desk: &mut Desk) {
+        self.phase_ns = now_ns();
+        desk.recorder.phase(ended, self.phase_ns - since_ns);
+    }
+
+    /// Writes what is outgoing; false when the socket does not take all of it yet.
+    fn flush(&mut self) -> Result<bool, Failure> {
+        if self.out.is_empty() {
+            return Ok(true);
+        }
+        while self.written < self.out.len() {
+            match socket(&mut self.transport)?.write(&self.out[self.written..])? {
+                Moved::Bytes(count) => self.written += count,
+                Moved::Blocked => return Ok(false),
+                Moved::Closed => return Err(Failure::closed("while it was written to")),
+            }
+        }
+        self.out.clear();
+        self.written = 0;
+        // The answer to what has just been sent will make the socket ready anew (epoll(7), edge
+        // triggered), so there is no need to try and read before.
+        self.readable = false;
+        Ok(true)
+    }
+
+    /// Reads into the desk's buffer; none when nothing is there.
+    fn read(&mut self, desk: &mut Desk, when: &str) -> Result<Option<usize>, Failure> {
+        if !self.readable {
+            return Ok(None);
+        }
+        match socket(&mut self.transport)?.read(&mut desk.buffer)? {
+            Moved::Bytes(count) => Ok(Some(count)),
+            Moved::Closed => Err(Failure::closed(when)),
+            Moved::Blocked => {
+                self.readable = false;
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn socket(transport: &mut Option<Transport>) -> Result<&mut Transport, Failure> {
+    transport.as_mut().ok_or_else(|| internal("no socket"))
+}
+
+fn internal(what: &str) -> Failure {
+    Failure::new(
+        ErrorKind::Internal,
+        Fault::Client,
+        format!("a mistake in the load engine: {what}"),
+    )
+}

@@ -1,0 +1,290 @@
+//! All threads of a job: set up, warmed, held until told to go, measured, put together.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use fastrand::Rng;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tlstax_contract::{
+    Arrivals, Counts, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Ready, Schedule,
+    TlsLibrary,
+};
+
+use crate::clock::{cpu_between, now_ns, process_cpu};
+use crate::failure::Failure;
+use crate::recorder::{Recorder, merge_counts};
+use crate::schedule::OpenSchedule;
+use crate::shared::Shared;
+use crate::worker::{Gauge, SetUp, Worker};
+
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// From one thread to the coordinator.
+enum Report {
+    Ready(SetUp),
+    Done(Box<Recorder>, Counts),
+    Failed(Failure),
+}
+
+/// The window, told to every thread at once.
+#[derive(Debug, Clone, Copy)]
+struct Go {
+    start_ns: u64,
+    end_ns: u64,
+}
+
+/// Runs a job to its end.
+///
+/// `say` is told every event. `wait_for_go` is called once, when everything is ready and nothing
+/// is in flight.
+///
+/// # Errors
+/// What ended the job early.
+pub fn run(
+    job: &Job,
+    shared: &Arc<Shared>,
+    mut say: impl FnMut(Event),
+    wait_for_go: impl FnOnce(),
+) -> Result<(), Failure> {
+    let (reports, inbox) = channel();
+    let gauges: Vec<Arc<Gauge>> = (0..job.threads).map(|_| Arc::default()).collect();
+    let starters = gauges
+        .iter()
+        .enumerate()
+        .map(|(number, gauge)| spawn(job, shared, Arc::clone(gauge), number, reports.clone()))
+        .collect::<Result<Vec<_>, _>>()?;
+    drop(reports);
+    say(Event::Ready(ready(job, shared, &inbox)?));
+    wait_for_go();
+    let start_ns = now_ns();
+    let cpu_before = process_cpu();
+    let go = Go {
+        start_ns,
+        end_ns: start_ns + nanoseconds(job.duration_s),
+    };
+    for starter in &starters {
+        starter.send(go).map_err(|_| died())?;
+    }
+    let (total, lifetime) = collect(&inbox, &gauges, start_ns, &mut say)?;
+    let cpu = cpu_between(cpu_before, process_cpu());
+    say(Event::Done(Box::new(done(total, lifetime, start_ns, cpu))));
+    Ok(())
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn died() -> Failure {
+    Failure::new(
+        ErrorKind::Internal,
+        Fault::Client,
+        "a thread of the load engine died",
+    )
+}
+
+/// Starts one thread; it says when it is ready and then waits for the window.
+fn spawn(
+    job: &Job,
+    shared: &Arc<Shared>,
+    gauge: Arc<Gauge>,
+    number: usize,
+    reports: Sender<Report>,
+) -> Result<Sender<Go>, Failure> {
+    let (starter, orders) = channel();
+    let (job, shared) = (job.clone(), Arc::clone(shared));
+    thread::Builder::new()
+        .name(format!("load-{number}"))
+        .spawn(move || {
+            let report = match serve(&job, shared, gauge, number, &orders, &reports) {
+                Ok(Some((record, lifetime))) => Report::Done(Box::new(record), lifetime),
+                Ok(None) => return,
+                Err(failure) => Report::Failed(failure),
+            };
+            // Nobody listens any more when the job was ended meanwhile.
+            let _ = reports.send(report);
+        })
+        .map_err(|error| {
+            let message = format!("this machine does not allow another thread ({error})");
+            Failure::new(ErrorKind::Limits, Fault::Client, message)
+        })?;
+    Ok(starter)
+}
+
+/// One thread's work; nothing when the job was ended before it began.
+fn serve(
+    job: &Job,
+    shared: Arc<Shared>,
+    gauge: Arc<Gauge>,
+    number: usize,
+    orders: &Receiver<Go>,
+    reports: &Sender<Report>,
+) -> Result<Option<(Recorder, Counts)>, Failure> {
+    pin(job, number)?;
+    let threads = job.threads as usize;
+    let share = |all: usize| all / threads + usize::from(number < all % threads);
+    let samples = (job.row_samples as usize).div_ceil(threads);
+    let count = share(job.connections as usize);
+    let mut worker = Worker::new(shared, gauge, count, number, job.seed, samples)?;
+    let set_up = worker.set_up()?;
+    let now = now_ns();
+    let warm = Go {
+        start_ns: now,
+        end_ns: now + nanoseconds(job.warmup_s),
+    };
+    worker.work(warm.end_ns, schedule(job, warm, number, 0))?;
+    worker.start_afresh(samples);
+    if reports.send(Report::Ready(set_up)).is_err() {
+        return Ok(None);
+    }
+    let Ok(go) = orders.recv() else {
+        return Ok(None);
+    };
+    worker.work(go.end_ns, schedule(job, go, number, 1))?;
+    Ok(Some(worker.into_record()))
+}
+
+/// Pins this thread to its core.
+fn pin(job: &Job, number: usize) -> Result<(), Failure> {
+    if job.cpus.is_empty() {
+        return Ok(());
+    }
+    let cpu = job.cpus[number % job.cpus.len()];
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    sched_setaffinity(None, &set).map_err(|error| {
+        let message = format!("job field cpus: this process may not use core {cpu} ({error})");
+        Failure::new(ErrorKind::BadJob, Fault::Job, message)
+    })
+}
+
+/// This thread's part of the arrivals; none in a closed loop.
+fn schedule(job: &Job, window: Go, number: usize, stage: u64) -> Option<OpenSchedule> {
+    let Schedule::Open {
+        rate_per_s,
+        arrivals,
+    } = job.schedule
+    else {
+        return None;
+    };
+    let threads = f64::from(job.threads);
+    let mut start_ns = window.start_ns;
+    if arrivals == Arrivals::Uniform {
+        // Threads take turns, so that arrivals are even over all of them.
+        start_ns += nanoseconds(f64::from(u32::try_from(number).unwrap_or(0)) / rate_per_s);
+    }
+    let rng = Rng::with_seed(job.seed ^ ((number as u64) << 32) ^ (stage << 63));
+    Some(OpenSchedule::new(
+        rate_per_s / threads,
+        arrivals,
+        start_ns,
+        window.end_ns,
+        rng,
+    ))
+}
+
+/// Waits until every thread is ready, and says what they found.
+fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, Failure> {
+    let mut negotiated: Vec<Negotiated> = Vec::new();
+    let mut server_version = String::new();
+    for _ in 0..job.threads {
+        match inbox.recv().map_err(|_| died())? {
+            Report::Ready(set_up) => {
+                server_version = set_up.server_version;
+                set_up
+                    .proofs
+                    .into_iter()
+                    .for_each(|proof| add(&mut negotiated, proof));
+            }
+            Report::Failed(failure) => return Err(failure),
+            Report::Done(..) => return Err(died()),
+        }
+    }
+    let tls_library = shared
+        .tls
+        .as_ref()
+        .and_then(|_| shared.library.get())
+        .map(|library| TlsLibrary {
+            version: library.version_text().to_owned(),
+            libssl_path: library.libssl_path().to_owned(),
+            libcrypto_path: library.libcrypto_path().to_owned(),
+        });
+    Ok(Ready {
+        client: "tlstax-engine".into(),
+        client_version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        server_version,
+        tls_library,
+        negotiated,
+    })
+}
+
+fn add(all: &mut Vec<Negotiated>, proof: Negotiated) {
+    match all
+        .iter_mut()
+        .find(|known| known.client == proof.client && known.server == proof.server)
+    {
+        Some(known) => known.connections += proof.connections,
+        None => all.push(proof),
+    }
+}
+
+/// Waits for every thread's record, telling of progress meanwhile.
+fn collect(
+    inbox: &Receiver<Report>,
+    gauges: &[Arc<Gauge>],
+    start_ns: u64,
+    say: &mut impl FnMut(Event),
+) -> Result<(Recorder, Counts), Failure> {
+    let (mut total, mut lifetime) = (Recorder::new(), Counts::default());
+    let (mut left, mut told) = (gauges.len(), (0, 0));
+    while left > 0 {
+        match inbox.recv_timeout(PROGRESS_EVERY) {
+            Ok(Report::Done(record, counts)) => {
+                total.merge(*record);
+                merge_counts(&mut lifetime, &counts);
+                left -= 1;
+            }
+            Ok(Report::Failed(failure)) => return Err(failure),
+            Ok(Report::Ready(_)) | Err(RecvTimeoutError::Disconnected) => return Err(died()),
+            Err(RecvTimeoutError::Timeout) => {
+                let sum = |read: fn(&Gauge) -> u64| gauges.iter().map(|gauge| read(gauge)).sum();
+                let operations: u64 = sum(|gauge| gauge.operations.load(Ordering::Relaxed));
+                let errors: u64 = sum(|gauge| gauge.errors.load(Ordering::Relaxed));
+                say(Event::Interval(Interval {
+                    elapsed_s: seconds(now_ns() - start_ns),
+                    operations: operations - told.0,
+                    errors: errors - told.1,
+                }));
+                told = (operations, errors);
+            }
+        }
+    }
+    Ok((total, lifetime))
+}
+
+fn done(record: Recorder, lifetime: Counts, start_ns: u64, cpu: tlstax_contract::CpuTime) -> Done {
+    Done {
+        elapsed_s: seconds(record.last_answer_ns.saturating_sub(start_ns).max(1)),
+        operations: record.operations,
+        scheduled: record.scheduled,
+        skipped: record.skipped,
+        histograms_ns: record.encoded_histograms(),
+        errors: record.error_counts(),
+        window: record.counts,
+        lifetime,
+        cpu,
+        wire: record.wire,
+        row_samples: record.row_samples,
+        overhead: None,
+    }
+}

@@ -1,0 +1,26 @@
+//! The load: connections as a table of states, driven by epoll, one thread a core; schedules; and
+//! what is written down about them.
+//!
+//! [`prepare`] turns a job into what all threads share, [`run`] carries it out.
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod connection;
+mod failure;
+mod fleet;
+mod prepare;
+mod proof;
+mod recorder;
+mod schedule;
+mod script;
+mod shared;
+mod socket;
+mod statement;
+mod transport;
+mod worker;
+
+pub use failure::Failure;
+pub use fleet::run;
+pub use prepare::prepare;
+pub use shared::Shared;

@@ -1,0 +1,98 @@
+//! From a job to what its connections share: names resolved, library loaded, statements compiled.
+
+use std::sync::{Arc, OnceLock};
+
+use tlstax_contract::{Endpoint, ErrorKind, Fault, Job, Tls, TlsSettings, TlsVersion, Verify};
+use tlstax_tls::{Config, Context, Library, Version};
+use tlstax_wire::LoginConfig;
+
+use crate::failure::Failure;
+use crate::script::{Resumption, Script};
+use crate::shared::{Shared, TlsTerms};
+use crate::socket::Target;
+
+/// Makes ready what can be made ready without connecting.
+///
+/// # Errors
+/// A host that is not known, a statement that cannot be compiled, a TLS library or setting that is
+/// refused.
+pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
+    let target = Target::resolve(&job.endpoint).map_err(|error| {
+        let message = format!("the server's name cannot be resolved ({error})");
+        Failure::new(ErrorKind::Resolve, Fault::Job, message)
+    })?;
+    let resumption = match &job.tls {
+        Tls::On(settings) if settings.resumption => Resumption::On,
+        _ => Resumption::Off,
+    };
+    let library = OnceLock::new();
+    let tls = terms(job, &library)?;
+    let login = LoginConfig {
+        user: job.account.user.clone(),
+        password: job.account.password.clone(),
+        database: job.account.database.clone(),
+        tls: tls.is_some(),
+        local_socket: matches!(job.endpoint, Endpoint::Unix { .. }),
+        attributes: job.attributes.clone().into_iter().collect(),
+    };
+    Ok(Arc::new(Shared {
+        script: Script::compile(&job.workload, resumption)?,
+        target,
+        login: Arc::new(login),
+        tls,
+        library,
+        sources: job.source_addresses.clone(),
+        timeout_ns: u64::try_from(std::time::Duration::from_secs_f64(job.timeout_s).as_nanos())
+            .unwrap_or(u64::MAX / 2),
+    }))
+}
+
+fn terms(job: &Job, loaded: &OnceLock<Library>) -> Result<Option<TlsTerms>, Failure> {
+    let Tls::On(settings) = &job.tls else {
+        return Ok(None);
+    };
+    let library = Library::load(settings.library.as_deref())?;
+    let context = Context::new(library, &config(settings))?;
+    let host = match &job.endpoint {
+        Endpoint::Tcp { host, .. } => Some(host.clone()),
+        Endpoint::Unix { .. } => None,
+    };
+    // This is the only place that sets it.
+    let _ = loaded.set(library);
+    let server_name = settings.server_name.clone().or(host);
+    Ok(Some(TlsTerms {
+        context,
+        server_name,
+        resumption: settings.resumption,
+    }))
+}
+
+fn config(settings: &TlsSettings) -> Config {
+    Config {
+        min_version: settings.min_version.map(version),
+        max_version: settings.max_version.map(version),
+        cipher_list: settings.cipher_list.clone(),
+        ciphersuites: settings.ciphersuites.clone(),
+        groups: settings.groups.clone(),
+        verify: match settings.verify {
+            Verify::None => tlstax_tls::Verify::None,
+            Verify::Ca => tlstax_tls::Verify::Ca,
+            Verify::Identity => tlstax_tls::Verify::Identity,
+        },
+        ca_file: settings.ca_file.clone(),
+        certificate_file: settings.certificate_file.clone(),
+        key_file: settings.key_file.clone(),
+        resumption: settings.resumption,
+        keylog_file: settings.keylog_file.clone(),
+        observe_hello_retry: true,
+    }
+}
+
+fn version(version: TlsVersion) -> Version {
+    match version {
+        TlsVersion::V1_0 => Version::Tls10,
+        TlsVersion::V1_1 => Version::Tls11,
+        TlsVersion::V1_2 => Version::Tls12,
+        TlsVersion::V1_3 => Version::Tls13,
+    }
+}

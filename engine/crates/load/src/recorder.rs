@@ -1,0 +1,266 @@
+//! What one thread writes down while it works: histograms by phase and counts, merged at the end.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, RowSample, Wire};
+
+/// The phases of a connection's life, in their order, and what contains them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Phase {
+    /// From the first SYN to a connected socket.
+    TcpConnect,
+    /// From there to the server's greeting.
+    Greeting,
+    /// From the SSLRequest to the end of the handshake.
+    TlsHandshake,
+    /// From the login packet to the server's OK.
+    Authentication,
+    /// All of these together.
+    Connect,
+    /// The first statement on a connection.
+    FirstQuery,
+    /// Every later statement.
+    Query,
+    /// Saying goodbye and closing the socket.
+    Close,
+    /// What the workload counts as one operation; open loop: from when it was due.
+    Operation,
+}
+
+const PHASES: [(Phase, &str); 9] = [
+    (Phase::TcpConnect, "tcp_connect"),
+    (Phase::Greeting, "greeting"),
+    (Phase::TlsHandshake, "tls_handshake"),
+    (Phase::Authentication, "authentication"),
+    (Phase::Connect, "connect"),
+    (Phase::FirstQuery, "first_query"),
+    (Phase::Query, "query"),
+    (Phase::Close, "close"),
+    (Phase::Operation, "operation"),
+];
+
+/// One hour: longer than any timeout that a job may sensibly set.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Three digits keep every value within 0.1 %.
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Everything one thread wrote down.
+#[derive(Debug)]
+pub struct Recorder {
+    histograms: Vec<Histogram<u64>>,
+    /// Finished operations.
+    pub operations: u64,
+    /// Operations that were due; closed loop: started.
+    pub scheduled: u64,
+    /// Due, but never started.
+    pub skipped: u64,
+    /// Connections and handshakes.
+    pub counts: Counts,
+    /// What crossed the wire.
+    pub wire: Wire,
+    /// Errors by kind and code.
+    pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
+    /// Results kept for checking.
+    pub row_samples: Vec<RowSample>,
+    /// When the last operation was answered.
+    pub last_answer_ns: u64,
+}
+
+impl Recorder {
+    /// An empty one.
+    ///
+    /// # Panics
+    /// Never: the bounds are constants that the histogram accepts.
+    pub fn new() -> Self {
+        let histogram = || {
+            Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
+                .expect("constant bounds are accepted")
+        };
+        Self {
+            histograms: PHASES.iter().map(|_| histogram()).collect(),
+            operations: 0,
+            scheduled: 0,
+            skipped: 0,
+            counts: Counts::default(),
+            wire: Wire::default(),
+            errors: BTreeMap::new(),
+            row_samples: Vec::new(),
+            last_answer_ns: 0,
+        }
+    }
+
+    /// Notes how long a phase took. Longer than an hour counts as an hour.
+    pub fn phase(&mut self, phase: Phase, took_ns: u64) {
+        self.histograms[phase as usize].saturating_record(took_ns.max(1));
+    }
+
+    /// Notes an error.
+    pub fn error(&mut self, kind: ErrorKind, code: Option<i32>) {
+        *self.errors.entry((kind, code)).or_default() += 1;
+    }
+
+    /// Notes how a login went.
+    pub fn authentication(&mut self, way: &str) {
+        if let Some(count) = self.counts.authentications.get_mut(way) {
+            *count += 1;
+        } else {
+            self.counts.authentications.insert(way.to_owned(), 1);
+        }
+    }
+
+    /// Notes one handshake, or as many as `seen.count` says.
+    pub fn handshake(&mut self, seen: &Handshakes) {
+        add_handshakes(&mut self.counts.handshakes, seen);
+    }
+
+    /// Notes segments that the kernel counted on one connection.
+    pub fn segments(&mut self, sent: u64, received: u64) {
+        *self.wire.segments_sent.get_or_insert_default() += sent;
+        *self.wire.segments_received.get_or_insert_default() += received;
+    }
+
+    /// Adds what another thread wrote down.
+    pub fn merge(&mut self, other: Self) {
+        for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
+            // Cannot fail: both have the same bounds.
+            let _ = mine.add(theirs);
+        }
+        self.operations += other.operations;
+        self.scheduled += other.scheduled;
+        self.skipped += other.skipped;
+        merge_counts(&mut self.counts, &other.counts);
+        self.wire.bytes_sent += other.wire.bytes_sent;
+        self.wire.bytes_received += other.wire.bytes_received;
+        if let (Some(sent), Some(received)) =
+            (other.wire.segments_sent, other.wire.segments_received)
+        {
+            self.segments(sent, received);
+        }
+        for (error, count) in other.errors {
+            *self.errors.entry(error).or_default() += count;
+        }
+        self.row_samples.extend(other.row_samples);
+        self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
+    }
+
+    /// The histograms that hold anything, by phase, in HdrHistogram's V2 DEFLATE encoding as base64.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
+    pub fn encoded_histograms(&self) -> BTreeMap<String, String> {
+        let mut serializer = V2DeflateSerializer::new();
+        PHASES
+            .iter()
+            .filter(|(phase, _)| !self.histograms[*phase as usize].is_empty())
+            .map(|(phase, name)| {
+                let mut bytes = Vec::new();
+                serializer
+                    .serialize(&self.histograms[*phase as usize], &mut bytes)
+                    .expect("writing to memory does not fail");
+                ((*name).to_owned(), BASE64_STANDARD.encode(bytes))
+            })
+            .collect()
+    }
+
+    /// The errors as the contract lists them.
+    pub fn error_counts(&self) -> Vec<ErrorCount> {
+        self.errors
+            .iter()
+            .map(|(&(kind, code), &count)| ErrorCount { kind, code, count })
+            .collect()
+    }
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn add_handshakes(all: &mut Vec<Handshakes>, seen: &Handshakes) {
+    let alike = all.iter_mut().find(|known| {
+        known.resumed == seen.resumed
+            && known.hello_retry == seen.hello_retry
+            && known.cipher == seen.cipher
+            && known.version == seen.version
+            && known.group == seen.group
+    });
+    match alike {
+        Some(known) => known.count += seen.count,
+        None => all.push(seen.clone()),
+    }
+}
+
+/// Adds the counts of one span of time to those of another.
+pub fn merge_counts(all: &mut Counts, more: &Counts) {
+    all.connections += more.connections;
+    for seen in &more.handshakes {
+        add_handshakes(&mut all.handshakes, seen);
+    }
+    for (way, count) in &more.authentications {
+        *all.authentications.entry(way.clone()).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+
+    fn handshake(resumed: bool) -> Handshakes {
+        Handshakes {
+            version: "TLSv1.3".into(),
+            cipher: "TLS_AES_128_GCM_SHA256".into(),
+            group: None,
+            resumed,
+            hello_retry: None,
+            count: 1,
+        }
+    }
+
+    #[test]
+    fn what_two_threads_wrote_down_adds_up() {
+        let (mut one, mut two) = (Recorder::new(), Recorder::new());
+        one.phase(Phase::Query, 1_000);
+        two.phase(Phase::Query, 3_000);
+        one.handshake(&handshake(false));
+        two.handshake(&handshake(false));
+        two.handshake(&handshake(true));
+        one.error(ErrorKind::Timeout, None);
+        two.error(ErrorKind::Timeout, None);
+        two.segments(5, 7);
+        one.merge(two);
+        let counts: Vec<_> = one
+            .counts
+            .handshakes
+            .iter()
+            .map(|h| (h.resumed, h.count))
+            .collect();
+        assert_eq!(counts, [(false, 2), (true, 1)]);
+        assert_eq!(one.error_counts()[0].count, 2);
+        assert_eq!(
+            (one.wire.segments_sent, one.wire.segments_received),
+            (Some(5), Some(7))
+        );
+        assert_eq!(one.histograms[Phase::Query as usize].len(), 2);
+    }
+
+    #[test]
+    fn only_phases_that_occurred_travel_and_they_travel_whole() {
+        let mut recorder = Recorder::new();
+        recorder.phase(Phase::Operation, 81_234);
+        let encoded = recorder.encoded_histograms();
+        assert_eq!(encoded.keys().collect::<Vec<_>>(), ["operation"]);
+        let bytes = BASE64_STANDARD.decode(&encoded["operation"]).unwrap();
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .unwrap();
+        assert_eq!(read.len(), 1);
+        assert!(read.equivalent(read.max(), 81_234));
+    }
+}

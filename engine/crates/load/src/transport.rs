@@ -1,0 +1,147 @@
+//! A connection's byte stream: a bare socket, or TLS over it, and how many bytes crossed the wire.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use tlstax_tls::{Connection, ReadStatus, WriteStatus};
+
+use crate::failure::Failure;
+use crate::socket::{TcpInfo, tcp_info};
+
+/// What carries the bytes.
+#[derive(Debug)]
+enum Carrier {
+    Plain(OwnedFd),
+    Tls(Box<Connection>),
+}
+
+/// A non-blocking byte stream to the server.
+#[derive(Debug)]
+pub struct Transport {
+    carrier: Carrier,
+    plain_sent: u64,
+    plain_received: u64,
+}
+
+/// How a read or a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// So many bytes were moved.
+    Bytes(usize),
+    /// The socket has to become ready first.
+    Blocked,
+    /// The server hung up.
+    Closed,
+}
+
+impl Transport {
+    /// A bare socket.
+    pub fn new(socket: OwnedFd) -> Self {
+        Self {
+            carrier: Carrier::Plain(socket),
+            plain_sent: 0,
+            plain_received: 0,
+        }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        match &self.carrier {
+            Carrier::Plain(socket) => socket.as_fd(),
+            Carrier::Tls(connection) => connection.as_fd(),
+        }
+    }
+
+    /// Puts TLS on top of the bare socket.
+    ///
+    /// # Errors
+    /// What `wrap` says.
+    pub fn wrap(
+        self,
+        wrap: impl FnOnce(OwnedFd) -> Result<Connection, Failure>,
+    ) -> Result<Self, Failure> {
+        let carrier = match self.carrier {
+            Carrier::Plain(socket) => Carrier::Tls(Box::new(wrap(socket)?)),
+            tls @ Carrier::Tls(_) => tls,
+        };
+        Ok(Self { carrier, ..self })
+    }
+
+    /// The TLS connection, where there is one.
+    pub fn tls(&mut self) -> Option<&mut Connection> {
+        match &mut self.carrier {
+            Carrier::Plain(_) => None,
+            Carrier::Tls(connection) => Some(connection),
+        }
+    }
+
+    /// Reads what is there into `buffer`.
+    ///
+    /// # Errors
+    /// A socket or TLS failure.
+    #[inline]
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Moved, Failure> {
+        match &mut self.carrier {
+            Carrier::Plain(socket) => {
+                let moved = moved(rustix::io::read(&*socket, buffer))?;
+                if let Moved::Bytes(count) = moved {
+                    self.plain_received += count as u64;
+                }
+                Ok(moved)
+            }
+            Carrier::Tls(connection) => Ok(match connection.read(buffer)? {
+                ReadStatus::Data(count) => Moved::Bytes(count),
+                ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
+                ReadStatus::Closed => Moved::Closed,
+            }),
+        }
+    }
+
+    /// Writes as much of `bytes` as the socket takes.
+    ///
+    /// # Errors
+    /// A socket or TLS failure.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) -> Result<Moved, Failure> {
+        match &mut self.carrier {
+            Carrier::Plain(socket) => {
+                let moved = moved(rustix::io::write(&*socket, bytes))?;
+                if let Moved::Bytes(count) = moved {
+                    self.plain_sent += count as u64;
+                }
+                Ok(moved)
+            }
+            Carrier::Tls(connection) => Ok(match connection.write(bytes)? {
+                WriteStatus::Written(count) => Moved::Bytes(count),
+                WriteStatus::WantRead | WriteStatus::WantWrite => Moved::Blocked,
+            }),
+        }
+    }
+
+    /// Bytes sent and received on the wire so far.
+    pub fn bytes(&self) -> (u64, u64) {
+        match &self.carrier {
+            Carrier::Plain(_) => (self.plain_sent, self.plain_received),
+            Carrier::Tls(connection) => (
+                self.plain_sent + connection.bytes_written(),
+                self.plain_received + connection.bytes_read(),
+            ),
+        }
+    }
+
+    /// What the kernel counted; none where the socket is not TCP.
+    pub fn tcp_info(&self) -> Option<TcpInfo> {
+        tcp_info(&self.socket())
+    }
+}
+
+fn moved(result: rustix::io::Result<usize>) -> Result<Moved, Failure> {
+    use rustix::io::Errno;
+    match result {
+        Ok(0) | Err(Errno::CONNRESET | Errno::PIPE) => Ok(Moved::Closed),
+        Ok(count) => Ok(Moved::Bytes(count)),
+        Err(Errno::AGAIN) => Ok(Moved::Blocked),
+        Err(Errno::INTR) => Ok(Moved::Bytes(0)),
+        Err(error) => Err(io::Error::from(error).into()),
+    }
+}

@@ -1,0 +1,52 @@
+//! What a login is told: the account and the channel.
+
+use std::fmt;
+
+use crate::error::WireError;
+
+/// The account to log in as, and over what.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct LoginConfig {
+    /// The account's name.
+    pub user: String,
+    /// The account's password; empty for none.
+    pub password: String,
+    /// The schema to begin in.
+    pub database: Option<String>,
+    /// Whether to start TLS; a server that does not offer it is then an error.
+    pub tls: bool,
+    /// Whether the channel cannot be read by others even without TLS: a Unix socket.
+    pub local_socket: bool,
+    /// Connection attributes (`performance_schema.session_connect_attrs`), names and values.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl LoginConfig {
+    /// Refuses what the protocol, which ends these fields with a NUL, cannot carry.
+    pub(super) fn check(&self) -> Result<(), WireError> {
+        let database = self.database.as_deref().unwrap_or("");
+        let fields = [
+            ("user name", &*self.user),
+            ("password", &*self.password),
+            ("database name", database),
+        ];
+        match fields.into_iter().find(|(_, text)| text.contains('\0')) {
+            Some((what, _)) => Err(WireError::NulByte { what }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for LoginConfig {
+    /// Everything but the password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LoginConfig")
+            .field("user", &self.user)
+            .field("database", &self.database)
+            .field("tls", &self.tls)
+            .field("local_socket", &self.local_socket)
+            .field("attributes", &self.attributes)
+            .finish_non_exhaustive()
+    }
+}

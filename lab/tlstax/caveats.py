@@ -1,0 +1,184 @@
+"""What to bear in mind about a finding or a run, in sentences. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from tlstax import stats
+from tlstax.comparisons import Comparison
+from tlstax.estimates import Estimate
+from tlstax.labels import full_label, group_label
+from tlstax.outcomes import outcome
+from tlstax.proof import always_hello_retry
+from tlstax.records import StoredRun, TrialRecord
+from tlstax.stats import Interval
+from tlstax.study import Study
+from tlstax.wording import counted, percent
+
+CLIENT_BOUND_SHARE = 0.9
+"""Above this share of its cores the client may be what limits a trial."""
+
+FEW_BLOCKS = 3
+"""With fewer blocks than this an interval rests on hardly any evidence of scatter."""
+
+HELLO_RETRY = (
+    "every handshake met a HelloRetryRequest: the server accepts none of the groups that the client sent a "
+    "key share for, which costs a round trip and a second ClientHello"
+)
+
+
+def of_finding(study: Study, estimate: Estimate, ratio: Interval) -> tuple[str, ...]:
+    """What bears on one finding, the gravest first."""
+    comparison = estimate.comparison
+    found = [*_few_blocks(ratio), *_lost(comparison)]
+    if _limited_by_client(estimate.outcome):
+        found += _client_bound(comparison)
+    if comparison.case.role != "baseline":
+        found += _control_differs(estimate.control)
+        found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
+    if _bears_on_connecting(estimate):
+        found += [HELLO_RETRY] if always_hello_retry(_records(comparison)) else []
+    return (*found, *_notes(comparison))
+
+
+def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
+    """What bears on the whole run: how it ended, what was lost, what its deciding outcome suffers from."""
+    study = stored.header.study
+    deciding = [estimate for estimate in found if estimate.outcome == study.deciding_outcome]
+    controls = [estimate for estimate in deciding if estimate.comparison.case.role == "control"]
+    return (
+        *_ended_early(stored),
+        *_not_valid(stored.trials),
+        *_without_ratio(stored, deciding),
+        *(f"{_of_group(e.comparison)}{text}" for e in controls for text in _control_differs(e.control)),
+        *_too_wide(study, deciding),
+        *dict.fromkeys(text for estimate in deciding for text in _client_bound(estimate.comparison)),
+    )
+
+
+def _few_blocks(ratio: Interval) -> list[str]:
+    if ratio.blocks == 1:
+        return ["one block only: there is no interval"]
+    if ratio.blocks < FEW_BLOCKS:
+        return [f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"]
+    return []
+
+
+def _lost(comparison: Comparison) -> list[str]:
+    if not comparison.lost_blocks:
+        return []
+    left_out = f"{comparison.lost_blocks} of {counted(comparison.tried_blocks, 'block')} left out"
+    return [f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"]
+
+
+def _client_bound(comparison: Comparison) -> list[str]:
+    sides = {
+        full_label(comparison.case): _records(comparison),
+        full_label(comparison.baseline): [pair.baseline for pair in comparison.pairs],
+    }
+    return [
+        f"client-bound: in {name} the client used {percent(share)} of its cores, so that the server could "
+        "have done more"
+        for name, records in sides.items()
+        if (share := _client_share(records)) > CLIENT_BOUND_SHARE
+    ]
+
+
+def _client_share(records: Sequence[TrialRecord]) -> float:
+    shares = [share for record in records if (share := outcome(record, "client_cpu_share")) is not None]
+    return fmean(shares) if shares else 0.0
+
+
+def _control_differs(control: Interval | None) -> list[str]:
+    if control is None or not control.excludes_one:
+        return []
+    difference = percent(stats.relative_difference(control.point))
+    return [f"the control differs from the baseline by {difference}: the machine drifted or is too noisy"]
+
+
+def _imprecise(study: Study, ratio: Interval) -> list[str]:
+    if ratio.half_width is None or ratio.half_width <= study.precision:
+        return []
+    return [f"known to ±{percent(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """What the checks noted of valid trials, each note with the number of trials that have it."""
+    records = _records(comparison)
+    notes = Counter(note for record in records for note in record.verdict.notes)
+    return [
+        note if times == len(records) else f"{note} (in {times} of {counted(len(records), 'trial')})"
+        for note, times in notes.items()
+    ]
+
+
+def _ended_early(stored: StoredRun) -> list[str]:
+    blocks = counted(len({record.trial.block for record in stored.trials}), "block")
+    if stored.status == "complete":
+        return []
+    if stored.status == "running":
+        return [f"the run is still going on: {blocks} so far"]
+    why = f" ({stored.stopped_because})" if stored.stopped_because else ""
+    return [
+        f"the run {'failed' if stored.status == 'failed' else 'was interrupted'}{why}: {blocks} were kept"
+    ]
+
+
+def _not_valid(trials: Sequence[TrialRecord]) -> list[str]:
+    bad = [record for record in trials if record.verdict.value != "valid"]
+    if not bad:
+        return []
+    how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
+    return [f"{how_many}; the first was {full_label(bad[0].trial.case)}: {_why(bad[0])}"]
+
+
+def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
+    known = {estimate.comparison.case.key() for estimate in deciding if estimate.ratio is not None}
+    tried = {record.trial.case.key(): record.trial.case for record in stored.trials}
+    return [
+        f"{full_label(case)}: nothing to compare, no block has a valid trial of it and of its baseline"
+        for key, case in tried.items()
+        if key not in known and case.role != "baseline"
+    ]
+
+
+def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
+    widths = [
+        (estimate.ratio.half_width, estimate.comparison.case)
+        for estimate in deciding
+        if estimate.ratio is not None and estimate.ratio.half_width is not None
+    ]
+    wide = [(width, case) for width, case in widths if width > study.precision]
+    if not wide:
+        return []
+    width, case = max(wide, key=lambda found: found[0])
+    return [
+        f"the precision of ±{percent(study.precision)} was not reached: the widest ratio is known to "
+        f"±{percent(width)} ({full_label(case)})"
+    ]
+
+
+def _bears_on_connecting(estimate: Estimate) -> bool:
+    phases = ("connect_", "tls_handshake_")
+    return estimate.comparison.case.levels.get("workload") == "reconnect" or estimate.outcome.startswith(
+        phases
+    )
+
+
+def _limited_by_client(name: str) -> bool:
+    return name == "ops_per_s" or name.endswith(("_p50_us", "_p99_us", "_p999_us"))
+
+
+def _records(comparison: Comparison) -> list[TrialRecord]:
+    return [pair.record for pair in comparison.pairs]
+
+
+def _of_group(comparison: Comparison) -> str:
+    group = group_label(comparison.case.levels)
+    return f"{group}: " if group else ""
+
+
+def _why(record: TrialRecord) -> str:
+    return record.verdict.reasons[0] if record.verdict.reasons else f"its verdict is {record.verdict.value}"

@@ -1,0 +1,180 @@
+"""The verdict: was a trial what it claims to be? Pure; it reads the evidence of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tlstax.contract import Done, Handshakes, Ready, TlsView
+from tlstax.records import Evidence, ServerObservation, TrialRecord, Verdict
+from tlstax.study import Levels
+
+_VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+"""Levels of the factor `tls` as OpenSSL and the servers print them."""
+
+_SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
+"""Ways of caching_sha2_password that hash the password anew; a warm account takes the fast one."""
+
+_MOST_ERRORS = 0.01
+"""Share of failed operations above which a trial says more about failures than about its case."""
+
+
+class Complete(NamedTuple):
+    """The evidence of a trial that came to its end."""
+
+    levels: Levels
+    ready: Ready
+    done: Done
+    server: ServerObservation
+    evidence: Evidence
+
+
+class Doubt(NamedTuple):
+    """Something found: `reason` makes the trial `weight` (a note leaves it valid)."""
+
+    weight: str
+    reason: str
+
+
+def judged(evidence: Evidence) -> TrialRecord:
+    """The record of a trial: its evidence and the verdict. A check that breaks gives "unknown"."""
+    try:
+        verdict = judge(evidence)
+    except Exception as error:  # noqa: BLE001 - whatever breaks in a check must never look like a pass
+        reason = f"the evidence could not be judged ({type(error).__name__}: {error})"
+        verdict = Verdict(value="unknown", reasons=(reason,))
+    return TrialRecord(**{name: getattr(evidence, name) for name in Evidence.model_fields}, verdict=verdict)
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Valid when every claim of the case is proved, invalid when one is disproved, else unknown."""
+    if evidence.failure:
+        return Verdict(value="invalid", reasons=(evidence.failure,))
+    if evidence.ready is None or evidence.done is None or evidence.server is None:
+        return Verdict(value="unknown", reasons=("the trial ended without its evidence",))
+    complete = Complete(evidence.trial.case.levels, evidence.ready, evidence.done, evidence.server, evidence)
+    doubts = [doubt for check in CHECKS for doubt in check(complete)]
+    by_weight = {
+        weight: tuple(doubt.reason for doubt in doubts if doubt.weight == weight)
+        for weight in ("invalid", "unknown", "note")
+    }
+    if by_weight["invalid"]:
+        return Verdict(value="invalid", reasons=by_weight["invalid"], notes=by_weight["note"])
+    if by_weight["unknown"]:
+        return Verdict(value="unknown", reasons=by_weight["unknown"], notes=by_weight["note"])
+    return Verdict(value="valid", notes=by_weight["note"])
+
+
+def _encryption(trial: Complete) -> Iterator[Doubt]:
+    """Both sides say that the asked connections are encrypted, or not, as the case has it."""
+    wanted = str(trial.levels.get("tls", "off"))
+    if not trial.ready.negotiated:
+        yield Doubt("unknown", "no connection was asked what it had negotiated")
+    for seen in trial.ready.negotiated:
+        for side, view in (("client", seen.client), ("server", seen.server)):
+            yield from _view_disagrees(side, view, wanted)
+        if seen.client is not None and seen.server is not None:
+            ours = (seen.client.version, seen.client.cipher)
+            theirs = (seen.server.version, seen.server.cipher)
+            if ours != theirs:
+                yield Doubt("invalid", f"the client negotiated {ours} where the server says {theirs}")
+    for handshakes in trial.done.lifetime.handshakes:
+        if wanted == "off":
+            yield Doubt("invalid", f"{handshakes.count} TLS handshakes were made where there must be none")
+        elif handshakes.version != _VERSION_NAMES.get(wanted, handshakes.version):
+            yield Doubt("invalid", f"{handshakes.count} handshakes negotiated {handshakes.version}")
+
+
+def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Doubt]:
+    if wanted == "off" and view is not None:
+        yield Doubt("invalid", f"the {side} says {view.version} where the case is plaintext")
+    elif wanted != "off" and view is None:
+        yield Doubt("invalid", f"the {side} says that the connection is not encrypted")
+    elif view is not None and view.version != _VERSION_NAMES.get(wanted, view.version):
+        yield Doubt("invalid", f"the {side} says {view.version} where the case is TLS {wanted}")
+
+
+def _resumption(trial: Complete) -> Iterator[Doubt]:
+    """Handshakes are resumed exactly where the case says so."""
+    resumed = _count(trial.done.lifetime.handshakes, resumed=True)
+    if trial.levels.get("resumption", "off") != "on":
+        if resumed:
+            yield Doubt("invalid", f"{resumed} handshakes were resumed where none may be")
+        return
+    full_in_window = _count(trial.done.window.handshakes, resumed=False)
+    if full_in_window:
+        yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
+    if not all(seen.client is not None and seen.client.resumed for seen in trial.ready.negotiated):
+        yield Doubt("invalid", "a connection that was asked had not been resumed")
+
+
+def _server_counts(trial: Complete) -> Iterator[Doubt]:
+    """The server counted what the client counted: connections, handshakes, session cache hits."""
+    delta = trial.server.status_delta
+    lifetime = trial.done.lifetime
+    handshakes = sum(seen.count for seen in lifetime.handshakes)
+    claims = (
+        ("connections", "Connections", lifetime.connections),
+        ("TLS handshakes", "Ssl_finished_accepts", handshakes),
+        ("resumed handshakes", "Ssl_session_cache_hits", _count(lifetime.handshakes, resumed=True)),
+    )
+    for what, counter, claimed in claims:
+        counted = delta.get(counter, 0)
+        if counted == claimed:
+            continue
+        if trial.evidence.guest and counted > claimed:
+            yield Doubt("note", "others used the server during the trial")
+        else:
+            yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
+
+
+def _libraries(trial: Complete) -> Iterator[Doubt]:
+    """The TLS library that the client claims is the one that is mapped into its process."""
+    library = trial.ready.tls_library
+    if library is None:
+        return
+    mapped = {seen.path for seen in trial.evidence.client_mapped_tls_libraries}
+    if not mapped:
+        yield Doubt("note", "the client's memory map could not be read")
+    elif not {library.libssl_path, library.libcrypto_path} <= mapped:
+        yield Doubt(
+            "invalid", f"the client claims {library.libssl_path}, but {', '.join(sorted(mapped))} is mapped"
+        )
+
+
+def _logins(trial: Complete) -> Iterator[Doubt]:
+    """Measured logins took the fast path; a cold account would be measured otherwise."""
+    for way, count in trial.done.window.authentications.items():
+        if way in _SLOW_LOGINS:
+            yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
+
+
+def _work(trial: Complete) -> Iterator[Doubt]:
+    """Work was done, the rows were the server's, and errors were few."""
+    done = trial.done
+    failed = sum(error.count for error in done.errors)
+    if done.operations == 0:
+        yield Doubt("invalid", "no operation was finished")
+    if failed > _MOST_ERRORS * (failed + done.operations):
+        kinds = ", ".join(sorted({error.kind for error in done.errors}))
+        yield Doubt("invalid", f"{failed} of {failed + done.operations} operations failed ({kinds})")
+    elif failed:
+        yield Doubt("note", f"{failed} operations failed")
+    if trial.evidence.row_mismatches:
+        yield Doubt("invalid", f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
+    if not done.row_samples:
+        yield Doubt("unknown", "no row was kept to be checked at the server")
+
+
+def _count(handshakes: tuple[Handshakes, ...], *, resumed: bool) -> int:
+    return sum(seen.count for seen in handshakes if seen.resumed == resumed)
+
+
+CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
+    _encryption,
+    _resumption,
+    _server_counts,
+    _libraries,
+    _logins,
+    _work,
+)

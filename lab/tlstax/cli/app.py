@@ -1,0 +1,175 @@
+"""The commands and their options; each hands over to a module that is imported only when it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlstax import __version__
+from tlstax.cli.exit import guarded
+
+app = typer.Typer(
+    name="tlstax",
+    help="What does TLS cost this database? Measured, with proof of what ran and an interval on every ratio.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
+app.add_typer(runs_app, name="runs")
+
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
+]
+RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
+
+
+def main() -> int:
+    """Run the command line and return its exit status (see `tlstax.cli.exit`)."""
+    return guarded(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tlstax {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Measure what TLS costs a database."""
+
+
+@app.command()
+def run(
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="mysql://user@host:port/db, a server that is not ours. Default: MySQL 9.7 of our own."
+        ),
+    ] = None,
+    tls: Annotated[
+        str | None,
+        typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; with commas."),
+    ] = None,
+    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; with commas.")] = None,
+    connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Stop when every ratio is known to this, such as 2% (2%).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write the HTML report here. Default: beside the store.", dir_okay=False),
+    ] = None,
+    ssl_mode: Annotated[
+        str | None, typer.Option(help="With --server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")
+    ] = None,
+    ssl_ca: Annotated[str | None, typer.Option(help="With --server: trusted certificates (PEM).")] = None,
+    ssl_cert: Annotated[str | None, typer.Option(help="With --server: a client certificate (PEM).")] = None,
+    ssl_key: Annotated[str | None, typer.Option(help="With --server: its key (PEM).")] = None,
+    defaults_file: Annotated[
+        Path | None,
+        typer.Option(help="With --server: a my.cnf whose [client] section has user and password."),
+    ] = None,
+    login_path: Annotated[
+        str | None, typer.Option(help="With --server: a login path of mysql_config_editor.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure what TLS costs a server: the built-in study `tax`."""
+    from tlstax.cli.run_command import RunOptions, ServerOptions, run_command
+
+    raise typer.Exit(
+        run_command(
+            RunOptions(
+                tls=tls,
+                workload=workload,
+                connections=connections,
+                rows=rows,
+                budget=budget,
+                precision=precision,
+                seed=seed,
+                report=report,
+                json=json,
+                server=ServerOptions(
+                    url=server,
+                    ssl_mode=ssl_mode,
+                    ssl_ca=ssl_ca,
+                    ssl_cert=ssl_cert,
+                    ssl_key=ssl_key,
+                    defaults_file=defaults_file,
+                    login_path=login_path,
+                ),
+            )
+        )
+    )
+
+
+@app.command()
+def report(
+    run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
+    format_name: Annotated[
+        str, typer.Option("--format", help="terminal, html, md, csv or json.")
+    ] = "terminal",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Show a run that was measured before, in any format."""
+    from tlstax.cli.report_command import report_command
+
+    raise typer.Exit(report_command(run_name, format_name, output))
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """What this machine can and cannot measure, and what would help."""
+    from tlstax.cli.doctor_command import doctor_command
+
+    raise typer.Exit(doctor_command(as_json=json))
+
+
+@runs_app.command("list")
+def runs_list(json: Json = False) -> None:
+    """Every run that is kept, the newest first."""
+    from tlstax.cli.runs_command import list_command
+
+    raise typer.Exit(list_command(as_json=json))
+
+
+@runs_app.command("show")
+def runs_show(run_name: RunName = "last") -> None:
+    """A run's results again, on the terminal."""
+    from tlstax.cli.report_command import report_command
+
+    raise typer.Exit(report_command(run_name, "terminal", None))
+
+
+@runs_app.command("export")
+def runs_export(run_name: RunName = "last") -> None:
+    """A run with all its trials as one JSON document."""
+    from tlstax.cli.runs_command import export_command
+
+    raise typer.Exit(export_command(run_name))
+
+
+@runs_app.command("delete")
+def runs_delete(
+    run_name: Annotated[str, typer.Argument(help="A run's name, or the beginning of it.")],
+) -> None:
+    """Delete a run with its trials."""
+    from tlstax.cli.runs_command import delete_command
+
+    raise typer.Exit(delete_command(run_name))

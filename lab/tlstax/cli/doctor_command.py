@@ -1,0 +1,18 @@
+"""`tlstax doctor`: what this machine can and cannot measure."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from tlstax.doctor.diagnosis import diagnose
+from tlstax.doctor.rendering import to_json, to_text
+
+
+def doctor_command(*, as_json: bool) -> int:
+    """Print the diagnosis."""
+    checks = diagnose()
+    width = min(shutil.get_terminal_size((80, 24)).columns, 120)
+    text = to_json(checks) if as_json else to_text(checks, width)
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    return 0

@@ -1,0 +1,73 @@
+"""How every command ends: one sentence and the right exit status, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+from tlstax.errors import Interrupted, TlstaxError
+
+INTERRUPTED = 130
+"""What shells report for a program ended by Ctrl-C (128 + SIGINT)."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Run the command line and turn whatever it raises into a sentence on standard error and a status.
+
+    SIGTERM and SIGHUP end a command in the same order as Ctrl-C does. SystemExit passes: it is how the
+    command-line library ends a command, usage errors among them (status 2).
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        command()
+    except Interrupted:
+        return _say("interrupted", INTERRUPTED)
+    except Exception as error:
+        return _told(error)
+    return 0
+
+
+def _told(error: Exception) -> int:
+    if isinstance(error, TlstaxError):
+        return _say(error.sentence(), error.exit_status)
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has enough; there is nobody to tell.
+        sys.stdout = None
+        return INTERRUPTED
+    if isinstance(error, OSError) and error.errno in _FULL:
+        where = f" ({error.filename})" if error.filename else ""
+        return _say(f"the disk is full{where}; make room and start again", 3)
+    return _defect(error)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise Interrupted
+
+
+def _say(sentence: str, status: int) -> int:
+    sys.stderr.write(f"tlstax: {sentence}\n")
+    return status
+
+
+def _defect(error: Exception) -> int:
+    """An error that nobody foresaw is ours: say so, and keep the details in a file."""
+    details = "".join(traceback.format_exception(error))
+    summary = f"a defect in tlstax ({type(error).__name__}: {error})"
+    try:
+        from tlstax.specimens.places import cache_dir
+
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        path: Path = cache_dir() / f"defect-{stamp}.txt"
+        path.write_text(details, encoding="utf-8")
+    except (OSError, TlstaxError):
+        return _say(f"{summary}; please report it", 3)
+    return _say(f"{summary}; please report it with {path}", 3)

@@ -1,0 +1,79 @@
+"""What is shown on standard error while a run works: steps, one status line, the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+from tlstax.stopping import Progress
+
+_ERASE_LINE = "\r\x1b[2K"
+_QUIET_EVERY_S = 10.0
+"""Where standard error is not a terminal, a line this often is enough."""
+
+
+class ProgressLine:
+    """Steps as lines, trials as one line that is rewritten; no thread, so nothing disturbs a trial.
+
+    `quiet` shows nothing but warnings.
+    """
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._quiet = quiet
+        self._rewrites = self._stream.isatty()
+        self._started = time.monotonic()
+        self._last_line_at = float("-inf")
+        self._open_line = False
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        if not self._quiet:
+            self._line(f"{self._elapsed()}  {text}")
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        self._line(f"tlstax: {text}")
+
+    def trial(self, number: int, block: int, label: str, progress: Progress | None) -> None:
+        """A trial begins; `progress` is what was known after the last block."""
+        if self._quiet:
+            return
+        text = f"{self._elapsed()}  block {block + 1}, trial {number}: {label}{_outlook(progress)}"
+        if self._rewrites:
+            self._stream.write(_ERASE_LINE + text[:119])
+            self._stream.flush()
+            self._open_line = True
+        elif time.monotonic() - self._last_line_at >= _QUIET_EVERY_S:
+            self._last_line_at = time.monotonic()
+            self._line(text)
+
+    def close(self) -> None:
+        """The work has ended: leave the terminal with a clean line."""
+        if self._open_line:
+            self._stream.write(_ERASE_LINE)
+            self._stream.flush()
+            self._open_line = False
+
+    def _line(self, text: str) -> None:
+        self.close()
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def _elapsed(self) -> str:
+        elapsed_s = int(time.monotonic() - self._started)
+        return f"{elapsed_s // 60:3d}:{elapsed_s % 60:02d}"
+
+
+def _outlook(progress: Progress | None) -> str:
+    """How far the widest interval is from what is wanted, and how long it may take."""
+    if progress is None:
+        return ""
+    width = progress.worst_half_width
+    known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})" if width is not None else "first blocks"
+    return f" · {known} · {_left(progress.left_s)} left"
+
+
+def _left(left_s: float) -> str:
+    return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"

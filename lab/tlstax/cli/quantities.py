@@ -1,0 +1,43 @@
+"""Quantities as users write them: durations, percentages, lists."""
+
+from __future__ import annotations
+
+import re
+
+from tlstax.errors import UserMistake
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(text: str, option: str) -> float:
+    """A duration such as `60s`, `2m`, `1.5h` or `90` (seconds), in seconds. Raises UserMistake."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", text.strip())
+    if not found or float(found[1]) == 0:
+        raise UserMistake(f"{option}: {text!r} is not a duration", remedy="write it like 60s, 2m or 1h")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def fraction(text: str, option: str) -> float:
+    """A percentage such as `2%`, or a fraction such as `0.02`, as a fraction. Raises UserMistake."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", text.strip())
+    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+    if not 0 < value < 1:
+        raise UserMistake(f"{option}: {text!r} is not a share between 0 and 1", remedy="write it like 2%")
+    return value
+
+
+def names(text: str, option: str) -> tuple[str, ...]:
+    """A list such as `a,b,c`, without repetitions. Raises UserMistake when it is empty."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not found:
+        raise UserMistake(f"{option}: nothing is named", remedy="name one or more, with commas between")
+    return found
+
+
+def counts(text: str, option: str) -> tuple[int, ...]:
+    """A list of whole numbers from 1, such as `1,8,64`. Raises UserMistake."""
+    found = names(text, option)
+    for part in found:
+        if not part.isascii() or not part.isdecimal() or int(part) < 1:
+            raise UserMistake(f"{option}: {part!r} is not a whole number from 1")
+    return tuple(int(part) for part in found)

@@ -1,0 +1,38 @@
+"""`tlstax report`: a stored run in any format."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import get_args
+
+from tlstax.cli.kept import open_store, write_text
+from tlstax.errors import UserMistake
+from tlstax.findings import document
+from tlstax.report.formats import Format, render
+
+
+def report_command(run_name: str, format_name: str, output: Path | None) -> int:
+    """Print a stored run, or write it to a file; the exit status."""
+    formats: tuple[Format, ...] = get_args(Format)
+    chosen = next((known for known in formats if known == format_name), None)
+    if chosen is None:
+        raise UserMistake(
+            f"--format: {format_name!r} is not a format", remedy=f"choose one of {', '.join(formats)}"
+        )
+    with open_store() as store:
+        stored = store.load(run_name)
+    text = render(
+        stored,
+        document(stored),
+        chosen,
+        width=min(shutil.get_terminal_size((80, 24)).columns, 120),
+        colour=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+    )
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    else:
+        write_text(output, text)
+    return 0

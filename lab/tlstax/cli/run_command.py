@@ -1,0 +1,131 @@
+"""`tlstax run`: options into a request, the pipeline, then what was found."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.kept import open_store, report_file, write_text
+from tlstax.cli.progress import ProgressLine
+from tlstax.errors import UserMistake
+from tlstax.findings import document
+from tlstax.pipeline import Request
+from tlstax.pipeline import run as run_pipeline
+from tlstax.records import StoredRun
+from tlstax.report.formats import render
+from tlstax.specimens.guest_access import GuestAccess, GuestOptions, settle
+from tlstax.study import Study, load_study, override
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """The server that is not ours, as the user named it; `url` is None for the default server."""
+
+    url: str | None = None
+    ssl_mode: str | None = None
+    ssl_ca: str | None = None
+    ssl_cert: str | None = None
+    ssl_key: str | None = None
+    defaults_file: Path | None = None
+    login_path: str | None = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `tlstax run` as they were typed."""
+
+    tls: str | None = None
+    workload: str | None = None
+    connections: str | None = None
+    rows: int | None = None
+    budget: str | None = None
+    precision: str | None = None
+    seed: int | None = None
+    report: Path | None = None
+    json: bool = False
+    server: ServerOptions = field(default_factory=ServerOptions)
+
+
+def run_command(options: RunOptions) -> int:
+    """Measure, show, write the report; the exit status."""
+    request = Request(study=study_of(options), guest=guest_of(options.server), seed=options.seed)
+    with open_store() as store:
+        stored = run_pipeline(request, store, ProgressLine(quiet=options.json))
+    show(stored, options)
+    return INTERRUPTED if stored.status == "interrupted" else 0
+
+
+def study_of(options: RunOptions) -> Study:
+    """The built-in study `tax` with what the options change. Raises UserMistake."""
+    study = load_study("tax")
+    for factor, text in (
+        ("tls", options.tls),
+        ("workload", options.workload),
+        ("connections", options.connections),
+    ):
+        if text is not None:
+            study = override(study, factor, quantities.names(text, f"--{factor}"))
+    changes: dict[str, float | int] = {}
+    if options.budget is not None:
+        changes["budget_s"] = quantities.seconds(options.budget, "--budget")
+    if options.precision is not None:
+        changes["precision"] = quantities.fraction(options.precision, "--precision")
+    if options.rows is not None:
+        changes["rows"] = options.rows
+    return study.model_copy(update=changes)
+
+
+def guest_of(options: ServerOptions) -> GuestAccess | None:
+    """How to get into the server that was named; None for the default one. Raises UserMistake."""
+    if options.url is None:
+        only_with_server = (
+            ("--ssl-mode", options.ssl_mode),
+            ("--ssl-ca", options.ssl_ca),
+            ("--ssl-cert", options.ssl_cert),
+            ("--ssl-key", options.ssl_key),
+            ("--defaults-file", options.defaults_file),
+            ("--login-path", options.login_path),
+        )
+        for name, value in only_with_server:
+            if value is not None:
+                raise UserMistake(f"{name} goes with --server", remedy="name the server, or leave it out")
+        return None
+    if (options.ssl_mode or "").upper() == "DISABLED":
+        raise UserMistake(
+            "--ssl-mode=DISABLED leaves nothing to compare", remedy="plaintext is measured beside TLS anyway"
+        )
+    ask = getpass.getpass if sys.stdin.isatty() else None
+    return settle(
+        GuestOptions(
+            url=options.url,
+            ssl_mode=options.ssl_mode,
+            ssl_ca=options.ssl_ca,
+            ssl_cert=options.ssl_cert,
+            ssl_key=options.ssl_key,
+            defaults_file=options.defaults_file,
+            login_path=options.login_path,
+        ),
+        ask,
+    )
+
+
+def show(stored: StoredRun, options: RunOptions) -> None:
+    """Print what was found and write the report; with --json a report only where one was asked for."""
+    found = document(stored)
+    if options.json:
+        sys.stdout.write(render(stored, found, "json"))
+        if options.report is not None:
+            write_text(options.report, render(stored, found, "html"))
+        return
+    path = options.report or report_file(stored.header.run)
+    write_text(path, render(stored, found, "html"))
+    width = shutil.get_terminal_size((80, 24)).columns
+    text = render(
+        stored, found, "terminal", width=min(width, 120), colour=sys.stdout.isatty(), report_path=str(path)
+    )
+    sys.stdout.write(text)

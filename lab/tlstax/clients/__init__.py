@@ -1,0 +1,1 @@
+"""Who talks: load clients behind the contract."""

@@ -1,0 +1,163 @@
+"""A load client as a child process: the job goes in, events come out, and it never outlives us."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
+
+from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready
+from tlstax.errors import MachineFault
+
+_EVENT: TypeAdapter[Ready | Interval | ErrorEvent | Done] = TypeAdapter(Event)
+_LONGEST_LINE = 64 * 1024 * 1024
+"""A client that writes more than this without a newline has lost its mind."""
+
+
+class ClientFailure(Exception):
+    """The client did not do its job: it said why (`errors`), or it died, or it fell silent."""
+
+    def __init__(self, message: str, errors: tuple[ErrorEvent, ...] = ()) -> None:
+        super().__init__(message)
+        self.errors = errors
+
+
+class LoadClient:
+    """Runs one job in a child process. Use as a context manager; leaving it ends the child.
+
+    The child is started under `setpriv --pdeathsig KILL` (util-linux), so that it dies with the
+    laboratory however that dies, and in a session of its own, so that Ctrl-C reaches only us.
+    """
+
+    def __init__(self, command: Sequence[str], job: Job) -> None:
+        self._job = job
+        self._errors: list[ErrorEvent] = []
+        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        try:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            self._log.close()
+            raise MachineFault(
+                f"the load client {Path(command[0]).name} could not be started ({error})",
+                remedy="`tlstax doctor` tells what is missing",
+            ) from None
+        self._buffer = bytearray()
+
+    def __enter__(self) -> LoadClient:
+        self._send(self._job.model_dump_json().encode() + b"\n")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id (setpriv replaces itself by the client)."""
+        return self._process.pid
+
+    @property
+    def errors(self) -> tuple[ErrorEvent, ...]:
+        """Every error event so far, fatal or not."""
+        return tuple(self._errors)
+
+    def log(self) -> str:
+        """What the client wrote on its standard error, the last 4 KiB of it."""
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - 4096))
+        return self._log.read().decode(errors="replace").strip()
+
+    def wait_ready(self, within_s: float) -> Ready:
+        """Return when every connection is up and warm; raise ClientFailure otherwise."""
+        deadline = time.monotonic() + within_s
+        while True:
+            event = self._next_event(deadline)
+            if isinstance(event, Ready):
+                return event
+
+    def go(self) -> None:
+        """Start the measurement."""
+        self._send(b"go\n")
+
+    def wait_done(self, within_s: float) -> Done:
+        """Return the result; raise ClientFailure when there is none within the time."""
+        deadline = time.monotonic() + within_s
+        while True:
+            event = self._next_event(deadline)
+            if isinstance(event, Done):
+                return event
+
+    def _send(self, line: bytes) -> None:
+        stdin = self._process.stdin
+        if stdin is None:
+            raise ClientFailure("the load client has no standard input")
+        try:
+            stdin.write(line)
+        except BrokenPipeError:
+            # It has died; reading its output tells why.
+            return
+
+    def _next_event(self, deadline: float) -> Ready | Interval | ErrorEvent | Done:
+        line = self._next_line(deadline)
+        try:
+            event = _EVENT.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ClientFailure(f"the load client broke the contract at {where}: {first['msg']}") from None
+        if isinstance(event, ErrorEvent):
+            self._errors.append(event)
+            if event.fatal:
+                raise ClientFailure(event.message, self.errors)
+        return event
+
+    def _next_line(self, deadline: float) -> bytes:
+        while b"\n" not in self._buffer:
+            self._buffer += self._read_some(deadline)
+            if len(self._buffer) > _LONGEST_LINE:
+                raise ClientFailure("the load client wrote a line without end", self.errors)
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+    def _read_some(self, deadline: float) -> bytes:
+        stdout = self._process.stdout
+        if stdout is None:
+            raise ClientFailure("the load client has no standard output", self.errors)
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise ClientFailure("the load client fell silent", self.errors)
+        data = os.read(stdout.fileno(), 1 << 20)
+        if not data:
+            raise ClientFailure(self._death(), self.errors)
+        return data
+
+    def _death(self) -> str:
+        status = self._process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        last_words = self.log().splitlines()[-1:]
+        return f"the load client {how}" + (f": {last_words[0]}" if last_words else "")

@@ -1,0 +1,36 @@
+"""All checks, in the order in which they are told: processor, room, network, observers, programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tlstax.doctor import counters, network, processor, programs, room
+from tlstax.doctor.check import Check, guarded
+
+CHECKS: dict[str, Callable[[], Check]] = {
+    "CPUs": processor.cpus,
+    "CPU frequency": processor.frequency,
+    "virtualisation": processor.virtualization,
+    "other load": processor.load,
+    "clock": processor.clock,
+    "memory": room.memory,
+    "disk": room.disk,
+    "file descriptors": room.file_descriptors,
+    "ports": network.ports,
+    "loopback addresses": network.loopback_addresses,
+    "network namespaces": network.namespaces,
+    "delay on a link": network.delay,
+    "tunnel device": network.tunnel_device,
+    "hardware counters": counters.hardware_counters,
+    "profiler": counters.profiler,
+    "OpenSSL": programs.openssl,
+    "load engine": programs.engine,
+    "child processes": programs.child_control,
+    "server": programs.server,
+    "fetching servers": programs.fetching,
+}
+
+
+def diagnose() -> list[Check]:
+    """Look at everything. Takes about a second; leaves at most an empty cache folder behind; never raises."""
+    return [guarded(name, look) for name, look in CHECKS.items()]

@@ -1,0 +1,125 @@
+"""Checks of the processor: CPUs and pinning, frequency, virtualisation, other load, the clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tlstax.doctor.check import Check, Status
+from tlstax.observers import cgroup, machine
+
+CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
+"""Clock sources that are read without a system call (vdso(7))."""
+
+
+def cpus() -> Check:
+    """Whether server and client can be kept apart."""
+    available = machine.available_cpus()
+    split = machine.split_cpus(available)
+    limit = cgroup.cpu_limit()
+    found = f"{len(available)} available"
+    if split.client_cpus:
+        found += f"; the server on {_listed(split.server_cpus)}, the client on {_listed(split.client_cpus)}"
+    meaning = "Server and client have CPUs of their own."
+    status: Status = "ok"
+    remedy = ""
+    if not split.client_cpus:
+        status, meaning = "limited", "Server and client take time from each other: costs of both are mixed."
+        remedy = "a machine with two CPUs or more"
+    elif machine.share_cores(split):
+        status, meaning = "limited", "Server and client run on two threads of one core and slow each other."
+        remedy = "a machine with two physical cores or more"
+    if limit is not None and limit < len(available):
+        status = "limited"
+        found += f"; a control group allows {limit:g} CPUs' time"
+        meaning = "Trials may be throttled when that is used up."
+        remedy = "a container or service without a CPU quota"
+    return Check(name="CPUs", status=status, found=found, meaning=meaning, remedy=remedy)
+
+
+def frequency() -> Check:
+    """Whether the clock rate stays the same."""
+    name = "CPU frequency"
+    governors, turbo = machine.governors() - {""}, machine.turbo()
+    told = [f"governor {', '.join(sorted(governors))}"] if governors else []
+    told += [f"turbo {'on' if turbo else 'off'}"] if turbo is not None else []
+    if not told:
+        return Check(
+            name=name,
+            status="limited",
+            found="the kernel does not control it",
+            meaning="The clock rate may vary unseen. Cases are compared within blocks, which evens out slow"
+            " changes; the control shows what is left.",
+        )
+    found = ", ".join(told)
+    if governors <= {"performance"} and not turbo:
+        return Check(name=name, status="ok", found=found, meaning="The clock rate stays the same.")
+    return Check(
+        name=name,
+        status="limited",
+        found=found,
+        meaning="The clock rate varies with load and temperature, so that blocks scatter more.",
+        remedy="as root, `cpupower frequency-set -g performance`, and turbo off while measuring",
+    )
+
+
+def virtualization() -> Check:
+    """Whether a host comes between us and the processor, and how much time it takes."""
+    name = "virtualisation"
+    around, stolen = machine.virtualization(), machine.stolen_share()
+    if around is None:
+        return Check(
+            name=name, status="ok", found="none seen", meaning="The processor is this machine's own."
+        )
+    found = f"{around}; {stolen:.2%} of the CPU time since boot went to others on the host"
+    if stolen <= machine.MUCH_STEAL:
+        return Check(name=name, status="ok", found=found, meaning="The host takes next to no time away.")
+    return Check(
+        name=name,
+        status="limited",
+        found=found,
+        meaning="Trials lose time to the host's other guests, at random.",
+        remedy="a machine of its own, or a guest with CPUs of its own",
+    )
+
+
+def load() -> Check:
+    """Whether something else is running."""
+    name = "other load"
+    average = machine.load_average()
+    found = f"load average {average:.2f} over the last minute"
+    if average <= machine.BUSY_LOAD:
+        return Check(name=name, status="ok", found=found, meaning="Nothing else is running to speak of.")
+    return Check(
+        name=name,
+        status="limited",
+        found=found,
+        meaning="Other programs take CPU time from the trials, so that they scatter more.",
+        remedy="end them, or wait until they are done",
+    )
+
+
+def clock() -> Check:
+    """Whether reading the clock costs next to nothing."""
+    name = "clock"
+    source = CLOCK_SOURCE.read_text(encoding="ascii").strip()
+    if source in FAST_CLOCKS:
+        return Check(name=name, status="ok", found=source, meaning="Reading the time needs no system call.")
+    return Check(
+        name=name,
+        status="limited",
+        found=source,
+        meaning="Every reading of the time is a system call, which client and server both pay for.",
+        remedy="a machine whose time stamp counter the kernel trusts (clocksource tsc)",
+    )
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    """Numbers with runs drawn together: 0-2,5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

@@ -1,0 +1,36 @@
+"""A diagnosis as text for a terminal and as JSON; pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from tlstax.doctor.check import Check, Diagnosis
+
+STATUSES = ("ok", "limited", "missing")
+
+
+def to_text(checks: Sequence[Check], width: int = 100) -> str:
+    """One block a check: what was found; where it is not as it should be, what that means and what helps."""
+    margin = max((len(check.name) for check in checks), default=0) + 2
+    blocks = [_block(check, margin, width) for check in checks]
+    counts = [(sum(check.status == status for check in checks), status) for status in STATUSES]
+    summary = ", ".join(f"{count} {status}" for count, status in counts)
+    return "\n".join([*blocks, "", summary]) + "\n"
+
+
+def to_json(checks: Sequence[Check]) -> str:
+    """The document of `doctor --json`, schema 1."""
+    return Diagnosis(checks=tuple(checks)).model_dump_json(indent=2) + "\n"
+
+
+def _block(check: Check, margin: int, width: int) -> str:
+    head = f"{check.status:<9}{check.name:<{margin}}"
+    told = [check.found]
+    if check.status != "ok":
+        told.append(check.meaning)
+        if check.remedy:
+            told.append(f"What would help: {check.remedy}.")
+    indent = " " * len(head)
+    lines = [line for part in told for line in textwrap.wrap(part, max(20, width - len(head)))]
+    return "\n".join((head if place == 0 else indent) + line for place, line in enumerate(lines))

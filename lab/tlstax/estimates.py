@@ -1,0 +1,80 @@
+"""Every outcome of every case against its baseline, as an interval: what findings are worded from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tlstax import stats
+from tlstax.comparisons import Comparison, compare
+from tlstax.outcomes import OUTCOMES, outcomes
+from tlstax.records import TrialRecord
+from tlstax.stats import Interval
+from tlstax.study import Study
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One outcome of one case, block by block.
+
+    `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval
+    from them, None without any. `alone` holds the case's values where the baseline never has the outcome.
+    `control` is the ratio of the group's control, None where there is none.
+    """
+
+    comparison: Comparison
+    outcome: str
+    pairs: tuple[tuple[float, float], ...]
+    alone: tuple[float, ...]
+    ratio: Interval | None
+    control: Interval | None = None
+
+    @property
+    def noise_floor(self) -> float | None:
+        """Below which relative difference nothing can be told here; None where the control is missing."""
+        return stats.noise_floor(self.control) if self.control else None
+
+
+def estimates(study: Study, records: Iterable[TrialRecord]) -> list[Estimate]:
+    """All there is to estimate, in the plan's order of cases and the report's order of outcomes.
+
+    Raises MachineFault where a histogram cannot be decoded.
+    """
+    records = tuple(records)
+    values = {_place(record): outcomes(record) for record in records if record.verdict.value == "valid"}
+    found = [
+        estimate
+        for comparison in compare(study, records)
+        for name in OUTCOMES
+        if (estimate := _estimate(study, comparison, name, values)).pairs or estimate.alone
+    ]
+    controls = {
+        (e.comparison.baseline.key(), e.outcome): e.ratio
+        for e in found
+        if e.comparison.case.role == "control"
+    }
+    return [replace(e, control=controls.get((e.comparison.baseline.key(), e.outcome))) for e in found]
+
+
+Values = dict[tuple[int, int], dict[str, float]]
+"""The outcomes of each valid trial, by its block and position."""
+
+
+def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -> Estimate:
+    both = [
+        (values[_place(pair.record)].get(name, 0.0), values[_place(pair.baseline)].get(name, 0.0))
+        for pair in comparison.pairs
+    ]
+    pairs = tuple((value, baseline) for value, baseline in both if value > 0 and baseline > 0)
+    never = not any(baseline for _, baseline in both)
+    return Estimate(
+        comparison=comparison,
+        outcome=name,
+        pairs=pairs,
+        alone=tuple(value for value, _ in both if value > 0) if never else (),
+        ratio=stats.interval(stats.log_ratios(pairs), study.confidence) if pairs else None,
+    )
+
+
+def _place(record: TrialRecord) -> tuple[int, int]:
+    return record.trial.block, record.trial.position

@@ -1,0 +1,57 @@
+"""A run as one JSON document with everything in it: each trial's proof, outcomes and histograms. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tlstax.outcomes import outcomes
+from tlstax.records import StoredRun, TrialRecord
+
+SCHEMA = 1
+"""Version of the export."""
+
+
+def exported(stored: StoredRun) -> dict[str, Any]:
+    """The run's header and, for each trial, its case, place, verdict, proof, outcomes and histograms.
+
+    Only what JSON can hold; latencies in the histograms are nanoseconds, in HdrHistogram's V2 encoding.
+    Raises MachineFault where a stored histogram cannot be decoded.
+    """
+    return {
+        "schema": SCHEMA,
+        **stored.header.model_dump(mode="json"),
+        "status": stored.status,
+        "stopped_because": stored.stopped_because,
+        "trials": [_trial(record) for record in stored.trials],
+    }
+
+
+def _trial(record: TrialRecord) -> dict[str, Any]:
+    raw = record.model_dump(mode="json")
+    trial, done = record.trial, raw["done"] or {}
+    return {
+        "case": trial.case.levels,
+        "role": trial.case.role,
+        "block": trial.block,
+        "position": trial.position,
+        "started_at": record.started_at,
+        "took_s": record.took_s,
+        "verdict": record.verdict.value,
+        "reasons": list(record.verdict.reasons),
+        "notes": list(record.verdict.notes),
+        "proof": {
+            "client": raw["ready"],
+            "client_mapped_tls_libraries": raw["client_mapped_tls_libraries"],
+            "server": raw["server"],
+            "window": done.get("window"),
+            "lifetime": done.get("lifetime"),
+            "row_mismatches": raw["row_mismatches"],
+        },
+        "outcomes": outcomes(record),
+        "histograms_ns": done.get("histograms_ns", {}),
+        "job": raw["job"],
+        "errors": [*raw["client_errors"], *done.get("errors", [])],
+        "failure": record.failure,
+        "client_log": record.client_log,
+        "server_log": record.server_log,
+    }

@@ -1,0 +1,67 @@
+"""What a study may vary: the known factors, their levels, and the sentence for one that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from tlstax.errors import UserMistake
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A thing that a study may vary: its name, what it is, and its levels (None: any whole number ≥ 1)."""
+
+    name: str
+    meaning: str
+    levels: tuple[str, ...] | None
+
+    def allowed(self) -> str:
+        """The levels in words, for a message."""
+        return ", ".join(self.levels) if self.levels is not None else "whole numbers from 1"
+
+
+FACTORS: dict[str, Factor] = {
+    factor.name: factor
+    for factor in (
+        Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
+        Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
+        Factor("workload", "what one operation is", ("point-select", "reconnect")),
+        Factor("connections", "how many connections work at once", None),
+    )
+}
+
+
+def check_factor(name: str, *, where: str) -> Factor:
+    """The known factor of that name; `where` begins the message. Raises UserMistake."""
+    if name in FACTORS:
+        return FACTORS[name]
+    raise UserMistake(
+        f"{where}: there is no factor {name!r}{closest(name, FACTORS)}",
+        remedy=f"the factors are {', '.join(FACTORS)}",
+    )
+
+
+def check_level(factor: Factor, level: object, *, where: str) -> str | int:
+    """The level as the factor's own type (a number given as text becomes one). Raises UserMistake."""
+    if factor.levels is None:
+        if isinstance(level, str) and level.isascii() and level.isdecimal():
+            level = int(level)
+        if isinstance(level, int) and not isinstance(level, bool) and level >= 1:
+            return level
+    elif isinstance(level, str) and level in factor.levels:
+        return level
+    hint = closest(str(level), factor.levels or ())
+    if not isinstance(level, str) and str(level) in (factor.levels or ()):
+        hint = f" (write it in quotes: {str(level)!r})"
+    raise UserMistake(
+        f"{where}: {level!r} is not a level of {factor.name}{hint}",
+        remedy=f"allowed are {factor.allowed()}",
+    )
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word most like this one, or nothing."""
+    near = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

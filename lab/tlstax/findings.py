@@ -1,0 +1,119 @@
+"""From a stored run to what it shows: the one document that every way of reporting starts from. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tlstax import caveats, stats
+from tlstax.estimates import Estimate, estimates
+from tlstax.labels import finding_levels
+from tlstax.outcomes import UNITS
+from tlstax.proof import negotiated
+from tlstax.records import (
+    Control,
+    ControlResult,
+    Finding,
+    Ratio,
+    RunDocument,
+    StoredRun,
+    TrialCounts,
+    Unpaired,
+)
+from tlstax.stats import Interval
+
+
+def document(stored: StoredRun) -> RunDocument:
+    """What a run shows. Only valid trials count, in blocks where the baseline's trial is valid too.
+
+    There is a finding for every outcome that a case shares with its baseline; what the baseline cannot
+    have (plaintext has no handshake) is among the unpaired. Raises MachineFault where a stored histogram
+    cannot be decoded.
+    """
+    header = stored.header
+    study = header.study
+    found = estimates(study, stored.trials)
+    return RunDocument(
+        run=header.run,
+        study=study.name,
+        status=stored.status,
+        stopped_because=stored.stopped_because,
+        started_at=header.started_at,
+        seed=header.seed,
+        design=study,
+        specimens=header.specimens,
+        machine=header.machine,
+        findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
+        unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
+        control=Control(comparisons=tuple(_control_results(found, study.confidence))),
+        trials=_counts(stored),
+        caveats=caveats.of_run(stored, found),
+    )
+
+
+def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Finding:
+    comparison, study = estimate.comparison, stored.header.study
+    role = comparison.case.role
+    exact = Interval(point=1.0, low=1.0, high=1.0, blocks=interval.blocks)
+    floor = estimate.noise_floor
+    return Finding(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=role,
+        case=finding_levels(comparison.case),
+        baseline=dict(comparison.baseline.levels),
+        value=stats.geometric_mean([value for value, _ in estimate.pairs]),
+        baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
+        ratio=_ratio(exact if role == "baseline" else interval, study.confidence),
+        noise_floor=floor,
+        judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
+        negotiated=negotiated(pair.record for pair in comparison.pairs),
+        caveats=caveats.of_finding(study, estimate, interval),
+    )
+
+
+def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
+    comparison = estimate.comparison
+    value = stats.interval(stats.log_ratios([(value, 1.0) for value in estimate.alone]), confidence)
+    return Unpaired(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=comparison.case.role,
+        case=finding_levels(comparison.case),
+        value=value.point,
+        low=value.low,
+        high=value.high,
+        confidence=confidence,
+        blocks=value.blocks,
+        negotiated=negotiated(pair.record for pair in comparison.pairs),
+    )
+
+
+def _control_results(found: list[Estimate], confidence: float) -> list[ControlResult]:
+    """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
+    return [
+        ControlResult(
+            outcome=estimate.outcome,
+            case=dict(estimate.comparison.case.levels),
+            ratio=_ratio(estimate.ratio, confidence),
+            noise_floor=floor,
+        )
+        for estimate in found
+        if estimate.comparison.case.role == "control"
+        and estimate.ratio is not None
+        and (floor := estimate.noise_floor) is not None
+    ]
+
+
+def _ratio(interval: Interval, confidence: float) -> Ratio:
+    return Ratio(
+        point=interval.point,
+        low=interval.low,
+        high=interval.high,
+        confidence=confidence,
+        blocks=interval.blocks,
+    )
+
+
+def _counts(stored: StoredRun) -> TrialCounts:
+    counted = Counter(record.verdict.value for record in stored.trials)
+    return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])

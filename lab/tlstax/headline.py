@@ -1,0 +1,106 @@
+"""The answer in words: a sentence for every treatment of a run, from its findings. Pure."""
+
+from __future__ import annotations
+
+from tlstax.labels import label_levels
+from tlstax.outcomes import OUTCOMES
+from tlstax.records import Finding, Ratio, RunDocument
+from tlstax.wording import alike, counted, percent, signed_percent
+
+MANY_TIMES = 2.0
+"""From here on a factor is easier to grasp than a percentage."""
+
+_WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
+
+
+def headline(document: RunDocument) -> list[str]:
+    """What the run answers, a sentence for each treatment, in the order of the findings.
+
+    For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
+    After the sentences of a group follows what resumption gives back there, where that is told apart.
+    """
+    decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
+    treatments = [finding for finding in decided if finding.role == "treatment"]
+    sentences = []
+    for finding in treatments:
+        sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
+        sentences += _given_back(finding, treatments)
+    return sentences or ["there is no valid comparison to tell anything from"]
+
+
+def _subject(finding: Finding, document: RunDocument) -> str:
+    """Who is compared: "TLS 1.3 on kept connections", "reconnecting under TLS 1.3, 64 connections"."""
+    name, workload = label_levels(finding.case), finding.case.get("workload")
+    subject = f"{name} on kept connections" if workload == "point-select" else name
+    if workload == "reconnect":
+        subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
+    if len(document.design.levels_of().get("connections", ())) > 1:
+        subject += f", {counted(int(finding.case['connections']), 'connection')}"
+    return subject
+
+
+def _difference(finding: Finding) -> str:
+    """What differs, by how much, how surely: the words after the colon."""
+    ratio = finding.ratio
+    if finding.judgement == "no difference seen" or ratio.low is None or ratio.high is None:
+        return f"no difference seen in {_what(finding)} ({_evidence(finding)})"
+    more = ratio.point > 1
+    throughput = finding.outcome == "ops_per_s"
+    if max(ratio.point, 1 / ratio.point) >= MANY_TIMES:
+        size, sure = _times(ratio.point, ratio.low, ratio.high)
+        words = ("faster" if more else "slower") if throughput else ("as high" if more else "lower")
+    else:
+        size, sure = _percents(ratio.point, ratio.low, ratio.high)
+        words = ("more" if more else "fewer") if throughput else ("higher" if more else "lower")
+        words = f"{words} {_what(finding)}" if throughput else words
+    said = f"{size} {words} ({sure} at {percent(ratio.confidence)})"
+    return said if throughput else f"{_what(finding)} {said}"
+
+
+def _times(point: float, low: float, high: float) -> tuple[str, str]:
+    size, start, end = alike(*((1 / point, 1 / high, 1 / low) if point < 1 else (point, low, high)))
+    return f"{size}×", f"{start} to {end}×"  # noqa: RUF001 (the sign that is meant)
+
+
+def _percents(point: float, low: float, high: float) -> tuple[str, str]:
+    sign, first, last = (-100, high, low) if point < 1 else (100, low, high)
+    size, start, end = alike(*(sign * (ratio - 1) for ratio in (point, first, last)))
+    return f"{size} %", f"{start} to {end} %"
+
+
+def _evidence(finding: Finding) -> str:
+    ratio = finding.ratio
+    if ratio.low is None or ratio.high is None:
+        return f"{signed_percent(ratio.point - 1)} in one block alone"
+    ends = f"{signed_percent(ratio.low - 1)} to {signed_percent(ratio.high - 1)}"
+    floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
+    return f"{ends} at {percent(ratio.confidence)}{floor}"
+
+
+def _what(finding: Finding) -> str:
+    if finding.outcome == "ops_per_s":
+        return _WORK.get(str(finding.case.get("workload")), "operations a second")
+    return OUTCOMES[finding.outcome].words if finding.outcome in OUTCOMES else finding.outcome
+
+
+def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
+    """What resumption gives back of the time that TLS adds to a reconnect; nothing where it cannot be told.
+
+    With as many connections at work, the time of an operation goes as the inverse of the throughput.
+    """
+    levels = resumed.case
+    if levels.get("resumption") != "on" or levels.get("workload") != "reconnect":
+        return []
+    sibling = {**levels, "resumption": "off"}
+    full = next((finding for finding in treatments if finding.case == sibling), None)
+    if full is None or resumed.outcome != "ops_per_s" or full.judgement != "lower":
+        return []
+    if full.baseline.get("tls") != "off" or not _apart(full.ratio, resumed.ratio):
+        return []
+    share = 1 - (1 / resumed.ratio.point - 1) / (1 / full.ratio.point - 1)
+    back = "all" if resumed.judgement == "no difference seen" or share >= 1 else percent(share)
+    return [f"resumption gives back {back} of the time that {label_levels(sibling)} adds to a reconnect"]
+
+
+def _apart(lower: Ratio, higher: Ratio) -> bool:
+    return lower.high is not None and higher.low is not None and lower.high < higher.low

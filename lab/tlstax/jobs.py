@@ -1,0 +1,77 @@
+"""From a case to the job that its load client is told; pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tlstax import __version__, workloads
+from tlstax.contract import Account, Endpoint, Frozen, Job, TlsOff, TlsOn, TlsVersion
+from tlstax.study import Levels
+
+SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
+"""Where clients of a private server connect from. A closed connection keeps its port for a minute
+(TIME_WAIT); eight addresses have eight times the ports. All of 127.0.0.0/8 is the machine itself
+(RFC 5735)."""
+
+WARMUP_S = 0.1
+"""Unmeasured work before each trial: enough for caches and branch predictors, a tenth of a second."""
+
+
+class Verification(Frozen):
+    """What the load client checks of the server's certificate, and with which files."""
+
+    verify: Literal["none", "ca", "identity"] = "none"
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+
+
+class JobTerms(Frozen):
+    """What all jobs of a run have in common."""
+
+    endpoint: Endpoint
+    account: Account
+    table: str
+    rows: int
+    verification: Verification
+    client_cpus: tuple[int, ...]
+    source_addresses: tuple[str, ...] = ()
+    duration_s: float
+    seed: int
+    timeout_s: float = 10.0
+
+
+def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
+    """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids."""
+    connections = int(levels["connections"])
+    return Job(
+        endpoint=terms.endpoint,
+        account=terms.account,
+        tls=_tls(levels, terms.verification),
+        workload=workloads.built_in(str(levels["workload"]), terms.table, terms.rows),
+        connections=connections,
+        threads=min(connections, max(1, len(terms.client_cpus))),
+        cpus=terms.client_cpus,
+        warmup_s=WARMUP_S,
+        duration_s=terms.duration_s,
+        timeout_s=terms.timeout_s,
+        source_addresses=terms.source_addresses,
+        seed=terms.seed + sequence,
+        attributes={"program_name": "tlstax", "_client_version": __version__},
+    )
+
+
+def _tls(levels: Levels, verification: Verification) -> TlsOff | TlsOn:
+    level = levels.get("tls", "off")
+    if level == "off":
+        return TlsOff()
+    version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
+    return TlsOn(
+        min_version=version,
+        max_version=version,
+        verify=verification.verify,
+        ca_file=verification.ca_file,
+        certificate_file=verification.certificate_file,
+        key_file=verification.key_file,
+        resumption=levels.get("resumption", "off") == "on",
+    )

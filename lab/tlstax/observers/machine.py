@@ -1,0 +1,211 @@
+"""The machine that the trials run on, as far as it bears on their numbers, and how its CPUs are shared out.
+
+Everything is read from /proc and /sys below `root`, so that a test can bring a machine of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import NamedTuple
+
+from tlstax.observers import cgroup
+from tlstax.records import Machine
+
+ROOT = Path("/")
+CPUS = "sys/devices/system/cpu"
+BUSY_LOAD = 0.5
+"""Runnable processes (load average over a minute) above which something else is running."""
+MUCH_STEAL = 0.01
+"""Share of the CPU time since boot, taken by the host, above which a guest is told so."""
+
+
+class Split(NamedTuple):
+    """The CPUs that the server and the client are pinned to; both empty where neither is pinned."""
+
+    server_cpus: tuple[int, ...]
+    client_cpus: tuple[int, ...]
+
+
+def available_cpus() -> set[int]:
+    """The CPUs that this process may run on; the kernel has applied cpusets to them (cpuset(7))."""
+    return set(os.sched_getaffinity(0))
+
+
+def split_cpus(available: AbstractSet[int], root: Path = ROOT) -> Split:
+    """Share the CPUs out: a quarter, at least one, to the client, the others to the server.
+
+    The two sides do not share a physical core where there are two of them, so the client's part may be
+    larger than a quarter on a small machine. With one CPU, nothing is pinned.
+    """
+    if len(available) < 2:
+        return Split((), ())
+    cores = physical_cores(available, root)
+    if len(cores) == 1:
+        # The siblings of one core: kept apart all the same, which at least keeps the scheduler out of it.
+        cores = [(cpu,) for cpu in cores[0]]
+    wanted = max(1, len(available) // 4)
+    client: list[int] = []
+    # From the end: the first CPU usually serves the machine's interrupts, and the server has more CPUs.
+    while len(cores) > 1 and len(client) < wanted:
+        smallest = min(reversed(cores), key=len)
+        cores.remove(smallest)
+        client += smallest
+    return Split(tuple(sorted(cpu for core in cores for cpu in core)), tuple(sorted(client)))
+
+
+def physical_cores(available: AbstractSet[int], root: Path = ROOT) -> list[tuple[int, ...]]:
+    """The available CPUs, grouped by the core that they are threads of, in order of their first CPU."""
+    cores = set()
+    for cpu in available:
+        siblings = _text(root / CPUS / f"cpu{cpu}/topology/thread_siblings_list")
+        cores.add(tuple(sorted({cpu} | (_parse_list(siblings) & available))))
+    return sorted(cores)
+
+
+def share_cores(split: Split, root: Path = ROOT) -> bool:
+    """True if CPUs of both sides are threads of one physical core."""
+    cores = physical_cores(set(split.server_cpus) | set(split.client_cpus), root)
+    return any(set(core) & set(split.server_cpus) and set(core) & set(split.client_cpus) for core in cores)
+
+
+def describe_machine(available: AbstractSet[int] | None = None, root: Path = ROOT) -> Machine:
+    """What is worth knowing of this machine beside a result. `cores` counts the CPUs available to us."""
+    cpus = available_cpus() if available is None else available
+    split = split_cpus(cpus, root)
+    release = _assignments(_text(root / "etc/os-release"))
+    limit = cgroup.memory_limit(root)
+    memory_bytes = _memory_bytes(root)
+    return Machine(
+        cpu_model=cpu_model(root),
+        cores=len(cpus),
+        memory_bytes=memory_bytes if limit is None else min(limit, memory_bytes),
+        kernel=_text(root / "proc/sys/kernel/osrelease").strip(),
+        distribution=release.get("PRETTY_NAME", "unknown"),
+        virtualization=virtualization(root),
+        server_cpus=split.server_cpus,
+        client_cpus=split.client_cpus,
+        notes=(*_sharing_notes(cpus, split, root), *_speed_notes(root), *_neighbour_notes(root)),
+    )
+
+
+def cpu_model(root: Path = ROOT) -> str:
+    """The processor's name; on machines whose kernel gives none (ARM), the architecture."""
+    found = re.search(r"^model name\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    return found[1].strip() if found else os.uname().machine
+
+
+def virtualization(root: Path = ROOT) -> str | None:
+    """What this machine runs in (kvm, docker on kvm…); None on bare metal.
+
+    By systemd-detect-virt(1) where it is there, else by the CPU's hypervisor flag.
+    """
+    container, machine = _detect("--container", root), _detect("--vm", root)
+    cpuinfo = _text(root / "proc/cpuinfo")
+    if machine is None and re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
+        machine = "a virtual machine"
+    if container is None and any((root / mark).exists() for mark in (".dockerenv", "run/.containerenv")):
+        container = "a container"
+    return " on ".join(name for name in (container, machine) if name) or None
+
+
+def governors(root: Path = ROOT) -> set[str]:
+    """The CPU frequency governors in force; empty where the kernel does not control the frequency."""
+    return {_text(path).strip() for path in (root / CPUS).glob("cpu[0-9]*/cpufreq/scaling_governor")}
+
+
+def turbo(root: Path = ROOT) -> bool | None:
+    """May the CPU clock itself higher while it is cool? None where the kernel does not say."""
+    boost = _text(root / CPUS / "cpufreq/boost").strip()
+    if boost:
+        return boost == "1"
+    no_turbo = _text(root / CPUS / "intel_pstate/no_turbo").strip()
+    return no_turbo == "0" if no_turbo else None
+
+
+def stolen_share(root: Path = ROOT) -> float:
+    """Share of the CPU time since boot that the host gave to others (proc(5), /proc/stat, steal)."""
+    fields = [int(field) for field in _text(root / "proc/stat").partition("\n")[0].split()[1:9]]
+    total = sum(fields)
+    return fields[7] / total if len(fields) == 8 and total > 0 else 0.0
+
+
+def load_average(root: Path = ROOT) -> float:
+    """Processes running or waiting to run, averaged over the last minute."""
+    first = _text(root / "proc/loadavg").partition(" ")[0]
+    return float(first) if first else 0.0
+
+
+def _sharing_notes(cpus: AbstractSet[int], split: Split, root: Path) -> list[str]:
+    notes = []
+    if len(cpus) == 1:
+        notes.append("one CPU: server and client take time from each other")
+    elif share_cores(split, root):
+        notes.append("one physical core: server and client run on its two threads and slow each other")
+    limit = cgroup.cpu_limit(root)
+    if limit is not None and limit < len(cpus):
+        notes.append(f"a control group allows {limit:g} of {len(cpus)} CPUs' time: trials may be throttled")
+    return notes
+
+
+def _speed_notes(root: Path) -> list[str]:
+    notes = []
+    slow = sorted(governors(root) - {"performance", ""})
+    if slow:
+        notes.append(f"CPU frequency governor {', '.join(slow)}, not performance: speed varies with load")
+    if turbo(root):
+        notes.append("turbo is on: speed varies with temperature and with how many cores are busy")
+    return notes
+
+
+def _neighbour_notes(root: Path) -> list[str]:
+    notes = []
+    if stolen_share(root) > MUCH_STEAL:
+        notes.append(f"the host took {stolen_share(root):.1%} of the CPU time since boot for others")
+    if load_average(root) > BUSY_LOAD:
+        notes.append(f"other programs were running (load average {load_average(root):.2f})")
+    return notes
+
+
+def _detect(kind: str, root: Path) -> str | None:
+    program = shutil.which("systemd-detect-virt")
+    if program is None or root != ROOT:
+        return None
+    try:
+        done = subprocess.run([program, kind], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    name = done.stdout.strip()
+    return name if done.returncode == 0 and name not in {"", "none"} else None
+
+
+def _memory_bytes(root: Path) -> int:
+    found = re.search(r"^MemTotal:\s*(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _assignments(text: str) -> dict[str, str]:
+    """The variables of a file in the syntax of os-release(5)."""
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return {name: value.strip("\"'") for name, value in pairs}
+
+
+def _parse_list(text: str) -> set[int]:
+    """The kernel's list of CPUs, `0-3,8` (cpuset(7), "List format")."""
+    numbers: set[int] = set()
+    for part in text.strip().split(","):
+        low, _, high = part.partition("-")
+        if low.isdigit():
+            numbers.update(range(int(low), int(high or low) + 1))
+    return numbers
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,88 @@
+"""One process watched from outside: CPU time, resident memory, and the TLS libraries mapped into it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from tlstax.contract import Frozen
+from tlstax.records import MappedLibrary, ServerCpu
+
+_TLS_LIBRARY = re.compile(r"/lib(?:ssl|crypto|wolfssl)[^/]*\.so[^/]*$")
+
+
+class CpuReading(Frozen):
+    """CPU time of a process so far: a nanosecond total, and ticks in user and kernel."""
+
+    total_us: float
+    user_ticks: int
+    system_ticks: int
+
+
+def read_cpu(pid: int) -> CpuReading | None:
+    """CPU time that all threads of `pid` have used so far; None when it is out of reach.
+
+    The total is the process's CPU-time clock, whose id is made from the process id as
+    clock_getcpuclockid(3) makes it (the kernel's MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
+    The split comes from /proc/PID/stat, fields 14 and 15 (proc(5)), which count ticks.
+    """
+    clock_id = (~pid << 3) | 2
+    try:
+        total_us = time.clock_gettime_ns(clock_id) / 1e3
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return CpuReading(total_us=total_us, user_ticks=int(fields[11]), system_ticks=int(fields[12]))
+
+
+def cpu_between(before: CpuReading | None, after: CpuReading | None) -> ServerCpu | None:
+    """CPU time used between two readings, the ticks' shares scaled to the exact total."""
+    if before is None or after is None:
+        return None
+    total_us = after.total_us - before.total_us
+    user = after.user_ticks - before.user_ticks
+    system = after.system_ticks - before.system_ticks
+    scale = total_us / (user + system) if user + system > 0 else 0.0
+    return ServerCpu(total_us=total_us, user_us=user * scale, system_us=system * scale)
+
+
+def read_rss_bytes(pid: int) -> int | None:
+    """Resident memory of `pid` (/proc/PID/statm, second field, in pages); None when out of reach."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
+    """The TLS libraries mapped into `pid`, in alphabetical order, each with its content's checksum.
+
+    Empty when the process is out of reach or has none mapped (it may be linked statically).
+    """
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return ()
+    paths = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count("/")}
+    found = sorted(path for path in paths if _TLS_LIBRARY.search(path))
+    return tuple(MappedLibrary(path=path, sha256=_sha256(path)) for path in found)
+
+
+def _sha256(path: str) -> str:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return ""
+    return _sha256_of_version(path, status.st_ino, status.st_mtime_ns)
+
+
+@lru_cache
+def _sha256_of_version(path: str, _inode: int, _mtime_ns: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

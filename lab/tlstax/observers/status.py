@@ -1,0 +1,36 @@
+"""The server's own counters, read over a connection that stays open for the whole study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pymysql
+
+from tlstax.errors import MachineFault
+
+_OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
+"""Counters that reading them changes; they are left out."""
+
+
+def read_status(connection: pymysql.Connection) -> dict[str, int]:
+    """Every numeric counter of SHOW GLOBAL STATUS; needs no privilege on MySQL or MariaDB."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS")
+            rows = cursor.fetchall()
+    except pymysql.Error as error:
+        raise MachineFault(f"the server's counters could not be read ({error.args[-1]})") from None
+    return {
+        str(name): int(value)
+        for name, value in rows
+        if name not in _OWN_STATEMENTS and str(value).lstrip("-").isdigit()
+    }
+
+
+def status_delta(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """The counters that changed, and by how much."""
+    return {
+        name: value - before[name]
+        for name, value in after.items()
+        if name in before and value != before[name]
+    }

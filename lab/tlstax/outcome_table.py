@@ -1,0 +1,75 @@
+"""Every outcome that a trial may yield: its name, unit, direction and what it is in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PERCENTILES = (50.0, 99.0, 99.9)
+"""The percentiles of a latency that are outcomes; the last one of whole operations only."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A number that a trial yields: its unit, which way is better (None: neither), and what it is."""
+
+    name: str
+    unit: str
+    lower_is_better: bool | None
+    words: str
+
+
+PHASE_WORDS = {
+    "operation": "latency of an operation",
+    "connect": "time to connect, from the first SYN to the server's OK",
+    "tcp_connect": "time of the TCP connect",
+    "greeting": "wait for the server's greeting",
+    "tls_handshake": "time of the TLS handshake",
+    "authentication": "time of authentication",
+    "first_query": "time of the first query on a connection",
+    "query": "time of a query",
+    "close": "time to close",
+}
+
+
+def _percentile_outcomes() -> list[Outcome]:
+    found = []
+    for phase, words in PHASE_WORDS.items():
+        for percentile in PERCENTILES if phase == "operation" else PERCENTILES[:2]:
+            nth = "median" if percentile == 50 else f"{percentile:g}th percentile of the"
+            found.append(_cost(percentile_name(phase, percentile), "us", f"{nth} {words}"))
+    return found
+
+
+def percentile_name(phase: str, percentile: float) -> str:
+    """What a percentile of a phase is called: "latency_p99_us" for operations, else "connect_p50_us"."""
+    stem = "latency" if phase == "operation" else phase
+    return f"{stem}_p{f'{percentile:g}'.replace('.', '')}_us"
+
+
+def _cost(name: str, unit: str, words: str) -> Outcome:
+    return Outcome(name, unit, lower_is_better=True, words=words)
+
+
+OUTCOMES: dict[str, Outcome] = {
+    outcome.name: outcome
+    for outcome in (
+        Outcome("ops_per_s", "1/s", lower_is_better=False, words="operations a second"),
+        *_percentile_outcomes(),
+        _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
+        _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
+        _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),
+        _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
+        _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
+        _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
+        Outcome("client_cpu_share", "1", lower_is_better=None, words="how busy each client thread was"),
+        Outcome("server_cpu_share", "cores", lower_is_better=None, words="cores that the server kept busy"),
+        _cost("server_rss_bytes", "B", "resident memory of the server"),
+        _cost("bytes_per_op", "B", "bytes of TCP payload per operation, both ways"),
+        _cost("bytes_sent_per_op", "B", "bytes of TCP payload that the client sent per operation"),
+        _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
+        _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
+    )
+}
+"""Every outcome, in the order of a report."""
+
+UNITS: dict[str, str] = {name: outcome.unit for name, outcome in OUTCOMES.items()}

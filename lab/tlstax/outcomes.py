@@ -1,0 +1,104 @@
+"""What a trial's record says in numbers: one value for each outcome that it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax import histograms
+from tlstax.contract import Done
+from tlstax.histograms import Histogram
+from tlstax.outcome_table import OUTCOMES, PERCENTILES, PHASE_WORDS, UNITS, Outcome, percentile_name
+from tlstax.records import TrialRecord
+
+__all__ = ["OUTCOMES", "UNITS", "Outcome", "merged", "outcome", "outcomes"]
+
+MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
+"""A percentile is told only from so many samples: below 100 the 99th is just the largest value, and the
+99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
+blocks shows."""
+
+
+def outcomes(record: TrialRecord) -> dict[str, float]:
+    """Every outcome that this trial yields, in the units of `UNITS`; none where it has no result.
+
+    What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
+    and memory of a server out of reach, segments where TCP_INFO is not to be had. Raises MachineFault
+    where a histogram cannot be decoded.
+    """
+    done = record.done
+    if done is None:
+        return {}
+    found = {**_counted(record, done), **_latencies(done)}
+    return {name: found[name] for name in OUTCOMES if name in found}
+
+
+def outcome(record: TrialRecord, name: str) -> float | None:
+    """One outcome of a trial, or None; decodes no more than it needs. Raises MachineFault."""
+    done = record.done
+    if done is None:
+        return None
+    counted = _counted(record, done)
+    return counted[name] if name in counted else _latencies(done, only=name).get(name)
+
+
+def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
+    """The histogram of a phase over all these trials; None where it occurred in none of them."""
+    return histograms.merge(
+        record.done.histograms_ns[phase]
+        for record in records
+        if record.done is not None and phase in record.done.histograms_ns
+    )
+
+
+def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
+    throughput = {"ops_per_s": done.operations / done.elapsed_s}
+    return {**throughput, **_cpu(record, done), **_memory(record), **_wire(done)}
+
+
+def _latencies(done: Done, only: str | None = None) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for phase in PHASE_WORDS:
+        names = [percentile_name(phase, percentile) for percentile in PERCENTILES]
+        if phase not in done.histograms_ns or (only is not None and only not in names):
+            continue
+        count, values = histograms.summary(done.histograms_ns[phase], PERCENTILES)
+        found |= {
+            name: value
+            for name, percentile, value in zip(names, PERCENTILES, values, strict=bool(count))
+            if name in OUTCOMES and count >= MINIMUM_SAMPLES[percentile]
+        }
+    return found
+
+
+def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
+    threads = record.job.threads if record.job is not None else 1
+    found = {"client_cpu_share": done.cpu.total_us / (done.elapsed_s * 1e6 * threads)}
+    server = record.server.cpu if record.server is not None else None
+    if server is not None:
+        found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
+    for side, cpu in (("client", done.cpu), ("server", server)):
+        if cpu is not None and done.operations:
+            found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
+            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
+            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
+    return found
+
+
+def _memory(record: TrialRecord) -> dict[str, float]:
+    if record.server is None or record.server.rss_bytes is None:
+        return {}
+    return {"server_rss_bytes": float(record.server.rss_bytes)}
+
+
+def _wire(done: Done) -> dict[str, float]:
+    if not done.operations:
+        return {}
+    wire, operations = done.wire, done.operations
+    found = {
+        "bytes_per_op": (wire.bytes_sent + wire.bytes_received) / operations,
+        "bytes_sent_per_op": wire.bytes_sent / operations,
+        "bytes_received_per_op": wire.bytes_received / operations,
+    }
+    if wire.segments_sent is not None and wire.segments_received is not None:
+        found["segments_per_op"] = (wire.segments_sent + wire.segments_received) / operations
+    return found

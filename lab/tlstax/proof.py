@@ -1,0 +1,37 @@
+"""What was negotiated, in words: the proof of a case's treatment as a reader wants to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.contract import Handshakes, TlsView
+from tlstax.records import TrialRecord
+
+
+def negotiated(records: Iterable[TrialRecord]) -> str:
+    """What these trials negotiated: "plaintext", or "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed".
+
+    Handshakes of the measured window say it where there were any, else the connections that were asked
+    before. Trials that differ are all named; "" where no trial says anything.
+    """
+    said = dict.fromkeys(words for record in records for words in _of_trial(record))
+    return "; ".join(said)
+
+
+def always_hello_retry(records: Iterable[TrialRecord]) -> bool:
+    """Whether these trials made handshakes and all met a HelloRetryRequest (RFC 8446, 4.1.4)."""
+    handshakes = [h for record in records if record.done for h in record.done.lifetime.handshakes]
+    return bool(handshakes) and all(handshake.hello_retry for handshake in handshakes)
+
+
+def _of_trial(record: TrialRecord) -> list[str]:
+    if record.done is not None and record.done.window.handshakes:
+        return [_words(handshakes) for handshakes in record.done.window.handshakes]
+    if record.ready is None:
+        return []
+    return [_words(seen.client) if seen.client else "plaintext" for seen in record.ready.negotiated]
+
+
+def _words(seen: TlsView | Handshakes) -> str:
+    words = " ".join(part for part in (seen.version, seen.cipher, seen.group) if part)
+    return f"{words}, resumed" if seen.resumed else words

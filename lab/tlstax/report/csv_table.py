@@ -1,0 +1,88 @@
+"""Findings as CSV (RFC 4180): one row a finding, for spreadsheets and statistics programs.
+
+Columns: run, study, outcome, unit, role (baseline, control, treatment); a column `case_FACTOR` and
+`baseline_FACTOR` for each factor of the study; value and baseline_value (geometric means over the same
+blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one block), confidence,
+blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; ").
+An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
+interval is that of the value: value_low, value_high.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+
+from tlstax.records import Finding, RunDocument, Unpaired
+from tlstax.study import Levels
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A text that begins with one of these is run as a formula by spreadsheets."""
+
+Value = str | int | float | None
+
+
+def csv_table(document: RunDocument) -> str:
+    """All findings of the document."""
+    factors = list(document.design.levels_of())
+    text = StringIO()
+    writer = csv.DictWriter(text, fieldnames=_columns(factors))
+    writer.writeheader()
+    for row in _rows(document, factors):
+        writer.writerow({name: _harmless(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def _columns(factors: list[str]) -> list[str]:
+    cases = [f"{side}_{factor}" for side in ("case", "baseline") for factor in factors]
+    numbers = ["value", "value_low", "value_high", "baseline_value", "ratio", "ratio_low", "ratio_high"]
+    judged = ["confidence", "blocks", "noise_floor", "judgement", "negotiated", "caveats"]
+    return ["run", "study", "outcome", "unit", "role", *cases, *numbers, *judged]
+
+
+def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value]]:
+    for finding in document.findings:
+        yield {
+            **_common(document, finding, factors),
+            **_levels("baseline", finding.baseline, factors),
+            "baseline_value": finding.baseline_value,
+            "ratio": finding.ratio.point,
+            "ratio_low": finding.ratio.low,
+            "ratio_high": finding.ratio.high,
+            "confidence": finding.ratio.confidence,
+            "blocks": finding.ratio.blocks,
+            "noise_floor": finding.noise_floor,
+            "judgement": finding.judgement,
+            "caveats": "; ".join(finding.caveats),
+        }
+    for unpaired in document.unpaired:
+        yield {
+            **_common(document, unpaired, factors),
+            "value_low": unpaired.low,
+            "value_high": unpaired.high,
+            "confidence": unpaired.confidence,
+            "blocks": unpaired.blocks,
+        }
+
+
+def _common(document: RunDocument, found: Finding | Unpaired, factors: list[str]) -> dict[str, Value]:
+    return {
+        "run": document.run,
+        "study": document.study,
+        "outcome": found.outcome,
+        "unit": found.unit,
+        "role": found.role,
+        **_levels("case", found.case, factors),
+        "value": found.value,
+        "negotiated": found.negotiated,
+    }
+
+
+def _levels(side: str, levels: Levels, factors: list[str]) -> dict[str, Value]:
+    return {f"{side}_{factor}": levels[factor] for factor in factors if factor in levels}
+
+
+def _harmless(value: Value) -> Value:
+    """Text from a server or a client must not become a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

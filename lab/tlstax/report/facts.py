@@ -1,0 +1,125 @@
+"""The facts around the figures, in words: who took part, on what machine, how many trials, why it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from tlstax.labels import full_label
+from tlstax.records import Machine, RunDocument, StoredRun
+from tlstax.report import figures
+from tlstax.report.evidence import client_versions, server_versions
+from tlstax.report.groups import Group
+from tlstax.wording import counted, percent
+
+MOST_FAILURES = 8
+
+
+class Fact(NamedTuple):
+    """A fact and its name."""
+
+    name: str
+    text: str
+
+
+class Failure(NamedTuple):
+    """Trials of one case that were not used for the same reason."""
+
+    case: str
+    reason: str
+    trials: int
+
+    def sentence(self) -> str:
+        """The failure in one line."""
+        return f"{self.case}: {self.reason}" + (f" ({self.trials} trials)" if self.trials > 1 else "")
+
+
+def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
+    """What ran, where, how often and why it stopped; what is not known is left out."""
+    header = stored.header
+    found = [
+        Fact("Server", _server_words(stored)),
+        Fact("Client", "; ".join(client_versions(stored.trials))),
+        Fact("Machine", machine_words(header.machine)),
+        Fact("Trials", trials_words(stored, document)),
+        Fact("Ended", ended_words(document)),
+        Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
+        Fact("Tool", f"tlstax {header.tlstax_version}"),
+    ]
+    return [fact for fact in found if fact.text]
+
+
+def _server_words(stored: StoredRun) -> str:
+    """Every server that answered, with the name of its specimen where there was one alone."""
+    versions = "; ".join(server_versions(stored.trials))
+    names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
+    name = f"{names[0]}, " if len(names) == 1 and versions else ""
+    return f"{name}{versions}{', not ours (reached as a guest)' if stored.header.guest else ''}"
+
+
+def machine_words(machine: Machine) -> str:
+    """The machine in one line."""
+    words = [
+        machine.cpu_model,
+        counted(machine.cores, "core"),
+        figures.quantity(machine.memory_bytes, "B"),
+        machine.distribution,
+        machine.kernel,
+        f"virtualised by {machine.virtualization}" if machine.virtualization else "",
+        _pinning(machine),
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _pinning(machine: Machine) -> str:
+    if not (machine.server_cpus and machine.client_cpus):
+        return ""
+    server, client = (",".join(map(str, cpus)) for cpus in (machine.server_cpus, machine.client_cpus))
+    if server == client:
+        return f"server and client share CPU {server}"
+    return f"server on CPU {server}, client on CPU {client}"
+
+
+def trials_words(stored: StoredRun, document: RunDocument) -> str:
+    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks, 1 s each."""
+    counts = document.trials
+    blocks = len({record.trial.block for record in stored.trials})
+    each = figures.quantity(stored.header.trial_duration_s * 1e6, "us")
+    verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
+    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {each}"
+
+
+def ended_words(document: RunDocument) -> str:
+    """How the run ended, and why."""
+    return f"{document.status}: {document.stopped_because}" if document.stopped_because else document.status
+
+
+def failures(stored: StoredRun) -> list[Failure]:
+    """Why trials were not used, the most frequent first."""
+    times: Counter[tuple[str, str]] = Counter()
+    for record in stored.trials:
+        if record.verdict.value != "valid":
+            reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
+            times.update((full_label(record.trial.case), reason) for reason in reasons)
+    return [Failure(case, reason, number) for (case, reason), number in times.most_common()]
+
+
+def nothing_to_show(stored: StoredRun) -> str:
+    """The sentence that stands where the figures would, when no trial was valid."""
+    if not stored.trials:
+        return "Nothing to show, because no trial was run."
+    reasons = Counter(reason for record in stored.trials for reason in record.verdict.reasons)
+    most = reasons.most_common(1)
+    why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
+    return f"Nothing to show, because none of {counted(len(stored.trials), 'trial')} was valid{why}."
+
+
+def noise_words(group: Group, outcome: str) -> str:
+    """What the control says about how small a difference can be told, or that there is no control."""
+    floor = group.noise_floor(outcome)
+    if floor is None:
+        return "Noise floor unknown: there is no valid control."
+    return (
+        f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
+        "may stray from the baseline. Smaller differences (≈) cannot be told from noise."
+    )

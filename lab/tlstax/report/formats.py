@@ -1,0 +1,43 @@
+"""Which formats a run can be read in, and the one function that gives any of them."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from tlstax.records import RunDocument, StoredRun
+from tlstax.report.csv_table import csv_table
+from tlstax.report.json_document import json_document
+from tlstax.report.markdown import markdown
+from tlstax.report.terminal import terminal
+
+Format = Literal["terminal", "html", "md", "csv", "json"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def render(
+    stored: StoredRun,
+    document: RunDocument,
+    format: Format,  # noqa: A002 - the option that users give is called so
+    *,
+    width: int = 80,
+    colour: bool = False,
+    report_path: str = "",
+) -> str:
+    """The run in that format. `width`, `colour` and `report_path` are for the terminal alone.
+
+    Raises MachineFault where a stored histogram cannot be decoded.
+    """
+    match format:
+        case "terminal":
+            return terminal(stored, document, width=width, colour=colour, report_path=report_path)
+        case "html":
+            from tlstax.report.html import html  # noqa: PLC0415 - drawing takes a second to import
+
+            return html(stored, document)
+        case "md":
+            return markdown(stored, document)
+        case "csv":
+            return csv_table(document)
+        case "json":
+            return json_document(document)

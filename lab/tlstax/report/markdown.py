@@ -1,0 +1,78 @@
+"""A run as Markdown with GitHub's tables, short enough to paste into an issue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tlstax.headline import headline
+from tlstax.records import RunDocument, StoredRun
+from tlstax.report import facts
+from tlstax.report.figures import ALIKE
+from tlstax.report.groups import Group, arranged
+from tlstax.report.tables import Cell, Column, main_columns
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
+
+
+def markdown(stored: StoredRun, document: RunDocument) -> str:
+    """The answer, a table for each group, and what a reader needs to judge it."""
+    parts = [
+        f"## {escaped(stored.header.study.title)}",
+        _bullets(sentence[:1].upper() + sentence[1:] for sentence in headline(document)),
+    ]
+    if document.findings:
+        parts += [part for group in arranged(stored, document) for part in _group(group, document)]
+    else:
+        parts.append(escaped(facts.nothing_to_show(stored)))
+    parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
+    failures = [failure.sentence() for failure in facts.failures(stored)]
+    if failures:
+        parts += ["**Trials that were not used**", _bullets(failures)]
+    if document.caveats:
+        parts += ["**Bear in mind**", _bullets(document.caveats)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is taken for Markdown or HTML, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _group(group: Group, document: RunDocument) -> list[str]:
+    columns = main_columns(group)
+    heads = [
+        "case",
+        *(f"{column.head} ({column.unit})" if column.unit else column.head for column in columns),
+    ]
+    rows = [
+        [escaped(row.label), *_cells(columns, place)] if row.findings or row.unpaired else
+        [escaped(row.label), escaped(row.why_empty()), *[""] * (len(columns) - 1)]
+        for place, row in enumerate(group.rows)
+    ]  # fmt: skip
+    noise = facts.noise_words(group, document.design.deciding_outcome)
+    said = (f"{row.label}: {row.treatment_seen}" for row in group.rows if row.treatment_seen)
+    title = f"### {escaped(group.label[:1].upper() + group.label[1:])}"
+    return [title, _table(heads, rows), escaped(noise), _bullets(said)]
+
+
+def _cells(columns: Sequence[Column], place: int) -> list[str]:
+    return [_cell(column.cells[place], first=column is columns[0]) for column in columns]
+
+
+def _cell(cell: Cell, *, first: bool) -> str:
+    """The value and its change; the first column, which decides, also shows the interval."""
+    if not cell.change:
+        return cell.value
+    interval = f" [{cell.interval}]" if first else ""
+    mark = f" {ALIKE}" if cell.alike else ""
+    return f"{cell.value} ({cell.change}{interval}{mark})"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rules = ["---", *["---:"] * (len(heads) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows))
+
+
+def _bullets(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in texts)

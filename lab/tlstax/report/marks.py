@@ -1,0 +1,77 @@
+"""What a chart is drawn from: plain marks with their style, free of any drawing library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one level is drawn, everywhere in a report; `hollow` sets the control apart."""
+
+    label: str
+    colour: str
+    shape: str
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class RatioMark:
+    """One level's ratio to the baseline; `low` and `high` equal `point` where there is no interval."""
+
+    style: Style
+    point: float
+    low: float
+    high: float
+    text: str
+    description: str
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A latency at a share of the operations: `nines` is -log10(1 - share), so 99 % is 2."""
+
+    nines: float
+    latency_us: float
+    description: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The latency distribution of one level; `knots` are the percentiles that carry a point."""
+
+    style: Style
+    points: tuple[CurvePoint, ...]
+    knots: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of the bar of row `label`, from `start_us` to `end_us`; a faint one is drawn pale."""
+
+    label: str
+    start_us: float
+    end_us: float
+    colour: str
+    description: str
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class BlockPoint:
+    """One level's ratio in one block, counted from 1; None where the block has no valid pair."""
+
+    block: int
+    ratio: float | None
+    description: str
+
+
+@dataclass(frozen=True)
+class BlockStrip:
+    """One level's ratios block after block; `low` to `high` is the interval of the whole run."""
+
+    style: Style
+    points: tuple[BlockPoint, ...]
+    middle: float
+    low: float
+    high: float

@@ -1,0 +1,165 @@
+"""What the page shows, in its order, as plain values for the template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import tomli_w
+
+from tlstax.comparisons import Pair, compare
+from tlstax.headline import headline
+from tlstax.records import RunDocument, StoredRun
+from tlstax.report import facts, figures, outcome_names
+from tlstax.report.evidence import Proof, proof
+from tlstax.report.facts import Fact, Failure
+from tlstax.report.groups import Group, Row, arranged
+from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
+from tlstax.report.tables import Cell, Column, cell, main_columns
+from tlstax.study import Study
+from tlstax.wording import percent
+
+MOST_CARDS = 6
+
+
+@dataclass(frozen=True)
+class Card:
+    """One key figure."""
+
+    row: Row
+    cell: Cell
+    sentence: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """The key figures of one group."""
+
+    title: str
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class OutcomeLine:
+    """One outcome for all cases of a group."""
+
+    words: str
+    better: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A group of cases: its table, its charts, every outcome, the evidence."""
+
+    group: Group
+    reading: str
+    noise: str
+    columns: tuple[Column, ...]
+    ratio_panels: tuple[Panel, ...]
+    detail_panels: tuple[Panel, ...]
+    lines: tuple[OutcomeLine, ...]
+    proofs: tuple[Proof, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the template needs; nothing is computed there."""
+
+    stored: StoredRun
+    document: RunDocument
+    headline: tuple[str, ...]
+    card_rows: tuple[CardRow, ...]
+    sections: tuple[Section, ...]
+    facts: tuple[Fact, ...]
+    failures: tuple[Failure, ...]
+    study_toml: str
+    confidence: str
+
+
+def page(stored: StoredRun, document: RunDocument) -> Page:
+    """The page of a run. Raises MachineFault where a stored histogram cannot be decoded."""
+    groups = arranged(stored, document)
+    pairs = {compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.trials)}
+    return Page(
+        stored=stored,
+        document=document,
+        headline=tuple(headline(document)) if document.findings else (facts.nothing_to_show(stored),),
+        card_rows=tuple(_card_rows(groups, document.design.deciding_outcome)),
+        sections=tuple(_section(group, pairs, document) for group in groups),
+        facts=tuple(facts.facts(stored, document)),
+        failures=tuple(facts.failures(stored)),
+        study_toml=study_toml(document.design),
+        confidence=percent(document.design.confidence),
+    )
+
+
+def study_toml(study: Study) -> str:
+    """The study as a TOML file that `tlstax study run` takes."""
+    return tomli_w.dumps(study.model_dump(mode="json", exclude_defaults=True))
+
+
+def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:
+    study = document.design
+    return Section(
+        group=group,
+        reading=_reading(group, study),
+        noise=facts.noise_words(group, study.deciding_outcome) if group.found() else "",
+        columns=main_columns(group),
+        ratio_panels=ratio_panels(group),
+        detail_panels=detail_panels(group, pairs, study),
+        lines=tuple(_line(group, outcome) for outcome in group.outcomes()),
+        proofs=tuple(proof(row) for row in group.rows),
+    )
+
+
+def _reading(group: Group, study: Study) -> str:
+    """How the figures of the table came about."""
+    blocks = {f.ratio.blocks for row in group.compared() for f in row.findings.values()}
+    if not blocks:
+        return "No case could be compared with the baseline."
+    few, many = min(blocks), max(blocks)
+    number = f"{many} block{'s' if many > 1 else ''}" if few == many else f"{few} to {many} blocks"
+    interval = f" In brackets: the {percent(study.confidence)} interval." if many > 1 else (
+        " One block alone shows no scatter, so there are no intervals."
+    )  # fmt: skip
+    return (
+        f"Geometric means over {number}. Below each: the change against {group.baseline_label}, measured in "
+        f"the same block.{interval}"
+    )
+
+
+def _line(group: Group, outcome: str) -> OutcomeLine:
+    cells = tuple(cell(row, outcome) for row in group.rows)
+    return OutcomeLine(words=outcome_names.words(outcome), better=outcome_names.better(outcome), cells=cells)
+
+
+def _card_rows(groups: tuple[Group, ...], outcome: str) -> Iterator[CardRow]:
+    """The deciding outcome of every treatment; where they are many, of the most different ones."""
+    cards = {group.label: _cards(group, outcome) for group in groups}
+    distances = sorted((card.distance for row in cards.values() for card in row), reverse=True)
+    least = distances[MOST_CARDS - 1] if len(distances) > MOST_CARDS else 0.0
+    for label, row in cards.items():
+        kept = tuple(card for card in row if card.distance >= least)
+        if kept:
+            yield CardRow(title=f"{outcome_names.title(outcome)}, {label}", cards=kept)
+
+
+def _cards(group: Group, outcome: str) -> list[Card]:
+    treatments = (row for row in group.compared() if row.case.role == "treatment")
+    return [_card(row, outcome) for row in treatments if outcome in row.findings]
+
+
+def _card(row: Row, outcome: str) -> Card:
+    finding = row.findings[outcome]
+    value, baseline = (
+        figures.quantity(number, finding.unit) for number in (finding.value, finding.baseline_value)
+    )
+    point = finding.ratio.point
+    return Card(
+        row=row,
+        cell=cell(row, outcome),
+        sentence=f"{value} instead of {baseline}",
+        distance=max(point, 1 / point) if point > 0 else 1.0,
+    )

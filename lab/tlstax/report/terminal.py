@@ -1,0 +1,193 @@
+"""A run as text for a terminal: the answer, a table for each group, and what is needed to judge it.
+
+Readable at 80 columns and without colour: nothing is said by colour alone, and columns that do not fit
+beside each other come in a second table below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from itertools import chain
+
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.headline import headline
+from tlstax.outcome_table import OUTCOMES
+from tlstax.records import RunDocument, StoredRun
+from tlstax.report import facts
+from tlstax.report.figures import ALIKE
+from tlstax.report.groups import Group, arranged
+from tlstax.report.tables import Cell, Column, main_columns
+
+NARROWEST = 60
+GAP = 2
+MOST_FAILURES = 8
+
+Cells = Sequence[Text]
+
+
+def terminal(
+    stored: StoredRun, document: RunDocument, *, width: int = 80, colour: bool = False, report_path: str = ""
+) -> str:
+    """The text, at most `width` (from 60 on) columns wide, with ANSI colours where `colour` is true.
+
+    `report_path` is where the full report was written, named in the last line.
+    """
+    width = max(width, NARROWEST)
+    text = StringIO()
+    console = Console(
+        file=text,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    for part in _parts(stored, document, width, report_path):
+        console.print(part)
+    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+
+
+def _parts(
+    stored: StoredRun, document: RunDocument, width: int, report_path: str
+) -> Iterable[RenderableType]:
+    yield Text(stored.header.study.title, style="bold")
+    yield ""
+    for sentence in headline(document) if document.findings else [facts.nothing_to_show(stored)]:
+        yield _hanging(sentence[:1].upper() + sentence[1:])
+    if document.findings:
+        yield from chain.from_iterable(_group(group, document, width) for group in arranged(stored, document))
+        yield ""
+        yield _negotiated(arranged(stored, document))
+    yield ""
+    yield _facts(facts.facts(stored, document))
+    yield from _list("Trials that were not used", _failures(stored))
+    yield from _list("Bear in mind", document.caveats)
+    if report_path:
+        yield ""
+        yield Text(f"Report: {report_path}", overflow="fold")
+
+
+def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
+    yield ""
+    yield Text(group.label[:1].upper() + group.label[1:], style="bold")
+    yield ""
+    yield from _folded(group, width)
+    yield Padding(Text(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0))
+
+
+def _folded(group: Group, width: int) -> Iterable[RenderableType]:
+    """The group's table; columns that have no room beside the others go to further tables below."""
+    labels = [Text(""), Text(""), *(Text(row.label) for row in group.rows)]
+    room = width - _width(labels)
+    bundles: list[list[Cells]] = [[]]
+    left = room
+    for column in main_columns(group):
+        bundle = _columns_of(column, group)
+        needed = sum(GAP + _width(cells) for cells in bundle)
+        if needed > left and bundles[-1]:
+            bundles.append([])
+            left = room
+        bundles[-1] += bundle
+        left -= needed
+    for place, bundle in enumerate(bundles):
+        if place:
+            yield ""
+        yield _table(labels, bundle)
+    yield from (
+        Text(f"{row.label}: {row.why_empty()}", style="yellow")
+        for row in group.rows
+        if not row.findings and not row.unpaired
+    )
+
+
+def _table(labels: Cells, bundle: Sequence[Cells]) -> Table:
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(no_wrap=True)
+    for _ in bundle:
+        table.add_column(justify="right", no_wrap=True)
+    for cells in zip(labels, *bundle, strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _columns_of(column: Column, group: Group) -> list[Cells]:
+    """An outcome's values, and beside them its changes; the deciding column shows their intervals too."""
+    is_first = column.outcome == group.main_outcomes()[0]
+    above, _, below = column.head.rpartition(" ")
+    heads = [Text(above, style="bold"), Text(f"{below} {column.unit}".rstrip(), style="bold")]
+    values = [*heads, *(Text(cell.value) for cell in column.cells)]
+    changes = [_change(cell, column.outcome, with_interval=is_first) for cell in column.cells]
+    if not (is_first or column.outcome.endswith("_cpu_us_per_op")) or not any(changes):
+        return [values]
+    heads = [Text("against", style="bold"), Text(group.baseline_label, style="bold")]
+    if not is_first:
+        heads = [Text(""), Text("change", style="bold")]
+    return [values, [*heads, *changes]]
+
+
+def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
+    if not cell.change:
+        return Text("")
+    text = f"{cell.change} [{cell.interval}]" if with_interval else cell.change
+    if cell.alike:
+        return Text(f"{text} {ALIKE}", style="dim")
+    known = OUTCOMES.get(outcome)
+    if known is None or known.lower_is_better is None:
+        return Text(f"{text}  ")
+    is_worse = (cell.judgement == "higher") == known.lower_is_better
+    return Text(f"{text}  ", style="red" if is_worse else "green")
+
+
+def _width(cells: Iterable[Text]) -> int:
+    return max((cell_len(cell.plain) for cell in cells), default=0)
+
+
+def _negotiated(groups: Sequence[Group]) -> Table:
+    """What each case negotiated, once for all groups in which it is the same."""
+    rows: dict[tuple[str, str], None] = {}
+    for group in groups:
+        rows |= {(row.label, row.treatment_seen): None for row in group.rows if row.treatment_seen}
+    return _grid((Text(label), Text(said, style="dim")) for label, said in rows)
+
+
+def _facts(found: Iterable[facts.Fact]) -> Table:
+    return _grid((Text(fact.name, style="bold"), Text(fact.text)) for fact in found)
+
+
+def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _failures(stored: StoredRun) -> list[str]:
+    failures = [failure.sentence() for failure in facts.failures(stored)]
+    more = len(failures) - MOST_FAILURES
+    return failures[:MOST_FAILURES] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _list(title: str, items: Sequence[str]) -> Iterable[RenderableType]:
+    if items:
+        yield ""
+        yield Text(title, style="bold")
+        yield from (_hanging(item) for item in items)
+
+
+def _hanging(sentence: str) -> RenderableType:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text("\N{BULLET}", style="dim"), Text(sentence))
+    return table

@@ -1,0 +1,34 @@
+"""User names and passwords of private servers, generated for each server and kept in memory only."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+ADMINISTRATOR = "tlstax_admin"
+LOAD_USER = "tlstax_load"
+SCHEMA = "tlstax"
+
+PASSWORD_BYTES = 24
+"""Entropy of a generated password: 192 bits, 32 characters."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """The two accounts of a private server: one for the laboratory, one for the load.
+
+    The passwords consist of letters, digits, `-` and `_`, so they stand in SQL without escapes.
+    """
+
+    admin_password: str = field(repr=False)
+    load_password: str = field(repr=False)
+    root_password: str = field(repr=False)
+
+
+def generate() -> Credentials:
+    """New credentials from the operating system's random numbers."""
+    return Credentials(
+        admin_password=secrets.token_urlsafe(PASSWORD_BYTES),
+        load_password=secrets.token_urlsafe(PASSWORD_BYTES),
+        root_password=secrets.token_urlsafe(PASSWORD_BYTES),
+    )

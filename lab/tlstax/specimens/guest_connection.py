@@ -1,0 +1,97 @@
+"""A connection to a guest, made step by step so that each way to fail can be told apart."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+import pymysql
+from pymysql.err import MySQLError
+
+from tlstax.specimens import greeting, guest_failures, guest_refusals
+from tlstax.specimens.guest_access import GuestAccess
+from tlstax.specimens.guest_tls import DEMANDING
+from tlstax.specimens.server import Database
+
+CONNECT_TIMEOUT_S = 10.0
+STATEMENT_TIMEOUT_S = 600
+
+
+def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_TIMEOUT_S) -> Database:
+    """Log in, with autocommit; UserMistake or MachineFault with the reason when it fails.
+
+    `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
+    A server without TLS is refused before the password is sent when TLS is demanded.
+    """
+    context = access.tls.context()
+    channel = _reach(access, timeout_s)
+    try:
+        offers_tls = _greet(access, channel, timeout_s)
+        connection = pymysql.connect(
+            host=access.address.host,
+            port=access.address.port,
+            user=access.user,
+            password=access.password.encode("utf-8"),
+            database=schema,
+            autocommit=True,
+            ssl=context if offers_tls else None,
+            ssl_disabled=context is None or not offers_tls,
+            read_timeout=timeout_s,
+            write_timeout=timeout_s,
+            defer_connect=True,
+        )
+        _log_in(access, connection, channel)
+    except BaseException:
+        channel.close()
+        raise
+    return connection
+
+
+def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
+    try:
+        channel = socket.create_connection((access.address.host, access.address.port), timeout=timeout_s)
+    except OSError as error:
+        raise guest_failures.of_address(access, error, timeout_s) from error
+    except UnicodeError as error:
+        unknown = socket.gaierror(socket.EAI_NONAME, "not a host name")
+        raise guest_failures.of_address(access, unknown, timeout_s) from error
+    channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return channel
+
+
+def _greet(access: GuestAccess, channel: socket.socket, timeout_s: float) -> bool:
+    """Whether the server offers TLS, from its greeting; a refusal is left for the login to report."""
+    try:
+        seen = greeting.peek(channel, timeout_s)
+    except OSError as error:
+        raise guest_failures.of_address(access, error, timeout_s) from error
+    fault = guest_failures.of_greeting(access, seen, timeout_s)
+    if fault is not None:
+        raise fault
+    if seen.kind == "mysql" and not seen.offers_tls and access.tls.mode in DEMANDING:
+        raise guest_failures.without_tls(access)
+    return seen.offers_tls
+
+
+def _log_in(access: GuestAccess, connection: Database, channel: socket.socket) -> None:
+    try:
+        connection.connect(channel)
+    except MySQLError as error:
+        cause = getattr(error, "original_exception", None)
+        if isinstance(cause, OSError):
+            raise guest_failures.of_tls(access, cause) from error
+        raise guest_refusals.told(access, error) from error
+    _allow_long_statements(connection)
+
+
+def _allow_long_statements(connection: Database) -> None:
+    """From now on an answer may take long: an index is built. pymysql has no public way to say so."""
+    for name in ("_read_timeout", "_write_timeout"):
+        setattr(connection, name, STATEMENT_TIMEOUT_S)
+
+
+def close(connection: Database) -> None:
+    """Close it, whatever state it is in."""
+    with suppress(MySQLError, OSError):
+        connection.close()

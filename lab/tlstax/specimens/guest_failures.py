@@ -1,0 +1,100 @@
+"""Why a guest could not be reached: address, greeting, TLS; each in one sentence that names the server."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.specimens.greeting import Greeting
+from tlstax.specimens.guest_access import GuestAccess
+
+CERTIFICATE_EXPIRED = 10
+CERTIFICATE_NOT_YET_VALID = 9
+WRONG_HOST = (62, 63, 64)
+UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
+"""Results of certificate verification (X509_V_ERR_*, OpenSSL's X509_STORE_CTX_get_error(3))."""
+
+
+def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+    """The TCP connection was not made."""
+    where = access.address
+    if isinstance(error, socket.gaierror):
+        return UserMistake(
+            f"the host {where.host} is unknown ({error.strerror})", remedy="check the server's URL"
+        )
+    if isinstance(error, TimeoutError):
+        return MachineFault(
+            f"{where} did not take a connection within {timeout_s:.0f} s",
+            remedy="check that the server runs and that no firewall is between",
+        )
+    if isinstance(error, ConnectionRefusedError):
+        return UserMistake(f"nothing listens on {where}", remedy="check the URL, or start the server")
+    return MachineFault(f"{where} cannot be reached ({error.strerror or error})", remedy="check the network")
+
+
+def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
+    """The port answers, but not as is needed; None when it does."""
+    where = access.address
+    if greeting.kind == "foreign":
+        return UserMistake(
+            f"what listens on {where} does not speak MySQL's protocol",
+            remedy="check the port (MySQL's and MariaDB's own is 3306)",
+        )
+    if greeting.kind == "silent":
+        return MachineFault(
+            f"{where} took the connection and then said nothing for {timeout_s:.0f} s",
+            remedy="check that a MySQL or MariaDB server listens there and is not stopped or overloaded",
+        )
+    if greeting.kind == "closed":
+        return MachineFault(
+            f"{where} took the connection and closed it without a word",
+            remedy="check that a MySQL or MariaDB server listens there",
+        )
+    return None
+
+
+def without_tls(access: GuestAccess) -> UserMistake:
+    """TLS was asked for and the server's greeting does not offer it."""
+    return UserMistake(
+        f"{access.address} does not offer TLS, which --ssl-mode={access.tls.mode} demands",
+        remedy="turn TLS on at the server, or use --ssl-mode=DISABLED",
+    )
+
+
+def of_tls(access: GuestAccess, error: OSError) -> TlstaxError:
+    """The TLS handshake, or the connection during it, failed."""
+    where = access.address
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _of_certificate(access, error)
+    if isinstance(error, TimeoutError):
+        return MachineFault(f"{where} greeted and then said nothing more", remedy="check the server's log")
+    reason = getattr(error, "reason", None) or error.strerror or str(error)
+    return MachineFault(
+        f"the TLS handshake with {where} failed ({reason})",
+        remedy="check the TLS settings at both ends, or use --ssl-mode=DISABLED",
+    )
+
+
+def _of_certificate(access: GuestAccess, error: ssl.SSLCertVerificationError) -> TlstaxError:
+    where, code = access.address, error.verify_code
+    if code == CERTIFICATE_EXPIRED:
+        return MachineFault(
+            f"the certificate of {where} has expired",
+            remedy="renew it, or use --ssl-mode=REQUIRED, which does not verify",
+        )
+    if code == CERTIFICATE_NOT_YET_VALID:
+        return MachineFault(
+            f"the certificate of {where} is not valid yet", remedy="check the clocks of both machines"
+        )
+    if code in WRONG_HOST:
+        return UserMistake(
+            f"the certificate of {where} is not made out to {where.host}",
+            remedy="use a host name that stands in it, or --ssl-mode=VERIFY_CA",
+        )
+    if code in UNKNOWN_AUTHORITY:
+        return UserMistake(
+            f"the certificate of {where} was not issued by the authority in {access.tls.ca_file}",
+            remedy="give the authority's certificate that the server's was issued by with --ssl-ca",
+        )
+    return MachineFault(f"the certificate of {where} cannot be verified ({error.verify_message})")

@@ -1,0 +1,88 @@
+"""How the laboratory's own connections to a guest use TLS: the mysql client's options and their meaning.
+
+Source: MySQL's manual, "Command Options for Encrypted Connections", and what mysql 9.7 was seen to do.
+Without --ssl-mode, --ssl-ca means VERIFY_CA, and otherwise PREFERRED holds; VERIFY_CA and VERIFY_IDENTITY
+ask for --ssl-ca; with a lesser mode a certificate authority is not used; --ssl-cert and --ssl-key may name
+one file that holds both.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from tlstax.errors import UserMistake
+
+SslMode = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
+SSL_MODES: tuple[SslMode, ...] = get_args(SslMode)
+VERIFYING: tuple[SslMode, ...] = ("VERIFY_CA", "VERIFY_IDENTITY")
+DEMANDING: tuple[SslMode, ...] = ("REQUIRED", *VERIFYING)
+
+
+@dataclass(frozen=True)
+class GuestTls:
+    """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies."""
+
+    mode: SslMode = "PREFERRED"
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+
+    def context(self) -> ssl.SSLContext | None:
+        """The settings for Python's ssl, None for DISABLED; UserMistake when a file is not usable."""
+        if self.mode == "DISABLED":
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = self.mode == "VERIFY_IDENTITY"
+        context.verify_mode = ssl.CERT_REQUIRED if self.mode in VERIFYING else ssl.CERT_NONE
+        if self.ca_file:
+            _load(self.ca_file, "--ssl-ca", context.load_verify_locations)
+        if self.certificate_file:
+            key_file = self.key_file
+            _load(
+                self.certificate_file,
+                "--ssl-cert, with its --ssl-key,",
+                lambda path: context.load_cert_chain(path, key_file, password=_no_pass_phrase),
+            )
+        return context
+
+
+def choose(
+    mode: str | None, ca_file: str | None, certificate_file: str | None, key_file: str | None
+) -> GuestTls:
+    """Combine the options as the mysql client does; UserMistake when they do not go together."""
+    name = (mode or ("VERIFY_CA" if ca_file else "PREFERRED")).upper()
+    if name not in SSL_MODES:
+        raise UserMistake(f"--ssl-mode={mode} is unknown", remedy=f"choose one of {', '.join(SSL_MODES)}")
+    chosen: SslMode = name
+    if chosen in VERIFYING and not ca_file:
+        raise UserMistake(
+            f"--ssl-mode={chosen} needs the certificate authority to verify with",
+            remedy="name its PEM file with --ssl-ca",
+        )
+    return GuestTls(
+        mode=chosen,
+        ca_file=ca_file if chosen in VERIFYING else None,
+        certificate_file=certificate_file or key_file,
+        key_file=key_file or certificate_file,
+    )
+
+
+def _load(path: str, option: str, load: Callable[[str], None]) -> None:
+    if not Path(path).is_file():
+        raise UserMistake(f"the file {path} of {option} does not exist", remedy="give the path of a PEM file")
+    try:
+        load(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+        raise UserMistake(
+            f"the file {path} of {option} cannot be used ({reason})", remedy="give a readable PEM file"
+        ) from error
+
+
+def _no_pass_phrase() -> str:
+    """Called for a protected key; without it OpenSSL would ask on the terminal and wait."""
+    raise ValueError("its key is protected by a pass phrase")

@@ -1,0 +1,51 @@
+"""Where things are kept on this machine: cache, data, fetched roots and sessions.
+
+The environment variables TLSTAX_CACHE and TLSTAX_DATA name other directories than the platform's usual
+ones (on Linux, below XDG_CACHE_HOME and XDG_DATA_HOME).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from tlstax.errors import MachineFault
+
+
+def cache_dir() -> Path:
+    """What can be had again: fetched servers and, while they run, their data. Not created."""
+    return _chosen("TLSTAX_CACHE") or platformdirs.user_cache_path("tlstax")
+
+
+def data_dir() -> Path:
+    """What cannot be had again: the store of runs. Not created."""
+    return _chosen("TLSTAX_DATA") or platformdirs.user_data_path("tlstax")
+
+
+def roots_dir() -> Path:
+    """Fetched server roots, one directory each; created when missing."""
+    return ensure_directory(cache_dir() / "roots")
+
+
+def sessions_dir() -> Path:
+    """One directory for each running process of the laboratory; created when missing."""
+    return ensure_directory(cache_dir() / "sessions")
+
+
+def ensure_directory(path: Path) -> Path:
+    """The directory, created for the current user only when missing; MachineFault when it cannot be."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineFault(
+            f"the directory {path} cannot be created ({error.strerror})",
+            remedy="make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA",
+        ) from error
+    return path
+
+
+def _chosen(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().absolute() if value else None

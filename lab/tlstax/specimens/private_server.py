@@ -1,0 +1,210 @@
+"""A server of our own: started, paused and stopped here, reachable from this machine only.
+
+It listens on 127.0.0.1 and on a Unix socket in a directory that only this user can enter, with a
+certificate and two accounts generated for it. No account is ever without a password: root gets a random
+one, or is removed, in the run that creates the system tables and opens no socket; the accounts are made by
+--init-file, which the server executes before it takes its first login.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+import pymysql
+from pymysql.err import MySQLError
+
+from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.records import Specimen
+from tlstax.specimens import credentials, error_log, table, tls_facts
+from tlstax.specimens.server import Database, TableContent
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_process import ServerProcess
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+LOGIN_TIMEOUT_S = 10
+STATEMENT_TIMEOUT_S = 600
+
+ACCESS_DENIED = 1045
+TABLE = "sbtest1"
+
+
+class PrivateServer:
+    """A running private server, a `Server`; start one with `start`, and it stops with its `with` block.
+
+    It dies when the thread that started it ends (see `processes`).
+    """
+
+    def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
+        self._build = build
+        self._credentials = credentials.generate()
+        self._process = ServerProcess(build, session, settings)
+        self._version = ""
+        self._tls_library_version: str | None = None
+        self._max_connections = 0
+
+    @classmethod
+    def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
+        """Create its data, start it and wait until it answers.
+
+        MachineFault, with the telling line of its error log, when it does not; nothing is left behind then.
+        """
+        server = cls(build, session, settings or ServerSettings())
+        try:
+            server._process.launch(server._credentials, server._answers)
+            server._learn()
+        except BaseException:
+            server.stop()
+            raise
+        return server
+
+    def restart(self) -> None:
+        """Start it again on its own data after it died; its port is another one then. Faults as of `start`."""
+        self._process.relaunch(self._answers)
+        self._learn()
+
+    @property
+    def specimen(self) -> Specimen:
+        """What it is and where it came from."""
+        return self._build.specimen
+
+    @property
+    def version(self) -> str:
+        """What SELECT VERSION() says."""
+        return self._version
+
+    @property
+    def tls_library_version(self) -> str | None:
+        """The server's own word for its TLS library; None from one too old to tell."""
+        return self._tls_library_version
+
+    @property
+    def load_account(self) -> Account:
+        """An account with all rights on the schema `tlstax` and none elsewhere."""
+        return Account(
+            user=credentials.LOAD_USER,
+            password=self._credentials.load_password,
+            database=credentials.SCHEMA,
+        )
+
+    @property
+    def table_name(self) -> str:
+        """The name of sysbench's first table."""
+        return TABLE
+
+    @property
+    def ca_file(self) -> str:
+        """The authority (PEM) that signed its certificate."""
+        return str(self._process.certificates.ca_file)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return self._process.pid
+
+    def endpoint(self) -> TcpEndpoint:
+        """127.0.0.1 and its port."""
+        return TcpEndpoint(host="127.0.0.1", port=self._process.port)
+
+    def unix_endpoint(self) -> UnixEndpoint:
+        """Its Unix socket."""
+        return UnixEndpoint(path=str(self._process.socket_path))
+
+    def admin(self) -> Database:
+        """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
+        try:
+            return self._login(credentials.ADMINISTRATOR, self._credentials.admin_password)
+        except MySQLError as error:
+            raise MachineFault(
+                f"{self.specimen.name} does not answer ({error.args[-1]}): "
+                f"{error_log.reason(self._process.log_file)}"
+            ) from error
+
+    def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
+        """Make and fill the table, or reuse the one there if it holds the same; its row count."""
+        try:
+            with self.admin() as database:
+                return table.prepare(database, TABLE, content, progress=progress)
+        except MySQLError as error:
+            raise MachineFault(
+                f"{self.specimen.name} did not take the table's data ({error.args[-1]}): "
+                f"{error_log.reason(self._process.log_file)}"
+            ) from error
+
+    def check_connections(self, wanted: int) -> None:
+        """UserMistake when more are wanted than the limit of open files lets the server accept."""
+        if wanted > self._max_connections:
+            raise UserMistake(
+                f"{wanted} connections were asked for, and {self.specimen.name} can accept "
+                f"{self._max_connections} here",
+                remedy="ask for fewer, or raise the limit of open files (ulimit -Hn)",
+            )
+
+    def pause(self) -> None:
+        """Stop the process (SIGSTOP); it keeps its memory and connections."""
+        self._process.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        self._process.signal(signal.SIGCONT)
+
+    def is_alive(self) -> bool:
+        """Whether its process runs, paused or not."""
+        return self.pid is not None
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The end of its error log."""
+        return error_log.tail(self._process.log_file, lines)
+
+    def stop(self) -> None:
+        """End it and remove its data, keys and sockets. May be called twice."""
+        self._process.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _answers(self) -> bool:
+        """Whether a login succeeds; a refused one means that the accounts were not made."""
+        try:
+            self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
+        except MySQLError as error:
+            if error.args[0] == ACCESS_DENIED:
+                reason = error_log.reason(self._process.log_file)
+                raise MachineFault(f"{self.specimen.name} did not make its accounts: {reason}") from error
+            return False
+        return True
+
+    def _learn(self) -> None:
+        """Ask what it is; log the load account in once.
+
+        caching_sha2_password remembers an account's password after one full authentication, which the
+        socket carries out safely. From then on logins without TLS take its short path.
+        """
+        account = self.load_account
+        self._login(account.user, account.password).close()
+        with self.admin() as database, database.cursor() as cursor:
+            cursor.execute("SELECT VERSION(), @@max_connections")
+            version, limit = cursor.fetchone() or ("", 0)
+            self._version, self._max_connections = str(version), int(limit)
+            self._tls_library_version = tls_facts.read(database).library_version
+
+    def _login(self, user: str, password: str) -> Database:
+        return pymysql.connect(
+            unix_socket=str(self._process.socket_path),
+            user=user,
+            password=password,
+            database=credentials.SCHEMA,
+            autocommit=True,
+            ssl_disabled=True,
+            connect_timeout=LOGIN_TIMEOUT_S,
+            read_timeout=STATEMENT_TIMEOUT_S,
+        )

@@ -1,0 +1,139 @@
+"""Child processes that die with their parent however it dies, pinned and watched from before their exec.
+
+The command line in front of the program is `setpriv --pdeathsig KILL`, a gate, and `taskset`, each of
+which replaces itself by the next, so the program keeps the process id of the child that was forked.
+
+The kernel sends the parent death signal when the *thread* that forked the child ends (prctl(2),
+PR_SET_PDEATHSIG): start processes from a thread that lives as long as they should, usually the main one.
+
+The gate is a shell that waits for a line before it executes the program. Until then the parent writes down
+the process id and may open performance counters on it, and a parent that dies in the meantime closes the
+pipe, which ends the gate: no moment is left in which a program could run unrecorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlstax.errors import MachineFault
+
+GATE = 'read -r go && exec "$@" <"$0"'
+POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class ProcessIdentity:
+    """A process that cannot be taken for a later one with the same id: see proc(5), field starttime."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+def identity_of(pid: int) -> ProcessIdentity | None:
+    """The identity of a running process; None when there is none with this id."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    fields_after_name = status.rpartition(")")[2].split()
+    return ProcessIdentity(pid=pid, start_ticks=int(fields_after_name[19]), boot_id=boot_id)
+
+
+def kill_if_same(identity: ProcessIdentity, timeout_s: float = 10.0) -> bool:
+    """Kill the process unless its id belongs to another one by now; wait until it is gone.
+
+    True when a process was killed. A pidfd is taken before the identity is checked, so the signal
+    reaches the process that was checked or none (pidfd_open(2)).
+    """
+    try:
+        handle = os.pidfd_open(identity.pid)
+    except OSError:
+        return False
+    try:
+        if identity_of(identity.pid) != identity:
+            return False
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+    finally:
+        os.close(handle)
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and _runs(identity):
+        time.sleep(POLL_S)
+    return True
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A program to be started: its output is appended to `log_file`, its CPUs are `cpus` (empty: all)."""
+
+    command: Sequence[str]
+    log_file: Path
+    environment: Mapping[str, str]
+    cpus: tuple[int, ...] = ()
+    input_file: Path = Path("/dev/null")
+
+
+def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> subprocess.Popen[bytes]:
+    """Start a program that dies with the calling thread.
+
+    `before_exec` is called with the process id while the process waits to execute the program. The child
+    is in a session of its own, so that an interrupt from the terminal reaches the parent alone.
+    """
+    with launch.log_file.open("ab") as log:
+        child = subprocess.Popen(
+            [*_prefix(launch), *launch.command],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env=dict(launch.environment),
+            start_new_session=True,
+        )
+    try:
+        if before_exec is not None:
+            before_exec(child.pid)
+        _open_gate(child)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    return child
+
+
+def _prefix(launch: Launch) -> list[str]:
+    pinning = [_tool("taskset"), "-c", ",".join(map(str, launch.cpus))] if launch.cpus else []
+    gate = ["/bin/sh", "-c", GATE, str(launch.input_file)]
+    return [_tool("setpriv"), "--pdeathsig", "KILL", "--", *gate, *pinning]
+
+
+def _open_gate(child: subprocess.Popen[bytes]) -> None:
+    gate = child.stdin
+    if gate is None:
+        return
+    with contextlib.suppress(BrokenPipeError), gate:
+        gate.write(b"go\n")
+
+
+def _runs(identity: ProcessIdentity) -> bool:
+    if identity_of(identity.pid) != identity:
+        return False
+    state = Path(f"/proc/{identity.pid}/stat")
+    with contextlib.suppress(OSError):
+        return state.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise MachineFault(f"the program {name} is not on the PATH", remedy="install util-linux")
+    return path

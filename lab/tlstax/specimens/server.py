@@ -1,0 +1,118 @@
+"""What the laboratory needs of a server, whether it is private or a guest elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias
+
+from pymysql.connections import Connection
+
+from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.records import Specimen
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """What a table is to hold: how many rows, drawn from which seed."""
+
+    rows: int
+    seed: int
+
+
+Database: TypeAlias = "Connection[Any]"
+"""A connection of the laboratory's own, for statements that are not measured."""
+
+
+class Server(Protocol):
+    """A running server, with one schema and one table that are the laboratory's.
+
+    As a context manager it calls `stop` at the end. Calls that reach the server raise MachineFault when
+    the server fails and UserMistake when an account, option or name of the user's is refused.
+    """
+
+    @property
+    def specimen(self) -> Specimen:
+        """What it is and where it came from."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """What SELECT VERSION() says."""
+        ...
+
+    @property
+    def tls_library_version(self) -> str | None:
+        """The server's own word for its TLS library; None where it does not tell."""
+        ...
+
+    @property
+    def load_account(self) -> Account:
+        """Whom the load clients log in as; `database` is the schema that the table is in."""
+        ...
+
+    @property
+    def table_name(self) -> str:
+        """The table that the workloads read, without its schema."""
+        ...
+
+    @property
+    def ca_file(self) -> str | None:
+        """The certificate authority (PEM) that the server's certificate can be verified with, if known."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """The process, where it is this machine's and this user's to watch."""
+        ...
+
+    def endpoint(self) -> TcpEndpoint:
+        """Where it listens on TCP."""
+        ...
+
+    def unix_endpoint(self) -> UnixEndpoint | None:
+        """Where it listens on a Unix socket, if it is known to."""
+        ...
+
+    def admin(self) -> Database:
+        """A new connection with autocommit in the laboratory's schema; the caller closes it."""
+        ...
+
+    def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
+        """Make and fill the table, or reuse the one there if it holds the same; its row count."""
+        ...
+
+    def check_connections(self, wanted: int) -> None:
+        """UserMistake when the server does not allow so many connections of the load account at once."""
+        ...
+
+    def pause(self) -> None:
+        """Let it use no CPU until `resume`; nothing happens to a guest."""
+        ...
+
+    def resume(self) -> None:
+        """Let it go on after `pause`."""
+        ...
+
+    def is_alive(self) -> bool:
+        """Whether its process runs; of a guest, whether it still answers."""
+        ...
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The end of its error log; empty for a guest."""
+        ...
+
+    def stop(self) -> None:
+        """Leave nothing behind: stop it and remove its data; at a guest's, drop what was created."""
+        ...
+
+    def __enter__(self) -> Self:
+        """The server itself."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Calls `stop`."""
+        ...

@@ -1,0 +1,204 @@
+"""The process of a private server: its directory, its birth, its pauses and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tlstax.errors import MachineFault
+from tlstax.specimens import error_log, processes, server_settings
+from tlstax.specimens.certificates import Certificates, issue
+from tlstax.specimens.credentials import Credentials
+from tlstax.specimens.mariadb_server import MariaDb
+from tlstax.specimens.mysql_server import MySql
+from tlstax.specimens.product import Product
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+PORT_ATTEMPTS = 5
+POLL_S = 0.05
+STOP_TIMEOUT_S = 30.0
+IN_USE = "already in use"
+
+
+class ServerProcess:
+    """One server in one directory of the session; `launch` brings it up, `stop` removes all of it."""
+
+    def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
+        self._build = build
+        self._session = session
+        self._settings = settings
+        self._product: Product = MySql() if build.flavour == "mysql" else MariaDb()
+        self._child: subprocess.Popen[bytes] | None = None
+        self.port = 0
+        self.directory = session.new_directory()
+        self.certificates: Certificates = issue(self.directory, settings.certificate)
+
+    @property
+    def socket_path(self) -> Path:
+        """The Unix socket that it listens on."""
+        return self.directory / "mysqld.sock"
+
+    @property
+    def log_file(self) -> Path:
+        """Its error log, with whatever else it wrote."""
+        return self.directory / "error.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return self._child.pid if self._child and self._child.poll() is None else None
+
+    def launch(self, credentials: Credentials, answers: Callable[[], bool]) -> None:
+        """Create the system tables, start the server, and wait until `answers` is true.
+
+        MachineFault with the telling line of the error log when it ends or stays silent for longer than
+        `start_timeout_s`.
+        """
+        self._write_files(credentials)
+        self._initialise()
+        accounts = self.directory / "init.sql"
+        self._bring_up(answers, [f"--init-file={accounts}"])
+        accounts.unlink()
+
+    def relaunch(self, answers: Callable[[], bool]) -> None:
+        """Start a server that died again on the data it left, on another port. Faults as of `launch`."""
+        if self._child is not None:
+            _end(self._child)
+            self._session.forget(self._child.pid)
+        self._bring_up(answers, [])
+
+    def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
+        for _ in range(PORT_ATTEMPTS):
+            offset = error_log.size(self.log_file)
+            self.port = _free_port()
+            self._start(options)
+            if self._wait_until(answers):
+                return
+            if IN_USE not in error_log.tail(self.log_file, 30) or self.pid is not None:
+                break
+        raise self._start_fault(offset)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._child is not None:
+            self._child.send_signal(number)
+
+    def stop(self) -> None:
+        """End it, politely first, and remove its directory. May be called twice."""
+        child, self._child = self._child, None
+        if child is not None:
+            _end(child)
+            self._session.forget(child.pid)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _write_files(self, credentials: Credentials) -> None:
+        """The account statements are secret: their file has mode 0600 and is removed after the start."""
+        (self.directory / "tmp").mkdir()
+        (self.directory / "openssl.cnf").write_text(self._settings.openssl_conf, encoding="utf-8")
+        statements = "".join(f"{line};\n" for line in self._product.account_statements(credentials))
+        descriptor = os.open(self.directory / "init.sql", os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(statements)
+
+    def _initialise(self) -> None:
+        """The run that creates the system tables, in a log of its own that is removed when it succeeds."""
+        (self.directory / "data").mkdir(mode=0o700)
+        statements = self.directory / "initialise.sql"
+        statements.write_bytes(self._product.initialise_statements(self._build))
+        log = self.directory / "initialise.log"
+        child = self._spawn([f"--log-error={log}", *self._product.initialise_options()], log, statements)
+        try:
+            status = child.wait(timeout=self._settings.start_timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise self._fault("did not initialise its data in time", log) from error
+        finally:
+            child.kill()
+            child.wait()
+            self._session.forget(child.pid)
+        if status != 0:
+            raise self._fault("could not initialise its data", log)
+        statements.unlink()
+        log.unlink(missing_ok=True)
+
+    def _start(self, options: list[str]) -> None:
+        options = [
+            *server_settings.listen_options(self.directory, self.port),
+            *server_settings.tls_options(self.certificates),
+            *options,
+        ]
+        self._child = self._spawn(options, self.log_file)
+
+    def _spawn(
+        self, options: list[str], log: Path, input_file: Path = Path("/dev/null")
+    ) -> subprocess.Popen[bytes]:
+        libraries = self._settings.library_directories
+        arguments = [
+            "--no-defaults",
+            *self._product.path_options(self._build),
+            *server_settings.measurement_options(self._settings),
+            *server_settings.place_options(self.directory),
+            *options,
+            *self._settings.options,
+        ]
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(self.directory),
+            "LC_ALL": "C",
+            "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
+            **self._build.environment(libraries),
+        }
+        command = self._build.command(arguments, library_directories=libraries)
+        launch = processes.Launch(command, log, environment, self._settings.cpus, input_file)
+        return processes.start(launch, self._before_exec)
+
+    def _before_exec(self, pid: int) -> None:
+        self._session.record(pid)
+        server_settings.allow_open_files(pid)
+        if self._settings.before_exec is not None:
+            self._settings.before_exec(pid)
+
+    def _wait_until(self, answers: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + self._settings.start_timeout_s
+        while time.monotonic() < deadline:
+            if self.pid is None:
+                return False
+            if self.socket_path.exists() and answers():
+                return True
+            time.sleep(POLL_S)
+        return False
+
+    def _start_fault(self, offset: int) -> MachineFault:
+        if self.pid is not None:
+            return self._fault(f"did not answer within {self._settings.start_timeout_s:.0f} s", self.log_file)
+        return self._fault("did not start", self.log_file, offset)
+
+    def _fault(self, what: str, log: Path, offset: int = 0) -> MachineFault:
+        specimen = self._build.specimen
+        return MachineFault(f"{specimen.name} {specimen.version} {what}: {error_log.reason(log, offset)}")
+
+
+def _free_port() -> int:
+    """A port that was free a moment ago; the caller tries another when it is not any more."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """A stopped process handles no signal but SIGKILL until it is continued."""
+    for number in (signal.SIGCONT, signal.SIGTERM):
+        child.send_signal(number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=STOP_TIMEOUT_S)
+    child.kill()
+    child.wait()

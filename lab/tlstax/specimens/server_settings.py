@@ -1,0 +1,96 @@
+"""How a private server is set up for measuring, and why so."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tlstax.specimens.certificates import CertificateRequest, Certificates
+
+FILES_BESIDE_CONNECTIONS = 1000
+"""Descriptors that a server wants for tables and logs; every connection takes one more."""
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What a caller may choose about a private server.
+
+    `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
+    configuration it reads, so that the machine's own cannot change what is measured. `options` are
+    command-line options that come last and so override the others. `library_directories` are searched
+    before the server's own libraries. `before_exec` is called with the process id before the server's
+    program is executed, for counters that are to be inherited by all its threads.
+    """
+
+    cpus: tuple[int, ...] = ()
+    certificate: CertificateRequest = field(default_factory=CertificateRequest)
+    openssl_conf: str = ""
+    options: tuple[str, ...] = ()
+    library_directories: tuple[Path, ...] = ()
+    buffer_pool_bytes: int = 512 * 1024 * 1024
+    max_connections: int = 4096
+    start_timeout_s: float = 90.0
+    before_exec: Callable[[int], None] | None = None
+
+
+def measurement_options(settings: ServerSettings) -> list[str]:
+    """Options of every measured run.
+
+    The data fit in the buffer pool, no name is looked up, no client is ever blocked for failed
+    handshakes, a burst of connections finds room in the listen queue, and no log is written per
+    statement or commit but InnoDB's own, which keeps its defaults (innodb_flush_log_at_trx_commit=1). The
+    performance schema keeps its product's default, which is what people run: on in MySQL, off in MariaDB.
+    """
+    return [
+        f"--innodb-buffer-pool-size={settings.buffer_pool_bytes}",
+        f"--max-connections={bounded_connections(settings.max_connections)}",
+        "--max-connect-errors=4294967295",
+        "--back-log=4096",
+        "--skip-name-resolve",
+        "--skip-log-bin",
+        "--general-log=0",
+        "--slow-query-log=0",
+        "--local-infile=0",
+    ]
+
+
+def place_options(directory: Path) -> list[str]:
+    """Options that keep every file of the server in its directory."""
+    return [
+        f"--datadir={directory / 'data'}",
+        f"--tmpdir={directory / 'tmp'}",
+        f"--pid-file={directory / 'mysqld.pid'}",
+        f"--log-error={directory / 'error.log'}",
+        *(["--user=root"] if os.geteuid() == 0 else []),
+    ]
+
+
+def listen_options(directory: Path, port: int) -> list[str]:
+    """Options by which it can be reached: loopback and a socket in its directory."""
+    return ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
+
+
+def tls_options(certificates: Certificates) -> list[str]:
+    """Options that name the certificates."""
+    return [
+        f"--ssl-ca={certificates.ca_file}",
+        f"--ssl-cert={certificates.certificate_file}",
+        f"--ssl-key={certificates.key_file}",
+    ]
+
+
+def bounded_connections(wanted: int) -> int:
+    """As many connections as are wanted and the hard limit of open files allows (getrlimit(2))."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY:
+        return wanted
+    return max(10, min(wanted, hard - FILES_BESIDE_CONNECTIONS))
+
+
+def allow_open_files(pid: int) -> None:
+    """Raise a process's soft limit of open files to its hard limit, which needs no rights (prlimit(2))."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))

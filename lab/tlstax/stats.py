@@ -1,0 +1,154 @@
+"""Ratios of two things measured in the same blocks: point, interval, noise floor, judgement. Exact, no I/O.
+
+Trial noise is taken to be multiplicative, as a machine that is 2 % slower for a while makes everything
+take 2 % longer; so everything is done on logarithms of ratios within a block, where what the whole block
+shares cancels. Blocks are taken to be independent and alike.
+
+Sources. Interval of a mean of n normal values: Student (1908), Biometrika 6, 1-25. BCa bootstrap: Efron
+(1987), JASA 82, 171-185, with the acceleration of his equation 7.3 by the jackknife. Stopping when the
+interval is narrow enough: Chow and Robbins (1965), Ann. Math. Stat. 36, 457-462; that it makes intervals
+cover too little when blocks are few: Starr (1966), Ann. Math. Stat. 37, 1173-1185.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, expm1, log, log1p, sqrt
+from typing import Literal
+
+import numpy as np
+
+ALPHA_SHARE = 0.5
+"""The part of the error rate that one look may use up; the rest pays for looking after every block.
+
+A study stops when its intervals happen to be narrow, which is more likely when its blocks happen to agree
+too well: a plain 95 % t interval, looked at after every block from the 5th on, misses the truth in up to
+8 % of studies with one comparison and 6 % with two (simulated in tests/unit/test_stopping_simulated.py).
+So the interval sold as 95 % is the t interval for 97.5 %, for stopping and for reporting alike; it misses
+in at most 5 % whatever the noise, for normal, heavy-tailed, skewed and drifting noise, from 5 blocks on.
+The price is a quarter more blocks. A run that its budget ended pays it too, and errs on the safe side."""
+
+RESAMPLES = 4000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A geometric mean ratio over `blocks` blocks; `low` and `high` are None for one block alone."""
+
+    point: float
+    low: float | None
+    high: float | None
+    blocks: int
+
+    @property
+    def half_width(self) -> float | None:
+        """How far the ratio may be off, relative: 0.02 when it is known to 2 %; None for one block."""
+        if self.low is None or self.high is None:
+            return None
+        return sqrt(self.high / self.low) - 1
+
+    @property
+    def excludes_one(self) -> bool:
+        """Whether it is told apart from no difference at all."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+
+def log_ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """ln(value / baseline) of each block's pair (value, baseline), both above zero."""
+    return [log(value / baseline) for value, baseline in pairs]
+
+
+def interval(
+    logs: Sequence[float],
+    confidence: float,
+    *,
+    method: Literal["t", "bootstrap"] = "t",
+    seed: int = 0,
+) -> Interval:
+    """The geometric mean of ratios from their logarithms, one a block, with its interval.
+
+    The interval keeps `confidence` under optional stopping (see `ALPHA_SHARE`). `bootstrap` is the BCa
+    bootstrap over blocks, repeatable for the same seed; it makes no assumption of normality but covers
+    too little below ten blocks or so, so that t is the default. Raises ValueError for no blocks.
+    """
+    if not logs:
+        raise ValueError("a ratio needs at least one block")
+    values = np.asarray(logs, dtype=float)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return Interval(point=exp(mean), low=None, high=None, blocks=1)
+    if method == "t":
+        half = t_quantile(confidence, len(values)) * float(values.std(ddof=1)) / sqrt(len(values))
+        low, high = mean - half, mean + half
+    else:
+        low, high = _bca(values, 1 - (1 - confidence) * ALPHA_SHARE, seed)
+    return Interval(point=exp(mean), low=exp(low), high=exp(high), blocks=len(values))
+
+
+def t_quantile(confidence: float, blocks: int) -> float:
+    """How many standard errors wide an interval of `blocks` blocks is, to each side."""
+    from scipy.special import stdtrit  # noqa: PLC0415 (takes a third of a second to import)
+
+    return float(stdtrit(blocks - 1, 1 - (1 - confidence) * ALPHA_SHARE / 2))
+
+
+def blocks_needed(ratio: Interval, half_width: float, confidence: float) -> int:
+    """How many blocks it would take to know this ratio to `half_width`, if its blocks go on to scatter so.
+
+    Raises ValueError for an interval of one block, whose scatter is not known.
+    """
+    if ratio.half_width is None:
+        raise ValueError("one block alone shows no scatter")
+    scatter = log1p(ratio.half_width) * sqrt(ratio.blocks) / t_quantile(confidence, ratio.blocks)
+    blocks = 2
+    while t_quantile(confidence, blocks) * scatter / sqrt(blocks) > log1p(half_width):
+        blocks = max(blocks + 1, int(blocks * 1.05))
+    return blocks
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The geometric mean of values above zero."""
+    return exp(sum(log(value) for value in values) / len(values))
+
+
+def noise_floor(control: Interval) -> float | None:
+    """The relative difference below which nothing can be told, from the control; None for one block.
+
+    It is the larger of how far the control strayed from the baseline, and how far it could have strayed
+    by chance (the half width of its interval).
+    """
+    if control.half_width is None:
+        return None
+    return max(relative_difference(control.point), control.half_width)
+
+
+def relative_difference(ratio: float) -> float:
+    """How far a ratio is from 1, the same for a ratio and its inverse: 0.02 for 1.02 and for 1/1.02."""
+    return expm1(abs(log(ratio)))
+
+
+def judge(ratio: Interval, floor: float | None) -> Literal["higher", "lower", "no difference seen"]:
+    """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor."""
+    if not ratio.excludes_one or (floor is not None and relative_difference(ratio.point) <= floor):
+        return "no difference seen"
+    return "higher" if ratio.point > 1 else "lower"
+
+
+def _bca(values: np.ndarray, confidence: float, seed: int) -> tuple[float, float]:
+    """The BCa interval of the mean; the mean itself twice when all values are equal."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 (takes a third of a second to import)
+
+    mean, n = float(values.mean()), len(values)
+    if float(np.ptp(values)) == 0.0:
+        return mean, mean
+    draws = np.random.default_rng(seed).integers(0, n, size=(RESAMPLES, n))
+    means = np.sort(values[draws].mean(axis=1))
+    below = (np.sum(means < mean) + 0.5 * np.sum(means == mean)) / RESAMPLES
+    bias = float(ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES)))
+    influence = values - mean
+    acceleration = float(np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5))
+    ends = bias + ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
+    levels = ndtr(bias + ends / (1 - acceleration * ends))
+    low, high = np.quantile(means, levels)
+    return float(low), float(high)

@@ -1,0 +1,90 @@
+"""The store's tables, version by version: what is older is upgraded step by step, what is newer refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from tlstax.errors import UserMistake
+
+APPLICATION_ID = 0x746C7361
+"""Marks a SQLite file as a store of this program (`PRAGMA application_id`): "tlsa" in ASCII."""
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _runs_and_trials(connection: sqlite3.Connection) -> None:
+    """To version 1. Headers and records are deflated JSON; the columns beside them serve listings.
+
+    `pid`, `started_ticks` and `boot_id` say which process writes a run, so that a killed one is noticed.
+    """
+    connection.execute("""
+        CREATE TABLE runs (
+            run TEXT PRIMARY KEY,
+            study TEXT NOT NULL,
+            started_at TEXT NOT NULL,
+            header BLOB NOT NULL,
+            status TEXT NOT NULL,
+            stopped_because TEXT NOT NULL DEFAULT '',
+            pid INTEGER NOT NULL,
+            started_ticks INTEGER NOT NULL,
+            boot_id TEXT NOT NULL
+        )""")
+    connection.execute("""
+        CREATE TABLE trials (
+            run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+            block INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            verdict TEXT NOT NULL,
+            record BLOB NOT NULL,
+            PRIMARY KEY (run, block, position)
+        )""")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials,)
+"""The step at place i takes a store from version i to i + 1. Steps are only ever added."""
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the tables up to this program's version, in one transaction; a new file gets all of them.
+
+    Nothing is changed in a file that is not a store of this program, or of a newer one: UserMistake.
+    """
+    version = _checked_version(connection, path)
+    if version == len(MIGRATIONS):
+        return
+    if version == 0:
+        connection.execute("PRAGMA auto_vacuum = FULL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in MIGRATIONS[_checked_version(connection, path) :]:
+            migration(connection)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
+    application = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if application != APPLICATION_ID and (application or version or tables):
+        raise UserMistake(
+            f"{path} is a database of another program", remedy="choose another file for the store"
+        )
+    if version > len(MIGRATIONS):
+        raise UserMistake(
+            f"the store {path} was written by a newer tlstax (version {version} of its tables, this one "
+            f"knows {len(MIGRATIONS)})",
+            remedy="update tlstax, or choose another file for the store",
+        )
+    return version
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -1,0 +1,264 @@
+"""The store itself: runs begun, trials added, runs given back, listed and deleted."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+
+from pydantic import ValidationError
+
+from tlstax.contract import Frozen
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.export import exported
+from tlstax.records import RunHeader, StoredRun, TrialRecord
+from tlstax.store.faults import told
+from tlstax.store.schema import prepare
+from tlstax.store.writer import Writer, this_process
+
+Status = Literal["running", "complete", "interrupted", "failed"]
+Kept = TypeVar("Kept", bound=Frozen)
+
+LAST = "last"
+"""The name by which the run that was begun last can be asked for."""
+
+KILLED = "the program ended before the run did"
+
+
+class RunSummary(Frozen):
+    """A run in a listing: what it was, how it ended, how many trials came out how."""
+
+    run: str
+    study: str
+    started_at: str
+    status: Status
+    stopped_because: str
+    valid: int
+    invalid: int
+    unknown: int
+
+
+def new_run_id(started: datetime) -> str:
+    """A name for a run that sorts by time and tells runs of the same second apart: 20261121-195500-ab12."""
+    return f"{started.astimezone(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class Store:
+    """One SQLite file of runs, in write-ahead-log mode, synchronous: what returned is on disk.
+
+    Several processes may write runs of their own at once. All methods raise MachineFault, with what was
+    kept, when the file or its disk fails.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    @classmethod
+    def open(cls, path: Path, *, lock_timeout_s: float = 30.0) -> Store:
+        """The store in this file, made (readable by its owner only) or upgraded where needed.
+
+        `lock_timeout_s` is how long to wait for another writer. Raises UserMistake for a database of
+        another program or of a newer version of this one; both are left as they are.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+        except OSError as fault:
+            raise MachineFault(
+                f"the store {path} cannot be written ({fault.strerror})",
+                remedy="choose another file, or check who owns its folder",
+            ) from fault
+        with told(path):
+            connection = sqlite3.connect(path, timeout=lock_timeout_s, isolation_level=None)
+            try:
+                prepare(connection, path)
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+            except BaseException:
+                connection.close()
+                raise
+        return cls(connection, path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self, header: RunHeader) -> None:
+        """A run begins, written by this process."""
+        writer = this_process()
+        with self._transaction(header.run):
+            self._connection.execute(
+                "INSERT INTO runs (run, study, started_at, header, status, pid, started_ticks, boot_id) "
+                "VALUES (?, ?, ?, ?, 'running', ?, ?, ?)",
+                (
+                    header.run,
+                    header.study.name,
+                    header.started_at,
+                    _packed(header),
+                    writer.pid,
+                    writer.started_ticks,
+                    writer.boot_id,
+                ),
+            )
+
+    def resume(self, run_or_prefix: str) -> StoredRun:
+        """The run as it was left, now written by this process. Raises UserMistake while another writes it."""
+        run, writer = self._found(run_or_prefix), this_process()
+        with self._transaction(run):
+            other = self._writer(run)
+            if self._status(run) == "running" and other != writer:
+                raise UserMistake(f"process {other.pid} is still working on run {run}")
+            self._connection.execute(
+                "UPDATE runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
+                "boot_id = ? WHERE run = ?",
+                (writer.pid, writer.started_ticks, writer.boot_id, run),
+            )
+        return self.load(run)
+
+    def add_trial(self, run: str, record: TrialRecord) -> None:
+        """Keep a trial; when this returns, it is on disk. The job's password, were there one, is not kept."""
+        if record.job is not None:
+            record = record.model_copy(update={"job": record.job.without_password()})
+        trial = record.trial
+        with self._transaction(run):
+            self._connection.execute(
+                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
+                (run, trial.block, trial.position, record.verdict.value, _packed(record)),
+            )
+
+    def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
+        """The run has ended, and why."""
+        with self._transaction(run):
+            self._connection.execute(
+                "UPDATE runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
+            )
+
+    def load(self, run_or_prefix: str) -> StoredRun:
+        """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
+        run = self._found(run_or_prefix)
+        with told(self._path):
+            header, why = self._connection.execute(
+                "SELECT header, stopped_because FROM runs WHERE run = ?", (run,)
+            ).fetchone()
+            rows = self._connection.execute(
+                "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
+            ).fetchall()
+            status = self._status(run)
+        return StoredRun(
+            header=self._unpacked(RunHeader, header, run),
+            status=status,
+            stopped_because=why or (KILLED if status == "interrupted" else ""),
+            trials=tuple(self._unpacked(TrialRecord, record, run) for (record,) in rows),
+        )
+
+    def runs(self) -> list[RunSummary]:
+        """All runs, the one begun last first."""
+        with told(self._path):
+            rows = self._connection.execute("""
+                SELECT run, study, started_at, stopped_because,
+                    count(*) FILTER (WHERE verdict = 'valid'),
+                    count(*) FILTER (WHERE verdict = 'invalid'),
+                    count(*) FILTER (WHERE verdict = 'unknown')
+                FROM runs LEFT JOIN trials USING (run) GROUP BY run ORDER BY runs.rowid DESC""").fetchall()
+            return [self._summary(*row) for row in rows]
+
+    def delete(self, run_or_prefix: str) -> str:
+        """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
+        run = self._found(run_or_prefix)
+        with self._transaction(run):
+            if self._status(run) == "running":
+                pid = self._writer(run).pid
+                raise UserMistake(f"run {run} is still going on, in process {pid}", remedy="end that first")
+            self._connection.execute("DELETE FROM runs WHERE run = ?", (run,))
+        return run
+
+    def export(self, run_or_prefix: str) -> str:
+        """A run with everything in it as one JSON document (see `tlstax.export`)."""
+        return json.dumps(exported(self.load(run_or_prefix)), ensure_ascii=False)
+
+    def _found(self, run_or_prefix: str) -> str:
+        with told(self._path):
+            rows = self._connection.execute("SELECT run FROM runs ORDER BY rowid DESC").fetchall()
+        names = [str(name) for (name,) in rows]
+        if not names:
+            raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
+        if run_or_prefix == LAST:
+            return names[0]
+        matching = [name for name in names if name.startswith(run_or_prefix)]
+        if run_or_prefix in matching:
+            return run_or_prefix
+        if len(matching) == 1:
+            return matching[0]
+        if not matching:
+            raise UserMistake(f"there is no run {run_or_prefix!r}", remedy="`tlstax runs list` shows all")
+        shown = ", ".join(matching[:4]) + (" and more" if len(matching) > 4 else "")
+        raise UserMistake(f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="say more of it")
+
+    def _summary(self, run: str, study: str, started_at: str, why: str, *counts: int) -> RunSummary:
+        status = self._status(run)
+        valid, invalid, unknown = counts
+        return RunSummary(
+            run=run,
+            study=study,
+            started_at=started_at,
+            status=status,
+            stopped_because=why or (KILLED if status == "interrupted" else ""),
+            valid=valid,
+            invalid=invalid,
+            unknown=unknown,
+        )
+
+    def _status(self, run: str) -> Status:
+        """The status; "interrupted" where the process that wrote a running run is gone."""
+        row = self._connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
+        status: Status = row[0]
+        return "interrupted" if status == "running" and not self._writer(run).is_alive() else status
+
+    def _writer(self, run: str) -> Writer:
+        row = self._connection.execute("SELECT pid, started_ticks, boot_id FROM runs WHERE run = ?", (run,))
+        return Writer(*row.fetchone())
+
+    def _kept(self, run: str) -> str:
+        """How many trials of the run are safe, for the sentence about a failure; "" if unknown."""
+        try:
+            counted = self._connection.execute("SELECT count(*) FROM trials WHERE run = ?", (run,))
+            return f"{counted.fetchone()[0]} trials of run {run} are kept"
+        except sqlite3.Error:
+            return ""
+
+    @contextmanager
+    def _transaction(self, run: str) -> Iterator[None]:
+        with told(self._path, kept=lambda: self._kept(run)):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _unpacked(self, kind: type[Kept], packed: bytes, run: str) -> Kept:
+        try:
+            return kind.model_validate_json(zlib.decompress(packed))
+        except (zlib.error, ValidationError) as fault:
+            raise MachineFault(
+                f"the store {self._path} cannot be read: run {run} is damaged", remedy=f"delete run {run}"
+            ) from fault
+
+
+def _packed(value: Frozen) -> bytes:
+    return zlib.compress(value.model_dump_json().encode())

@@ -1,0 +1,107 @@
+"""One trial: the server awake, the client through its job, both sides read, the evidence gathered."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pymysql
+
+from tlstax.bench import Bench
+from tlstax.checks import judged
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample
+from tlstax.errors import MachineFault
+from tlstax.observers import process, status
+from tlstax.records import Evidence, MappedLibrary, ServerObservation, Trial, TrialRecord
+from tlstax.specimens.server import Database
+
+_GRACE_S = 20.0
+"""How much longer than the job says a client may take before it is given up."""
+
+
+class _Gathered:
+    """What has been learned so far; kept when a later step fails."""
+
+    def __init__(self) -> None:
+        self.ready: Ready | None = None
+        self.done: Done | None = None
+        self.server: ServerObservation | None = None
+        self.client_libraries: tuple[MappedLibrary, ...] = ()
+        self.client_errors: tuple[ErrorEvent, ...] = ()
+        self.client_log = ""
+        self.row_mismatches: tuple[str, ...] = ()
+        self.failure = ""
+
+
+def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
+    """Run one trial and judge it. What fails at the client or the server ends up in the record."""
+    started, started_at = time.monotonic(), datetime.now(UTC)
+    gathered = _Gathered()
+    try:
+        _measure(job, bench, gathered)
+    except ClientFailure as failure:
+        gathered.failure = str(failure)
+        gathered.client_errors = failure.errors
+    except (MachineFault, pymysql.Error, OSError) as fault:
+        gathered.failure = (
+            fault.message if isinstance(fault, MachineFault) else f"the trial broke off ({fault})"
+        )
+    return judged(
+        Evidence(
+            trial=trial,
+            started_at=started_at.isoformat(timespec="milliseconds"),
+            took_s=round(time.monotonic() - started, 3),
+            job=job.without_password(),
+            ready=gathered.ready,
+            done=gathered.done,
+            client_errors=gathered.client_errors,
+            client_log=gathered.client_log,
+            client_mapped_tls_libraries=gathered.client_libraries,
+            server=gathered.server,
+            server_log=bench.server.log_tail() if gathered.failure else "",
+            row_mismatches=gathered.row_mismatches,
+            failure=gathered.failure,
+            guest=bench.guest,
+        )
+    )
+
+
+def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
+    """The steps of a trial. The server's CPU is read while nothing is in flight, so over exact work."""
+    server, admin = bench.server, bench.admin
+    status_before = status.read_status(admin)
+    with LoadClient(bench.command, job) as client:
+        try:
+            gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + _GRACE_S)
+            gathered.client_libraries = process.mapped_tls_libraries(client.pid)
+            cpu_before = process.read_cpu(server.pid) if server.pid else None
+            client.go()
+            gathered.done = client.wait_done(job.duration_s + job.timeout_s + _GRACE_S)
+            cpu_after = process.read_cpu(server.pid) if server.pid else None
+        finally:
+            gathered.client_errors = client.errors
+            gathered.client_log = client.log()
+    gathered.server = ServerObservation(
+        version=server.version,
+        tls_library_version=server.tls_library_version,
+        status_delta=status.status_delta(status_before, status.read_status(admin)),
+        cpu=process.cpu_between(cpu_before, cpu_after),
+        rss_bytes=process.read_rss_bytes(server.pid) if server.pid else None,
+        mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
+    )
+    gathered.row_mismatches = _mismatches(admin, gathered.done.row_samples)
+
+
+def _mismatches(admin: Database, samples: tuple[RowSample, ...]) -> tuple[str, ...]:
+    """The statements whose rows, asked again by the laboratory, are not what the client read."""
+    wrong = []
+    with admin.cursor() as cursor:
+        for sample in samples:
+            cursor.execute(sample.sql)
+            rows = tuple(
+                tuple(None if value is None else str(value) for value in row) for row in cursor.fetchall()
+            )
+            if rows != sample.rows:
+                wrong.append(sample.sql)
+    return tuple(wrong)

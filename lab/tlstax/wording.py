@@ -1,0 +1,36 @@
+"""Numbers as people read them: percentages, factors, counts. The one place that rounds."""
+
+from __future__ import annotations
+
+from math import ceil, log10
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage of two digits or so: 0.0713 is "7.1 %", 0.34 is "34 %"."""
+    value = abs(fraction) * 100
+    if value >= 99.5:
+        return f"{value:.0f} %"
+    return "under 0.01 %" if 0 < value < 0.01 else f"{value:.2g} %"
+
+
+def signed_percent(fraction: float) -> str:
+    """The same with its sign: "+1.1 %", "-0.4 %" (with a real minus sign), "0 %"."""
+    text = percent(fraction)
+    if text == "0 %":
+        return text
+    return f"+{text}" if fraction > 0 else f"\u2212{text}"
+
+
+def alike(*values: float) -> list[str]:
+    """An estimate and its interval's ends, rounded alike, to as many decimals as their spread deserves.
+
+    A spread of 2.3 keeps one decimal (7.1, 5.9, 8.2), one of 0.08 keeps two, one of 30 none.
+    """
+    spread = max(values) - min(values)
+    decimals = min(3, max(0, ceil(-log10(spread / 5)))) if spread > 0 else 1
+    return [f"{value:.{decimals}f}" for value in values]
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: "1 block", "3 blocks"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

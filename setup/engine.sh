@@ -1,0 +1,27 @@
+# Builds the load engine in release mode and keeps it under the hash of the sources it was built from.
+# shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
+
+build_engine() {
+    local target=$root/engine/target built_from=
+    # A clone that this user may not write to is built in the cache, and the intermediate files go.
+    if ! mkdir -p -- "$target" 2>/dev/null || [[ ! -w $target ]]; then target=$scratch/target; fi
+    # Sources that change while they are compiled would be kept under the wrong name.
+    until [[ $built_from == "$engine_key" ]]; do
+        built_from=$engine_key
+        step "building the load engine (once, about a minute)" compile_engine "$target" ||
+            fail_step "building the load engine"
+        find_places "$root" "$requirements"
+    done
+    engine=$cache/engines/$engine_key/tlstax-engine
+    # A rename, because another tlstax may look for the engine at this moment.
+    {
+        mkdir -p -- "${engine%/*}" &&
+            cp -- "$target/release/tlstax-engine" "$scratch/tlstax-engine" &&
+            mv -f -- "$scratch/tlstax-engine" "$engine"
+    } 2>>"$log" || fail_step "keeping the engine in $cache"
+}
+
+compile_engine() {
+    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH" cargo build --release --locked --color never \
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" --package tlstax-engine
+}

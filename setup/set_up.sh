@@ -1,0 +1,36 @@
+# Sets up what is missing: system packages, the Python environment, the engine; one at a time, resumable.
+# shellcheck shell=bash disable=SC2154  # the variables of places.sh
+
+# shellcheck source=setup/steps.sh
+source "$root/setup/steps.sh"
+# shellcheck source=setup/system.sh
+source "$root/setup/system.sh"
+# shellcheck source=setup/environment.sh
+source "$root/setup/environment.sh"
+# shellcheck source=setup/engine.sh
+source "$root/setup/engine.sh"
+
+# Afterwards `environment` and `engine` name what was found or made. Takes more Debian packages to install.
+set_up() {
+    begin_steps
+    # Another tlstax may have set up everything while this one waited for its turn.
+    find_environment
+    find_engine
+    provide_system_packages "$@"
+    if [[ -z $environment ]]; then make_environment; fi
+    if [[ -z $engine ]]; then build_engine; fi
+    remove_unused
+    end_steps
+}
+
+# What no start has used for a month, and environments that were never finished. Holding the lock, this
+# is the only set-up, so an unfinished environment is nobody's.
+remove_unused() {
+    local folder
+    for folder in "$cache"/environments/*/; do
+        if [[ ! -e $folder/complete ]]; then rm -rf -- "$folder"; fi
+    done
+    mkdir -p -- "$cache/engines"
+    find "$cache/environments" "$cache/engines" -mindepth 2 -maxdepth 2 \
+        \( -name complete -o -name used \) -mtime +30 -printf '%h\0' | xargs -0r rm -rf --
+}

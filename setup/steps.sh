@@ -1,0 +1,122 @@
+# How set-up takes its steps: one set-up at a time, output in a log, and no process that outlives it.
+# shellcheck shell=bash disable=SC2154  # the variables of places.sh
+
+# Takes the lock and makes the log and a scratch folder, all in the cache.
+begin_steps() {
+    running='' stop_with='' step_started=$SECONDS
+    log=/dev/null
+    scratch=$cache/setup-scratch
+    { mkdir -p -- "$cache" && : >>"$cache/setup.lock"; } 2>/dev/null || fail_to_write
+    exec {lock}>"$cache/setup.lock"
+    trap 'interrupted 130' INT
+    trap 'interrupted 143' TERM
+    trap 'interrupted 129' HUP
+    if ! flock --nonblock "$lock"; then
+        say "another tlstax is setting up; waiting for it to finish"
+        unseen flock "$lock" || fail "the other set-up did not finish within an hour"
+    fi
+    log=$cache/setup.log
+    rm -rf -- "$scratch"
+    { mkdir -p -- "$scratch" && : >"$log"; } 2>/dev/null || fail_to_write
+}
+
+end_steps() {
+    rm -rf -- "$scratch" "$log"
+    trap - INT TERM HUP
+    exec {lock}>&-
+}
+
+# For a failed write of set-up's own.
+fail_to_write() {
+    if disk_is_full; then fail "the disk that holds $cache is full: $room_needed"; fi
+    fail "cannot write to $cache, where tlstax keeps what it sets up:" \
+        "set TLSTAX_CACHE to a folder that you may write to"
+}
+
+# Says what is done, does it (a function of this shell), says how long it took. Returns its status.
+step() {
+    local what=$1 status=0
+    shift
+    step_started=$SECONDS
+    say "$what…"
+    "$@" || status=$?
+    if ((status == 0)); then say "  done in $((SECONDS - step_started)) s"; fi
+    return "$status"
+}
+
+# Runs a command with its output in the log. `timeout` gives it a process group of its own and passes
+# a signal on to all of it; `setpriv` sends that signal when this shell is gone, even by SIGKILL. The
+# command inherits the lock, so no other set-up begins before its last process has ended.
+unseen() {
+    local guard=()
+    if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
+    TMPDIR=$scratch "${guard[@]}" timeout --kill-after=10 3600 "$@" </dev/null >>"$log" 2>&1 &
+    running=$!
+    stop_with=TERM
+    await_running
+}
+
+# The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
+unseen_whole() {
+    setsid -- "$@" </dev/null >>"$log" 2>&1 &
+    running=$!
+    stop_with=
+    await_running
+}
+
+await_running() {
+    local status=0
+    if [[ -t 2 ]]; then show_seconds; fi
+    wait "$running" || status=$?
+    running=
+    return "$status"
+}
+
+show_seconds() {
+    while kill -0 "$running" 2>/dev/null; do
+        printf '\r\e[K  %d s' "$((SECONDS - step_started))" >&2
+        sleep 1
+    done
+    printf '\r\e[K' >&2
+}
+
+# Ends what is running; what it had begun is begun afresh, or gone on with, by the next start.
+interrupted() {
+    trap '' INT TERM HUP
+    if [[ -n $running ]]; then
+        if [[ -n $stop_with ]]; then kill -s "$stop_with" "$running" 2>/dev/null || true; fi
+        wait "$running" 2>/dev/null || true
+    fi
+    rm -rf -- "$scratch"
+    if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
+    say "set-up was interrupted; the next start goes on with it"
+    exit "$1"
+}
+
+room_needed="about 1 GB is needed; make room, or set TLSTAX_CACHE to a folder on another disk"
+
+# Under 50 MB free: the log lies on the same disk, so it may be too short to say so itself.
+disk_is_full() {
+    local free_kb
+    free_kb=$(df --output=avail -k -- "$(existing_parent "$cache")" 2>/dev/null | tail -n 1)
+    ((${free_kb:-51200} < 51200)) || grep -qs 'No space left on device' "$log"
+}
+
+existing_parent() {
+    local folder=$1
+    while [[ ! -e $folder ]]; do folder=$(dirname -- "$folder"); done
+    printf '%s' "$folder"
+}
+
+# Ends a step that failed with the likeliest reason, or with the last lines of the log.
+fail_step() {
+    local what=$1
+    rm -rf -- "$scratch"
+    if disk_is_full; then fail "$what failed: the disk that holds $cache is full: $room_needed"; fi
+    if grep -qE 'resolve host|name resolution|Name or service not known|Network is unreachable|NewConnectionError|ConnectTimeout|Failed to connect|Could not connect|Connection refused|Proxy' "$log"; then
+        fail "$what failed: the packages could not be downloaded: check the network or the proxy" \
+            "and start again (details: $log)"
+    fi
+    tail -n 15 "$log" | sed 's/^/  /' >&2
+    fail "$what failed; the lines above end its log, $log"
+}

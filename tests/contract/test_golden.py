@@ -1,0 +1,138 @@
+"""The golden examples mean the same to the types and to the schemas; what is wrong is refused by both."""
+
+from __future__ import annotations
+
+import copy
+import json
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from tlstax import contract
+from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Event, Job
+from tlstax.contract_schemas import event_schema, job_schema
+from tlstax.histograms import decode
+
+CONTRACT = Path(__file__).parents[2] / "contract"
+EXAMPLES = sorted((CONTRACT / "examples").glob("*.json"))
+JOB: TypeAdapter[Any] = TypeAdapter(Job)
+EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+
+
+def adapter_and_schema(name: str) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    return (JOB, job_schema()) if name.startswith("job-") else (EVENT, event_schema())
+
+
+def example(name: str) -> Any:
+    return json.loads((CONTRACT / "examples" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_types_and_schema_accept_it_and_lose_nothing(path: Path) -> None:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    adapter, schema = adapter_and_schema(path.stem)
+    jsonschema.validate(document, schema)
+    parsed = adapter.validate_python(document, strict=False)
+    assert json.loads(parsed.model_dump_json()) == document
+
+
+def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
+    documents = {path.stem: example(path.stem) for path in EXAMPLES}
+    events = {document["event"] for name, document in documents.items() if name.startswith("event-")}
+    jobs = [document for name, document in documents.items() if name.startswith("job-")]
+    assert events == {"ready", "interval", "error", "done"}
+    assert {job["schedule"]["mode"] for job in jobs} == {"closed", "open"}
+    assert {job["tls"]["mode"] for job in jobs} == {"off", "on"}
+    assert {job["endpoint"]["kind"] for job in jobs} == {"tcp", "unix"}
+    assert {job["workload"]["protocol"] for job in jobs} == {"text", "prepared"}
+
+
+def test_histograms_of_the_example_hold_one_value_for_every_operation() -> None:
+    done = EVENT.validate_python(example("event-done"))
+    assert isinstance(done, Done)
+    assert set(done.histograms_ns) <= set(PHASES)
+    assert {decode(encoded).count for encoded in done.histograms_ns.values()} == {done.operations}
+
+
+def without(*path: str) -> Callable[[Any], None]:
+    def remove(document: Any) -> None:
+        for part in path[:-1]:
+            document = document[part]
+        del document[path[-1]]
+
+    return remove
+
+
+def with_value(value: object, *path: str) -> Callable[[Any], None]:
+    def put(document: Any) -> None:
+        for part in path[:-1]:
+            document = document[part]
+        document[path[-1]] = value
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("job-tls13-resumed", with_value(2, "schema")),
+        ("job-tls13-resumed", with_value(1, "unheard_of")),
+        ("job-tls13-resumed", with_value("yes", "tls", "unheard_of")),
+        ("job-tls13-resumed", with_value("1.4", "tls", "max_version")),
+        ("job-tls13-resumed", with_value(0, "connections")),
+        ("job-tls13-resumed", with_value(70000, "endpoint", "port")),
+        ("job-tls13-resumed", with_value([], "workload", "statements")),
+        ("job-tls13-resumed", with_value(-1, "cpus", 0)),
+        ("job-tls13-resumed", without("account")),
+        ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),
+        ("job-open-loop-prepared", without("schedule", "rate_per_s")),
+        ("event-error", with_value("gremlins", "kind")),
+        ("event-error", with_value("nobody", "fault")),
+        ("event-done", with_value("stop", "event")),
+        ("event-done", without("histograms_ns")),
+        ("event-done", with_value(-1, "operations")),
+        ("event-interval", with_value(1, "unheard_of")),
+        ("event-ready", without("pid")),
+    ],
+)
+def test_types_and_schema_refuse_the_same(name: str, spoil: Callable[[Any], None]) -> None:
+    document = copy.deepcopy(example(name))
+    spoil(document)
+    adapter, schema = adapter_and_schema(name)
+    with pytest.raises(ValidationError):
+        adapter.validate_python(document)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+def test_the_password_is_neither_shown_nor_kept() -> None:
+    job = JOB.validate_python(example("job-tls13-resumed"))
+    assert job.account.password
+    assert job.account.password not in repr(job)
+    assert job.account.password not in job.without_password().model_dump_json()
+
+
+def test_the_page_explains_every_kind_of_error_and_every_phase() -> None:
+    page = (CONTRACT / "README.md").read_text(encoding="utf-8")
+    kinds = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    explained = [kind for kind in kinds if kind in typing.get_args(ErrorKind)]
+    assert explained == list(typing.get_args(ErrorKind))
+    assert not [phase for phase in PHASES if f"`{phase}`" not in page]
+
+
+def test_nothing_can_be_changed_after_the_door() -> None:
+    error = EVENT.validate_python(example("event-error"))
+    assert isinstance(error, ErrorEvent)
+    with pytest.raises(ValidationError):
+        error.count = 2  # type: ignore[misc]
+
+
+def test_every_type_of_the_contract_refuses_unknown_fields() -> None:
+    models = [m for m in vars(contract).values() if isinstance(m, type) and issubclass(m, contract.Frozen)]
+    assert len(models) > 20
+    assert all(m.model_config.get("extra") == "forbid" and m.model_config.get("frozen") for m in models)

@@ -1,0 +1,123 @@
+"""A clone of the project with programs that stand for Python, Rust and apt, so that set-up takes no time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+PATIENCE_S = 20.0
+"""How long to wait for what should come at once: a machine under load must not fail a test."""
+
+
+@dataclass
+class Clone:
+    """A fresh clone, and a user's account on a machine, all below one folder."""
+
+    folder: Path
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "a clone"
+
+    @property
+    def launcher(self) -> Path:
+        return self.root / "tlstax"
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "the cache"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def main_rs(self) -> Path:
+        return self.root / "engine" / "crates" / "engine" / "src" / "main.rs"
+
+    def make(self) -> None:
+        (self.root / "lab").mkdir(parents=True)
+        self.state.mkdir()
+        (self.folder / "home").mkdir()
+        shutil.copy(ROOT / "tlstax", self.launcher)
+        shutil.copytree(ROOT / "setup", self.root / "setup")
+        self.main_rs.parent.mkdir(parents=True)
+        self.main_rs.write_text("//! First.\n")
+        (self.root / "engine" / "Cargo.lock").write_text("# none\n")
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {
+            "PATH": f"{PROGRAMS}:/usr/bin:/bin",
+            "HOME": str(self.folder / "home"),
+            "LANG": "C.UTF-8",
+            "TLSTAX_CACHE": str(self.cache),
+            "FAKE_STATE": str(self.state),
+            "FAKE_CALLS": str(self.state / "calls"),
+            **more,
+        }
+
+    def begin(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.launcher, *arguments],
+            env=self.environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def start(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        with self.begin(*arguments, **more) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def set_state(self, name: str, text: str = "") -> None:
+        (self.state / name).write_text(text)
+
+    def calls(self, program: str) -> list[str]:
+        path = self.state / "calls"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line for line in lines if line.startswith(program)]
+
+    def installs(self) -> int:
+        return sum("-m pip install" in call for call in self.calls("python3"))
+
+    def builds(self) -> int:
+        return len(self.calls("cargo"))
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    made = Clone(tmp_path)
+    made.make()
+    return made
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    """Is there such a process, and is it more than a dead one that nobody has asked after?"""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rindex(")") + 2] not in "ZX"
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0

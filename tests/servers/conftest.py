@@ -1,0 +1,65 @@
+"""Real servers for the tests: fetched once into the cache, started once in a session, never skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tlstax.errors import TlstaxError
+from tlstax.specimens import resolve, sessions
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import Session
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[Session]:
+    with sessions.open_session() as opened:
+        yield opened
+
+
+def fetched(name: str) -> ServerBuild:
+    """The server, or a failure that says what to do; a machine without it cannot pass these tests."""
+    try:
+        return resolve.named_server(name, progress=lambda _: None)
+    except TlstaxError as error:
+        pytest.fail(f"these tests need the real {name}: {error.sentence()}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def mysql_build() -> ServerBuild:
+    return fetched("mysql-9.7")
+
+
+@pytest.fixture(scope="session")
+def mariadb_build() -> ServerBuild:
+    return fetched("mariadb-11.8")
+
+
+@pytest.fixture(scope="session")
+def mysql(session: Session, mysql_build: ServerBuild) -> Iterator[PrivateServer]:
+    """A private MySQL 9.7 for the whole test session: leave it as it was found."""
+    with PrivateServer.start(mysql_build, session) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb(session: Session, mariadb_build: ServerBuild) -> Iterator[PrivateServer]:
+    """A private MariaDB 11.8 for the whole test session: leave it as it was found."""
+    with PrivateServer.start(mariadb_build, session) as server:
+        yield server
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def private(request: pytest.FixtureRequest) -> PrivateServer:
+    """Each of the private servers in turn."""
+    server: PrivateServer = request.getfixturevalue(request.param)
+    return server
+
+
+@pytest.fixture(autouse=True)
+def _no_password_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+    assert "TLSTAX_PASSWORD" not in os.environ

@@ -1,0 +1,177 @@
+"""The doctor: it always answers, says what a finding means, and prints the documented JSON."""
+
+from __future__ import annotations
+
+import errno
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from tlstax.doctor import Check, counters, diagnose, network, processor, programs, room, to_json, to_text
+from tlstax.doctor.check import guarded
+from tlstax.doctor.diagnosis import CHECKS
+from tlstax.errors import MachineFault
+from tlstax.observers import machine
+
+CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
+CHECK_BAD = Check(
+    name="profiler", status="missing", found="no perf", meaning="Nothing to say.", remedy="get it"
+)
+
+
+def test_every_check_answers_here_under_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
+    checks = diagnose()
+    assert [check.name for check in checks] == list(CHECKS)
+    assert all(check.found and check.meaning for check in checks)
+    assert not [check for check in checks if "could not be looked at" in check.found]
+
+
+def test_a_check_that_fails_is_told_as_such() -> None:
+    def fails() -> Check:
+        raise ZeroDivisionError("by nought")
+
+    def fails_with_advice() -> Check:
+        raise MachineFault("no apt here", remedy="install it")
+
+    assert guarded("sums", fails).status == "limited"
+    assert "by nought" in guarded("sums", fails).found
+    told = guarded("apt", fails_with_advice)
+    assert (told.found, told.remedy) == ("no apt here", "install it")
+
+
+def test_json_is_the_documented_form() -> None:
+    document = json.loads(to_json([CHECK_OK, CHECK_BAD]))
+    assert document["schema"] == 1
+    assert document["checks"][1] == {
+        "name": "profiler",
+        "status": "missing",
+        "found": "no perf",
+        "meaning": "Nothing to say.",
+        "remedy": "get it",
+    }
+    assert set(document) == {"schema", "checks"}
+
+
+def test_text_explains_only_what_is_not_well() -> None:
+    text = to_text([CHECK_OK, CHECK_BAD])
+    assert "Servers fit." not in text
+    assert "Nothing to say." in text
+    assert "What would help: get it." in text
+    assert text.endswith("1 ok, 0 limited, 1 missing\n")
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_text_keeps_to_the_width(width: int) -> None:
+    long = CHECK_BAD.model_copy(update={"meaning": "word " * 60})
+    assert max(len(line) for line in to_text([CHECK_OK, long], width).splitlines()) <= width
+
+
+@pytest.mark.parametrize(
+    ("cpus", "status", "words"),
+    [({0}, "limited", "take time from each other"), ({0, 1, 2, 3}, "ok", "CPUs of their own")],
+)
+def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, words: str) -> None:
+    monkeypatch.setattr(machine, "available_cpus", lambda: cpus)
+    monkeypatch.setattr(
+        machine, "physical_cores", lambda available, _root: [(cpu,) for cpu in sorted(available)]
+    )
+    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: None)
+    check = processor.cpus()
+    assert check.status == status
+    assert words in check.meaning
+    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: 0.5)
+    assert "0.5 CPUs" in processor.cpus().found
+
+
+@pytest.mark.parametrize(
+    ("governors", "turbo", "status"),
+    [
+        ({"performance"}, False, "ok"),
+        ({"performance"}, None, "ok"),
+        ({"performance"}, True, "limited"),
+        ({"powersave"}, False, "limited"),
+        (set(), None, "limited"),
+    ],
+)
+def test_frequency(
+    monkeypatch: pytest.MonkeyPatch, governors: set[str], turbo: bool | None, status: str
+) -> None:
+    monkeypatch.setattr(machine, "governors", lambda: governors)
+    monkeypatch.setattr(machine, "turbo", lambda: turbo)
+    assert processor.frequency().status == status
+
+
+@pytest.mark.parametrize(("stolen", "status"), [(0.0, "ok"), (0.2, "limited")])
+def test_a_guest_whose_time_is_stolen_is_told(
+    monkeypatch: pytest.MonkeyPatch, stolen: float, status: str
+) -> None:
+    monkeypatch.setattr(machine, "virtualization", lambda: "kvm")
+    monkeypatch.setattr(machine, "stolen_share", lambda: stolen)
+    check = processor.virtualization()
+    assert check.status == status
+    assert "kvm" in check.found
+
+
+@pytest.mark.parametrize(("source", "status"), [("tsc\n", "ok"), ("hpet\n", "limited")])
+def test_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, status: str) -> None:
+    (tmp_path / "current").write_text(source)
+    monkeypatch.setattr(processor, "CLOCK_SOURCE", tmp_path / "current")
+    assert processor.clock().status == status
+
+
+@pytest.mark.parametrize(("ports", "status"), [("32768\t60999\n", "ok"), ("60000\t60999\n", "limited")])
+def test_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ports: str, status: str) -> None:
+    (tmp_path / "ip_local_port_range").write_text(ports)
+    (tmp_path / "tcp_tw_reuse").write_text("2\n")
+    monkeypatch.setattr(network, "IPV4", tmp_path)
+    assert network.ports().status == status
+
+
+@pytest.mark.parametrize(
+    ("hard", "status"), [(1024, "limited"), (4096, "ok"), (resource.RLIM_INFINITY, "ok")]
+)
+def test_file_descriptors(monkeypatch: pytest.MonkeyPatch, hard: int, status: str) -> None:
+    monkeypatch.setattr(room.resource, "getrlimit", lambda _: (1024, hard))
+    assert room.file_descriptors().status == status
+
+
+def test_a_cache_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "not" / "there"))
+    monkeypatch.setattr(room.os, "access", lambda *_: False)
+    check = room.disk()
+    assert check.status == "missing"
+    assert str(tmp_path) in check.found
+
+
+@pytest.mark.parametrize(
+    ("user", "kernel", "status"),
+    [
+        (0, 0, "ok"),
+        (0, errno.EACCES, "limited"),
+        (errno.EACCES, errno.EACCES, "missing"),
+        (errno.ENOENT, errno.ENOENT, "missing"),
+    ],
+)
+def test_hardware_counters(monkeypatch: pytest.MonkeyPatch, user: int, kernel: int, status: str) -> None:
+    answers = iter([user, kernel])
+    monkeypatch.setattr(counters, "try_counter", lambda _: next(answers))
+    assert counters.hardware_counters().status == status
+
+
+def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TLSTAX_ENGINE", raising=False)
+    assert programs.engine().status == "missing"
+
+
+def test_programs_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert counters.profiler().status == "missing"
+    assert programs.child_control().status == "missing"
+    assert programs.fetching().status == "missing"
+    assert network.namespaces().status == "limited"
+    monkeypatch.setattr(network, "_runs", lambda _: False)
+    monkeypatch.setattr(network.shutil, "which", lambda *_, **__: None)
+    assert "tc and ip not found" in network.delay().found

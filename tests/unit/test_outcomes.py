@@ -1,0 +1,164 @@
+"""Outcomes are what the record says, in the units that they claim, and no more than can be told."""
+
+from itertools import pairwise
+from math import exp
+from statistics import NormalDist
+
+import pytest
+from fake_trials import Truth, crashed, fake_record, histogram, tax_truth
+from hdrh.histogram import HdrHistogram
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tlstax.errors import MachineFault
+from tlstax.histograms import decode, merge
+from tlstax.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
+from tlstax.plan import blocks, cases
+from tlstax.records import Trial, TrialRecord
+from tlstax.study import load_study
+
+STUDY = load_study("tax")
+RECONNECT_TLS = Trial(block=0, position=0, case=cases(STUDY)[7])
+KEPT = Trial(block=0, position=1, case=cases(STUDY)[0])
+
+
+def _record(truth: Truth, **changes: object) -> TrialRecord:
+    record = fake_record(RECONNECT_TLS, truth)
+    assert record.done is not None
+    return record.model_copy(update={"done": record.done.model_copy(update=changes)})
+
+
+def test_numbers_are_exact() -> None:
+    truth = Truth(
+        ops_per_s=2000,
+        phase_us={},
+        server_cpu_us_per_op=400,
+        client_cpu_us_per_op=100,
+        bytes_sent_per_op=60,
+        bytes_received_per_op=220,
+        segments_per_op=6,
+        rss_bytes=5_000_000,
+    )
+    found = outcomes(fake_record(RECONNECT_TLS, truth, duration_s=2.0, threads=2))
+    assert found == pytest.approx(
+        {
+            "ops_per_s": 2000,
+            "server_cpu_us_per_op": 400,
+            "server_cpu_user_us_per_op": 300,
+            "server_cpu_system_us_per_op": 100,
+            "client_cpu_us_per_op": 100,
+            "client_cpu_user_us_per_op": 75,
+            "client_cpu_system_us_per_op": 25,
+            "client_cpu_share": 0.1,
+            "server_cpu_share": 0.8,
+            "server_rss_bytes": 5_000_000,
+            "bytes_per_op": 280,
+            "bytes_sent_per_op": 60,
+            "bytes_received_per_op": 220,
+            "segments_per_op": 6,
+        }
+    )
+
+
+def test_percentiles_are_those_of_the_histogram_to_three_digits() -> None:
+    truth = Truth(20_000, {"operation": 150.0}, 1, 1)
+    record = fake_record(RECONNECT_TLS, truth)
+    assert record.done is not None
+    spread = record.done.model_copy(
+        update={"histograms_ns": {"operation": histogram(150.0, 20_000, spread=0.35, steps=20_000)}}
+    )
+    found = outcomes(record.model_copy(update={"done": spread}))
+    for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
+        log_normal_us = 150.0 * exp(0.35 * NormalDist().inv_cdf(share))
+        assert found[f"latency_{name}_us"] == pytest.approx(log_normal_us, rel=4e-3)
+
+
+def test_every_phase_that_occurred_is_told_and_no_other() -> None:
+    tls = outcomes(fake_record(RECONNECT_TLS, tax_truth(RECONNECT_TLS.case)))
+    assert {name for name in OUTCOMES if name.endswith("_p99_us")} - tls.keys() == {"query_p99_us"}
+    plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
+    assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
+    assert {**tls, **plain}.keys() == OUTCOMES.keys() == UNITS.keys()
+
+
+@pytest.mark.parametrize(
+    ("samples", "told"),
+    [
+        (1, {"latency_p50_us"}),
+        (99, {"latency_p50_us"}),
+        (100, {"latency_p50_us", "latency_p99_us"}),
+        (9_999, {"latency_p50_us", "latency_p99_us"}),
+        (10_000, {"latency_p50_us", "latency_p99_us", "latency_p999_us"}),
+    ],
+)
+def test_a_percentile_is_told_only_from_enough_samples(samples: int, told: set[str]) -> None:
+    record = _record(Truth(20_000, {}, 1, 1), histograms_ns={"operation": histogram(10.0, samples)})
+    assert {name for name in outcomes(record) if name.endswith("_us")} & {*OUTCOMES} >= told
+    assert {name for name in outcomes(record) if name.startswith("latency")} == told
+
+
+def test_what_was_out_of_reach_is_left_out() -> None:
+    record = _record(Truth(2000, {}, 1, 1))
+    assert record.server is not None
+    assert record.done is not None
+    guest = record.server.model_copy(update={"cpu": None, "rss_bytes": None})
+    wire = record.done.wire.model_copy(update={"segments_sent": None, "segments_received": None})
+    blind = record.model_copy(
+        update={"server": guest, "done": record.done.model_copy(update={"wire": wire})}
+    )
+    gone = {name for name in OUTCOMES if name.startswith(("server", "segments"))}
+    assert outcomes(blind).keys() == outcomes(record).keys() - gone
+    assert outcomes(crashed(KEPT)) == {}
+
+
+def test_a_trial_without_an_operation_has_no_cost_per_operation() -> None:
+    idle = _record(Truth(2000, {}, 1, 1), operations=0)
+    assert outcomes(idle)["ops_per_s"] == 0
+    assert not [name for name in outcomes(idle) if name.endswith("_per_op")]
+
+
+@given(st.sampled_from(sorted(OUTCOMES)), st.sampled_from(cases(STUDY)))
+def test_one_outcome_is_the_same_as_among_all(name: str, case: object) -> None:
+    trial = next(t for t in next(blocks(STUDY, 1)) if t.case == case)
+    record = fake_record(trial, tax_truth(trial.case), duration_s=0.05)
+    assert outcome(record, name) == outcomes(record).get(name)
+
+
+def test_an_empty_histogram_has_no_percentile() -> None:
+    empty = HdrHistogram(1, 60_000_000_000, 3).encode().decode()
+    record = _record(Truth(2000, {}, 1, 1), histograms_ns={"operation": empty})
+    assert "latency_p50_us" not in outcomes(record)
+
+
+@pytest.mark.parametrize("broken", ["", "not base64!", "SGVsbG8=", histogram(10.0, 100)[:-8]])
+def test_a_broken_histogram_is_the_clients_fault(broken: str) -> None:
+    record = _record(Truth(2000, {}, 1, 1), histograms_ns={"operation": broken})
+    with pytest.raises(MachineFault, match="cannot be decoded"):
+        outcomes(record)
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e6), st.integers(1, 5000)), min_size=1, max_size=5))
+def test_merging_adds_up(parts: list[tuple[float, int]]) -> None:
+    encoded = [histogram(median_us, count, steps=20) for median_us, count in parts]
+    together = merge(encoded)
+    assert together is not None
+    assert together.count == sum(count for _, count in parts)
+    levels = [0.0, 10.0, 50.0, 90.0, 100.0]
+    values = together.percentiles_us(levels)
+    assert all(low <= high for low, high in pairwise(values))
+    each = [decode(text).percentiles_us(levels) for text in encoded]
+    assert values[-1] == pytest.approx(max(part[-1] for part in each), rel=2e-3)
+    assert values[0] == pytest.approx(min(part[0] for part in each), rel=2e-3)
+
+
+def test_the_distribution_of_many_trials_is_that_of_all_their_operations() -> None:
+    truth = Truth(1000, {"operation": 100.0}, 1, 1)
+    slower = fake_record(KEPT, truth.times(0.5))
+    assert slower.done is not None
+    records = [fake_record(KEPT, truth), slower, crashed(KEPT)]
+    together = merged(records, "operation")
+    assert together is not None
+    assert together.count == 1500
+    slower_of_the_two_us = decode(slower.done.histograms_ns["operation"]).percentiles_us([100.0])
+    assert together.percentiles_us([100.0]) == slower_of_the_two_us
+    assert merged(records, "tls_handshake") is None

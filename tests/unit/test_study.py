@@ -1,0 +1,207 @@
+"""Studies are read, checked at the door and changed from the command line, or refused in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from tlstax.errors import UserMistake
+from tlstax.plan import cases
+from tlstax.study import Study, load_study, override, parse_study
+
+VERSIONS = """
+name = "openssl-versions"
+title = "TLS libraries"
+question = "Which TLS library is cheapest?"
+baseline = { tls = "off" }
+deciding_outcome = "ops_per_s"
+factors = { tls = ["off", "1.2", "1.3"], workload = ["reconnect"], connections = [1, 8] }
+"""
+
+
+def _mistake(text: str) -> str:
+    with pytest.raises(UserMistake) as caught:
+        parse_study(text, where="my.toml")
+    return caught.value.sentence()
+
+
+def _tls(study: Study) -> list[tuple[object, object]]:
+    """(tls, resumption) of the cases of the first workload, in order, the control left out."""
+    return [
+        (case.levels["tls"], case.levels["resumption"])
+        for case in cases(study)
+        if case.role != "control" and case.levels["workload"] == "point-select"
+    ]
+
+
+def test_the_built_in_tax_study_asks_what_the_readme_says() -> None:
+    study = load_study("tax")
+    assert _tls(study) == [("off", "off"), ("1.3", "off"), ("1.3", "on"), ("1.2", "off")]
+    assert study.factors == {"workload": ("point-select", "reconnect"), "connections": (8,)}
+    assert (study.precision, study.confidence, study.budget_s, study.rows) == (0.02, 0.95, 60.0, 100_000)
+
+
+def test_a_study_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "versions.toml"
+    path.write_text(VERSIONS)
+    assert load_study(path) == load_study(str(path)) == parse_study(VERSIONS, where="here")
+
+
+def test_an_unknown_study_names_the_built_in_ones() -> None:
+    with pytest.raises(UserMistake) as caught:
+        load_study("taxs")
+    assert "no study 'taxs' (did you mean 'tax'?); built in are tax" in caught.value.sentence()
+
+
+def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match=r"there is no file .*nowhere\.toml"):
+        load_study(tmp_path / "nowhere.toml")
+    with pytest.raises(UserMistake, match=r"cannot be read"):
+        load_study(tmp_path)
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserMistake, match=r"bytes\.toml cannot be read"):
+        load_study(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("[", "[["), ["my.toml is not TOML"]),
+        (('title = "TLS libraries"', ""), ["my.toml", "title", "missing"]),
+        (("baseline =", "basline ="), ["basline", "did you mean 'baseline'?"]),
+        (('"1.2", "1.3"', '"1.2", "1.4"'), ["my.toml", "'1.4'", "tls", "allowed are off, 1.0, 1.1, 1.2"]),
+        (('"1.2", "1.3"', "1.2, 1.3"), ["factors.tls.1", "1.2", "quotes"]),
+        (("[1, 8]", "[0]"), ["0 is not a level of connections", "whole numbers from 1"]),
+        (("[1, 8]", "[1, 1]"), ["connections", "only once"]),
+        (("[1, 8]", "[]"), ["connections", "at least one"]),
+        (("connections =", "conections ="), ["'conections'", "did you mean 'connections'?"]),
+        (('{ tls = "off" }', '{ tls = "1.0" }'), ["baseline", "'1.0'", "off, 1.2, 1.3"]),
+        (('{ tls = "off" }', "{}"), ["baseline"]),
+        (('{ tls = "off" }', '{ resumption = "off" }'), ["baseline", "resumption", "not a factor"]),
+        (("factors =", "precision = 2\nfactors ="), ["precision", "less than 1", "2"]),
+        (("factors =", "confidence = 95\nfactors ="), ["confidence", "less than 1"]),
+        (("factors =", 'budget_s = "1m"\nfactors ='), ["budget_s", "1m"]),
+        (("factors =", "minimum_blocks = 0\nfactors ="), ["minimum_blocks", "greater than 0"]),
+        (("factors =", 'exclude = [{ levels = { tls = "1.2" } }]\nfactors ='), ["exclude.0.why", "missing"]),
+        (('= "ops_per_s"', '= "speed"'), ["deciding_outcome", "'speed'", "the outcomes are ops_per_s"]),
+    ],
+)
+def test_a_mistake_in_a_study_names_the_file_the_field_and_what_is_allowed(
+    change: tuple[str, str], says: list[str]
+) -> None:
+    sentence = _mistake(VERSIONS.replace(*change, 1))
+    assert [word for word in says if word not in sentence] == [], sentence
+    assert "\n" not in sentence
+
+
+def test_treatments_must_name_the_same_factors_and_differ() -> None:
+    study = VERSIONS.replace('tls = ["off", "1.2", "1.3"], ', "")
+    uneven = 'treatments = [{ tls = "off" }, { tls = "1.3", resumption = "on" }]\n'
+    assert "must name the same factors" in _mistake(uneven + study)
+    twice = 'treatments = [{ tls = "off" }, { tls = "off" }]\n'
+    assert "is there twice" in _mistake(twice + study)
+    both = 'treatments = [{ tls = "off" }, { tls = "1.3" }]\n'
+    assert "tls is among the factors too" in _mistake(both + VERSIONS)
+
+
+def test_exclusions_may_not_take_a_comparison_its_baseline() -> None:
+    excluded = 'exclude = [{ levels = { tls = "off", connections = 8 }, why = "too dear" }]\nfactors ='
+    sentence = _mistake(VERSIONS.replace("factors =", excluded, 1))
+    assert "baseline" in sentence
+    assert "'connections': 8" in sentence
+
+
+def test_a_study_with_a_factor_of_servers_can_be_written() -> None:
+    """The model carries bundles over several factors crossed with others, less exclusions that say why."""
+    study = Study(
+        name="openssl-versions",
+        title="",
+        question="",
+        treatments=tuple(
+            {"server": server, "tls_library": library}
+            for server, library in (("mysql-8.0", "1.1.1w"), ("mysql-9.7", "3.0.8"), ("mysql-9.7", "3.5.5"))
+        ),
+        factors={"tls": ("1.2", "1.3"), "connections": (1, 8)},
+        baseline={"server": "mysql-8.0", "tls_library": "1.1.1w"},
+        exclude=({"levels": {"tls_library": "3.0.8", "tls": "1.3"}, "why": "known to fail"},),  # type: ignore[arg-type]
+    )
+    assert len(cases(study)) == 2 * 2 * 4 - 2
+    assert study.group_of(cases(study)[0].levels) == {"connections": 1, "tls": "1.2"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "pairs"),
+    [
+        (["1.3"], [("off", "off"), ("1.3", "off")]),
+        (["off", "1.3-resumed"], [("off", "off"), ("1.3", "on")]),
+        (["1.2-resumed", "1.2", "1.2"], [("off", "off"), ("1.2", "on"), ("1.2", "off")]),
+        (["off"], [("off", "off")]),
+        (["default"], [("off", "off"), ("default", "off")]),
+    ],
+)
+def test_tls_on_the_command_line_keeps_plaintext_to_compare_with(
+    asked: list[str], pairs: list[tuple[str, str]]
+) -> None:
+    assert _tls(override(load_study("tax"), "tls", asked)) == pairs
+
+
+def test_the_shorthand_brings_resumption_into_a_study_without_it() -> None:
+    study = override(parse_study(VERSIONS, where="here"), "tls", ["1.3", "1.3-resumed"])
+    assert study.baseline == {"tls": "off", "resumption": "off"}
+    pairs = [(treatment["tls"], treatment["resumption"]) for treatment in study.treatments]
+    assert pairs == [("off", "off"), ("1.3", "off"), ("1.3", "on")]
+    assert len(cases(study)) == 2 * 4
+
+
+def test_other_bundles_stay_when_tls_changes() -> None:
+    study = Study(
+        name="s",
+        title="",
+        question="",
+        treatments=tuple(
+            {"server": server, "tls": tls} for server, tls in (("a", "off"), ("b", "off"), ("b", "1.2"))
+        ),
+        baseline={"tls": "off"},
+    )
+    changed = override(study, "tls", ["1.3-resumed"])
+    assert [(t["server"], t["tls"]) for t in changed.treatments] == [
+        ("a", "off"),
+        ("a", "1.3"),
+        ("b", "off"),
+        ("b", "1.3"),
+    ]
+
+
+def test_other_factors_are_replaced_added_or_narrowed() -> None:
+    tax = load_study("tax")
+    assert override(tax, "connections", ["1", "64"]).factors["connections"] == (1, 64)
+    assert override(tax, "workload", ["reconnect"]).factors["workload"] == ("reconnect",)
+    assert _tls(override(tax, "resumption", ["off"])) == [("off", "off"), ("1.3", "off"), ("1.2", "off")]
+    plain = override(parse_study(VERSIONS, where="here"), "resumption", ["on"])
+    assert plain.factors["resumption"] == ("on",)
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels", "says"),
+    [
+        ("tls", ["1.3-resumd"], ["--tls", "'1.3-resumd'", "did you mean '1.3-resumed'?", "allowed are off"]),
+        ("tls", ["off-resumed"], ["plaintext has no session to resume"]),
+        ("tls", [], ["no level is given"]),
+        ("workload", ["point-selects"], ["--workload", "did you mean 'point-select'?", "reconnect"]),
+        ("connections", ["many"], ["--connections", "'many'", "whole numbers from 1"]),
+        ("connections", ["0"], ["0 is not a level", "whole numbers from 1"]),
+        ("colour", ["red"], ["--set colour", "no factor 'colour'", "connections"]),
+    ],
+)
+def test_a_wrong_choice_is_answered_with_what_there_is(
+    factor: str, levels: list[str], says: list[str]
+) -> None:
+    with pytest.raises(UserMistake) as caught:
+        override(load_study("tax"), factor, levels)
+    sentence = caught.value.sentence()
+    assert [word for word in says if word not in sentence] == [], sentence
+
+
+def test_a_bundled_factor_cannot_get_a_level_that_no_bundle_has() -> None:
+    narrow = override(load_study("tax"), "tls", ["1.2"])
+    with pytest.raises(UserMistake, match="bundles resumption with other factors and has no 'on'"):
+        override(narrow, "resumption", ["on"])
