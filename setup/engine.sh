@@ -8,7 +8,7 @@ build_engine() {
     # Sources that change while they are compiled would be kept under the wrong name.
     until [[ $built_from == "$engine_key" ]]; do
         built_from=$engine_key
-        step "building the load engine (once, about a minute)" compile_engine "$target" ||
+        step "building the load engine (once, one or two minutes)" compile_engine "$target" ||
             fail_step "building the load engine"
         find_places "$root" "$requirements"
     done

@@ -117,6 +117,10 @@ fail_step() {
         fail "$what failed: the packages could not be downloaded: check the network or the proxy" \
             "and start again (details: $log)"
     fi
+    if grep -qE 'CERTIFICATE_VERIFY_FAILED|SSL certificate problem' "$log"; then
+        fail "$what failed: the registry's certificate does not verify: where a proxy inspects TLS, name its" \
+            "certificate in PIP_CERT and CARGO_HTTP_CAINFO (details: $log)"
+    fi
     tail -n 15 "$log" | sed 's/^/  /' >&2
     fail "$what failed; the lines above end its log, $log"
 }

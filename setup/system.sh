@@ -8,10 +8,15 @@ minimum_rust="1.85"
 # Takes further programs that are wanted, each as program=package.
 provide_system_packages() {
     look_for_needs "$@"
-    local packages=("${needed[@]}" "${wanted[@]}")
-    if ((${#packages[@]} > 0)) && [[ $EUID == 0 ]] && type -P apt-get >/dev/null; then
-        step "installing Debian packages: ${packages[*]}" install_packages "${packages[@]}" ||
-            fail_step "installing Debian packages (${packages[*]})"
+    if [[ $EUID == 0 ]] && type -P apt-get >/dev/null; then
+        if ((${#needed[@]} > 0)); then
+            step "installing Debian packages: ${needed[*]}" install_packages "${needed[@]}" ||
+                fail_step "installing Debian packages (${needed[*]})"
+        fi
+        # Apart, because a release that lacks one of them can still do without.
+        if ((${#wanted[@]} > 0)); then
+            step "installing Debian packages: ${wanted[*]}" install_packages "${wanted[@]}" || true
+        fi
         look_for_needs "$@"
     fi
     if ((${#needed[@]} > 0)); then

@@ -178,11 +178,14 @@ class Job(Frozen):
 
 
 class TlsView(Frozen):
-    """What one side says was negotiated. Names as OpenSSL prints them."""
+    """What one side says was negotiated. Names as OpenSSL prints them.
+
+    `resumed` is None where that side cannot tell: MariaDB's Ssl_sessions_reused stays 0 whatever happens.
+    """
 
     version: str
     cipher: str
-    resumed: bool
+    resumed: bool | None
     group: str | None = None
     hello_retry: bool | None = None
     certificate_key: str | None = None

@@ -72,9 +72,13 @@ def _evidence(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
-    ends = f"{signed_percent(ratio.low - 1)} to {signed_percent(ratio.high - 1)}"
+    start, end = (_signed(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
-    return f"{ends} at {percent(ratio.confidence)}{floor}"
+    return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
+
+
+def _signed(rounded: str) -> str:
+    return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
 
 
 def _what(finding: Finding) -> str:

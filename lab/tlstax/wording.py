@@ -27,7 +27,7 @@ def alike(*values: float) -> list[str]:
     A spread of 2.3 keeps one decimal (7.1, 5.9, 8.2), one of 0.08 keeps two, one of 30 none.
     """
     spread = max(values) - min(values)
-    decimals = min(3, max(0, ceil(-log10(spread / 5)))) if spread > 0 else 1
+    decimals = min(2, max(0, ceil(-log10(spread / 5)))) if spread > 0 else 1
     return [f"{value:.{decimals}f}" for value in values]
 
 

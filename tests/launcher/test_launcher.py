@@ -154,6 +154,7 @@ def test_what_was_not_used_for_a_month_goes_when_something_new_comes(clone: Clon
 
 SENTENCES = [
     ("WARNING: Retrying: Failed to establish a new connection: NewConnectionError", "check the network"),
+    ("WARNING: SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]'))", "PIP_CERT"),
     ("ERROR: [Errno 28] No space left on device", "is full"),
     ("ERROR: something nobody thought of", "something nobody thought of"),
 ]

@@ -226,14 +226,14 @@ def test_a_table_of_the_users_is_never_touched(private: PrivateServer) -> None:
 
 def test_a_start_that_fails_says_why_and_leaves_nothing(session: Session, mysql_build: ServerBuild) -> None:
     before = children()
-    with pytest.raises(MachineFault, match="mysql-9.7 .* unknown variable 'nonsense=1'"):
+    with pytest.raises(MachineFault, match=r"mysql-9\.7 .* unknown variable 'nonsense=1'"):
         PrivateServer.start(mysql_build, session, ServerSettings(options=("--nonsense=1",)))
     assert children() == before
     assert all((path / "mysqld.sock").exists() for path in session.path.glob("[0-9]*"))
 
 
 def test_a_mariadb_that_fails_says_why(session: Session, mariadb_build: ServerBuild) -> None:
-    with pytest.raises(MachineFault, match="mariadb-11.8 .* unknown variable 'nonsense=1'"):
+    with pytest.raises(MachineFault, match=r"mariadb-11\.8 .* unknown variable 'nonsense=1'"):
         PrivateServer.start(mariadb_build, session, ServerSettings(options=("--nonsense=1",)))
 
 
@@ -313,7 +313,7 @@ def test_it_is_pinned_and_watched_from_before_its_exec(session: Session, mysql_b
         assert seen[-1][0] == process.pid
         assert "mysqld" in " ".join(process.cmdline())
     assert not psutil.pid_exists(process.pid)
-    assert all("mysqld\0--no-defaults" not in command.split("gate")[0][:20] for _, command in seen)
+    assert {Path(command.split("\0")[0]).name for _, command in seen} <= {"setpriv", "sh"}
 
 
 def test_a_crash_is_noticed(session: Session, mariadb_build: ServerBuild) -> None:
@@ -322,7 +322,7 @@ def test_a_crash_is_noticed(session: Session, mariadb_build: ServerBuild) -> Non
         os.kill(pid_of(server), signal.SIGKILL)
         wait_until(lambda: not server.is_alive())
         assert server.pid is None
-        with pytest.raises(MachineFault, match="mariadb-11.8 does not answer"):
+        with pytest.raises(MachineFault, match=r"mariadb-11\.8 does not answer"):
             server.admin()
         assert "ready for connections" in server.log_tail()
     assert not directory.exists()

@@ -144,7 +144,7 @@ def histogram(median_us: float, count: int, *, spread: float = 0.35, steps: int 
     steps = min(steps, count)
     normal = NormalDist()
     for step in range(steps):
-        times = count // steps + (step < count % steps)
+        times = (step + 1) * count // steps - step * count // steps
         quantile = normal.inv_cdf((step + 0.5) / steps)
         counts.record_value(max(1, round(median_us * 1000 * exp(spread * quantile))), times)
     return str(counts.encode().decode())
@@ -345,7 +345,9 @@ def _status_delta(lifetime: Counts) -> dict[str, int]:
     return {
         "Connections": lifetime.connections,
         "Ssl_finished_accepts": sum(seen.count for seen in lifetime.handshakes),
-        "Ssl_session_cache_hits": sum(seen.count for seen in lifetime.handshakes if seen.resumed),
+        "Ssl_session_cache_hits": sum(
+            seen.count * (2 if seen.hello_retry else 1) for seen in lifetime.handshakes if seen.resumed
+        ),
     }
 
 

@@ -103,9 +103,7 @@ def test_what_was_out_of_reach_is_left_out() -> None:
     assert record.done is not None
     guest = record.server.model_copy(update={"cpu": None, "rss_bytes": None})
     wire = record.done.wire.model_copy(update={"segments_sent": None, "segments_received": None})
-    blind = record.model_copy(
-        update={"server": guest, "done": record.done.model_copy(update={"wire": wire})}
-    )
+    blind = record.model_copy(update={"server": guest, "done": record.done.model_copy(update={"wire": wire})})
     gone = {name for name in OUTCOMES if name.startswith(("server", "segments"))}
     assert outcomes(blind).keys() == outcomes(record).keys() - gone
     assert outcomes(crashed(KEPT)) == {}

@@ -1,9 +1,8 @@
-"""What the user says about a guest: the URL, option files, the login file, the password's way, TLS options."""
+"""What the user says about a guest: URL, option files, login file, TLS options, and the password's way."""
 
 from __future__ import annotations
 
 import base64
-import string
 from pathlib import Path
 from urllib.parse import quote
 
@@ -47,16 +46,14 @@ def test_percent_encoded_names_come_back(user: str, schema: str, port: int) -> N
     assert (address.user, address.schema, address.port) == (user, schema, port)
 
 
-@given(password=st.text(alphabet=string.printable, min_size=4))
+@given(password=st.text().map(lambda text: "§" + text))
 def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> None:
     with pytest.raises(UserMistake) as caught:
         guest_address.parse(f"mysql://ann:{password}@db.example:3306/shop")
     sentence = caught.value.sentence()
     for way in ("prompt", "TLSTAX_PASSWORD", "--defaults-file", "--login-path"):
         assert way in sentence
-    assert (
-        password.strip() not in sentence or password.strip() in "TLSTAX_PASSWORD --defaults-file --login-path"
-    )
+    assert "§" not in sentence
 
 
 @pytest.mark.parametrize(
@@ -116,7 +113,7 @@ plain = other
 
 
 def test_option_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="nowhere.cnf cannot be read"):
+    with pytest.raises(UserMistake, match=r"nowhere\.cnf cannot be read"):
         option_file.read(tmp_path / "nowhere.cnf")
     binary = tmp_path / "binary.cnf"
     binary.write_bytes(b"\xff\xfe")
@@ -200,11 +197,11 @@ def test_ssl_options_combine_as_in_the_mysql_client() -> None:
 
 def test_tls_files_that_are_no_use_are_named(tmp_path: Path) -> None:
     files = certificates.issue(tmp_path)
-    with pytest.raises(UserMistake, match=r"gone.pem of --ssl-ca does not exist"):
+    with pytest.raises(UserMistake, match=r"gone\.pem of --ssl-ca does not exist"):
         guest_tls.choose(None, str(tmp_path / "gone.pem"), None, None).context()
     empty = tmp_path / "empty.pem"
     empty.touch()
-    with pytest.raises(UserMistake, match=r"empty.pem of --ssl-ca cannot be used"):
+    with pytest.raises(UserMistake, match=r"empty\.pem of --ssl-ca cannot be used"):
         guest_tls.choose(None, str(empty), None, None).context()
     with pytest.raises(UserMistake, match="--ssl-cert, with its --ssl-key, cannot be used"):
         guest_tls.choose(None, None, str(files.certificate_file), None).context()

@@ -99,10 +99,10 @@ SHELL_FUNCTION = re.compile(r"^(\s*)\w+\(\) \{$")
 
 
 def python_functions(text: str) -> Iterator[tuple[int, int]]:
-    """Line and length of every function."""
+    """Line and length of every function, less its head, which a command's options make long."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1
+            yield node.lineno, (node.end_lineno or 0) - node.body[0].lineno + 1
 
 
 def braced(text: str, head: re.Pattern[str]) -> Iterator[tuple[int, int]]:

@@ -110,6 +110,11 @@ class LoadClient:
             if isinstance(event, Done):
                 return event
 
+    def hang_up(self) -> None:
+        """Close the client's standard input, at which it ends."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
     def _send(self, line: bytes) -> None:
         stdin = self._process.stdin
         if stdin is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tlstax.report import palette
@@ -36,7 +37,8 @@ RATIO_LADDERS = (
     (0.96, 0.98, 1, 1.02, 1.04),
     (0.99, 1, 1.01),
 )
-MOST_RATIO_TICKS = 4
+CLOSEST_RATIO_TICKS = 0.2
+"""The least distance of two ticks, as a share of the axis: their labels need it on a narrow screen."""
 
 RATIO_LABEL = f"format(datum.value, '~g') + '{TIMES}'"
 DURATION_LABEL = (
@@ -79,15 +81,17 @@ LOOK: Spec = {
 
 def ratio_ticks(low: float, high: float) -> list[float]:
     """Round ratios between the two ends: of the usual ladders, the one with most steps that has room."""
-    ladders = ([tick for tick in ladder if low <= tick <= high] for ladder in RATIO_LADDERS)
-    return max((ladder for ladder in ladders if len(ladder) <= MOST_RATIO_TICKS), key=len, default=[1])
+    ladders = [[tick for tick in ladder if low <= tick <= high] for ladder in RATIO_LADDERS]
+    room = math.log(high / low) * CLOSEST_RATIO_TICKS
+    roomy = (ladder for ladder in ladders if all(math.log(b / a) >= room for a, b in pairwise(ladder)))
+    return max(roomy, key=len, default=[1])
 
 
 def duration_ticks_us(values_us: Sequence[float]) -> list[float]:
-    """Round durations between the least and the greatest: 1, 2, 5 a decade, or decades where many."""
+    """Round durations between the least and the greatest, the denser the closer these are."""
     low, high = min(values_us, default=1.0), max(values_us, default=1.0)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(decades) <= 4 else (1,)
+    steps = (1,) if high / low > 1000 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
     ticks = (step * 10.0**decade for decade in decades for step in steps)
     return [tick for tick in ticks if low <= tick <= high]
 

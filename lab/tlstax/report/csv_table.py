@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from io import StringIO
 
 from tlstax.records import Finding, RunDocument, Unpaired
+from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@")
 """A text that begins with one of these is run as a formula by spreadsheets."""
 
 Value = str | int | float | None
@@ -85,4 +86,7 @@ def _levels(side: str, levels: Levels, factors: list[str]) -> dict[str, Value]:
 
 def _harmless(value: Value) -> Value:
     """Text from a server or a client must not become a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

@@ -12,7 +12,9 @@ from tlstax.report.groups import Group, Row
 from tlstax.report.marks import Curve, CurvePoint, Segment
 from tlstax.report.outcome_names import PHASE_NAMES
 
-KNOTS = (50.0, 90.0, 99.0, 99.9, 99.99)
+KNOTS_NINES = (-math.log10(1 - 0.5), 1.0, 2.0, 3.0, 4.0)
+"""The percentiles that carry a point: 50, 90, 99, 99.9, 99.99 %."""
+
 FIRST = -math.log10(1 - 0.1)
 """Curves begin at 10 %: the fastest few operations would take half the height and tell nothing."""
 
@@ -32,12 +34,12 @@ def _curve(row: Row, histogram: Histogram | None) -> Curve | None:
         return None
     last = math.log10(histogram.count / BEYOND)
     steps = max(1, math.floor((last - FIRST) * STEPS_PER_NINE))
-    nines = [FIRST + (last - FIRST) * step / steps for step in range(steps + 1)]
-    knots = [-math.log10(1 - knot / 100) for knot in KNOTS]
+    knots = [nines for nines in KNOTS_NINES if nines <= last]
+    nines = sorted({*knots, *(FIRST + (last - FIRST) * step / steps for step in range(steps + 1))})
     return Curve(
         style=row.style,
         points=_points(histogram, nines, row.label),
-        knots=_points(histogram, [knot for knot in knots if knot <= last], row.label),
+        knots=_points(histogram, knots, row.label),
     )
 
 

@@ -12,8 +12,6 @@ from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
 from tlstax.wording import counted, percent
 
-MOST_FAILURES = 8
-
 
 class Fact(NamedTuple):
     """A fact and its name."""
@@ -111,12 +109,16 @@ def nothing_to_show(stored: StoredRun) -> str:
     reasons = Counter(reason for record in stored.trials for reason in record.verdict.reasons)
     most = reasons.most_common(1)
     why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
+    if any(record.verdict.value == "valid" for record in stored.trials):
+        return f"Nothing to show, because no block has a valid trial of a baseline{why}."
     return f"Nothing to show, because none of {counted(len(stored.trials), 'trial')} was valid{why}."
 
 
 def noise_words(group: Group, outcome: str) -> str:
     """What the control says about how small a difference can be told, or that there is no control."""
     floor = group.noise_floor(outcome)
+    if floor is None and any(row.case.role == "control" for row in group.found()):
+        return "Noise floor unknown: one block alone shows no scatter, so no difference (≈) can be told."
     if floor is None:
         return "Noise floor unknown: there is no valid control."
     return (

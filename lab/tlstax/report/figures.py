@@ -86,9 +86,9 @@ def change(ratio: Ratio) -> str:
 
 
 def interval(ratio: Ratio) -> str:
-    """The two ends of the interval in the form of `change`, or why there are none."""
+    """The two ends of the interval in the form of `change`; empty where there is none."""
     if ratio.low is None or ratio.high is None:
-        return "no interval"
+        return ""
     sign, _ = _form(ratio.point)
     low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
     return f"{_in_form(low, sign)} … {_in_form(high, sign)}"

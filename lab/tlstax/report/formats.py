@@ -15,7 +15,7 @@ Format = Literal["terminal", "html", "md", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
-def render(
+def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own, with a default)
     stored: StoredRun,
     document: RunDocument,
     format: Format,  # noqa: A002 - the option that users give is called so

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 
@@ -12,6 +13,9 @@ from tlstax.labels import full_label
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import figures, palette
 from tlstax.report.page import page
+from tlstax.report.untrusted import printable
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 
 
 def html(stored: StoredRun, document: RunDocument) -> str:
@@ -19,8 +23,17 @@ def html(stored: StoredRun, document: RunDocument) -> str:
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
-    shown = page(stored, document)
-    return _template().render(page=shown, style=_style(), figures=figures, full_label=full_label)
+    return _template().render(page=page(stored, document), style=_style())
+
+
+def _whole(sentence: str) -> str:
+    """A sentence with a capital, in which no number is parted from its unit."""
+    return _unparted(sentence[:1].upper() + sentence[1:])
+
+
+def _unparted(text: str) -> str:
+    """Text in which no line ends between a number and its unit."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 @cache
@@ -29,10 +42,17 @@ def _template() -> Template:
         loader=PackageLoader("tlstax", "report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finalized,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
     return environment.get_template("template.html.j2")
+
+
+def _finalized(value: object) -> object:
+    """What is not markup yet shows no character that steers; escaping comes after this."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _style() -> Markup:

@@ -11,6 +11,7 @@ from tlstax.report import facts
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.tables import Cell, Column, main_columns
+from tlstax.report.untrusted import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
@@ -36,7 +37,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
 
 def escaped(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:
@@ -64,7 +65,7 @@ def _cell(cell: Cell, *, first: bool) -> str:
     """The value and its change; the first column, which decides, also shows the interval."""
     if not cell.change:
         return cell.value
-    interval = f" [{cell.interval}]" if first else ""
+    interval = f" [{cell.interval}]" if first and cell.interval else ""
     mark = f" {ALIKE}" if cell.alike else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 

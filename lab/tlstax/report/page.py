@@ -97,7 +97,9 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
 
 def study_toml(study: Study) -> str:
     """The study as a TOML file that `tlstax study run` takes."""
-    return tomli_w.dumps(study.model_dump(mode="json", exclude_defaults=True))
+    return tomli_w.dumps(
+        {name: value for name, value in study.model_dump(mode="json").items() if value != []}
+    )
 
 
 def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:
@@ -138,12 +140,15 @@ def _line(group: Group, outcome: str) -> OutcomeLine:
 def _card_rows(groups: tuple[Group, ...], outcome: str) -> Iterator[CardRow]:
     """The deciding outcome of every treatment; where they are many, of the most different ones."""
     cards = {group.label: _cards(group, outcome) for group in groups}
+    baselines = {group.label: group.baseline_label for group in groups}
     distances = sorted((card.distance for row in cards.values() for card in row), reverse=True)
     least = distances[MOST_CARDS - 1] if len(distances) > MOST_CARDS else 0.0
     for label, row in cards.items():
         kept = tuple(card for card in row if card.distance >= least)
         if kept:
-            yield CardRow(title=f"{outcome_names.title(outcome)}, {label}", cards=kept)
+            yield CardRow(
+                title=f"{outcome_names.title(outcome)} against {baselines[label]}: {label}", cards=kept
+            )
 
 
 def _cards(group: Group, outcome: str) -> list[Card]:

@@ -37,7 +37,8 @@ LEVELS = (
     Ink("#882255", "#e07aa8"),
     Ink("#117733", "#7fce90"),
 )
-SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "triangle-right", "cross", "stroke")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "triangle-right", "cross")
+"""One fewer than the colours, so that the pairs repeat only after the product of both."""
 
 PHASES = {
     "tcp_connect": Ink("#c6ced8", "#46515f"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from itertools import chain
+from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -23,10 +24,11 @@ from tlstax.report import facts
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.tables import Cell, Column, main_columns
+from tlstax.report.untrusted import printable
 
 NARROWEST = 60
 GAP = 2
-MOST_FAILURES = 8
+MOST_ITEMS = 12
 
 Cells = Sequence[Text]
 
@@ -59,34 +61,37 @@ def terminal(
 def _parts(
     stored: StoredRun, document: RunDocument, width: int, report_path: str
 ) -> Iterable[RenderableType]:
-    yield Text(stored.header.study.title, style="bold")
+    yield _text(stored.header.study.title, style="bold")
     yield ""
-    for sentence in headline(document) if document.findings else [facts.nothing_to_show(stored)]:
-        yield _hanging(sentence[:1].upper() + sentence[1:])
+    answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
+    yield from _items([sentence[:1].upper() + sentence[1:] for sentence in answer])
     if document.findings:
-        yield from chain.from_iterable(_group(group, document, width) for group in arranged(stored, document))
+        groups = arranged(stored, document)
+        yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
-        yield _negotiated(arranged(stored, document))
+        yield _negotiated(groups)
     yield ""
     yield _facts(facts.facts(stored, document))
-    yield from _list("Trials that were not used", _failures(stored))
+    yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
     yield from _list("Bear in mind", document.caveats)
     if report_path:
         yield ""
-        yield Text(f"Report: {report_path}", overflow="fold")
+        yield _text(f"Report: {report_path}", overflow="fold")
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
     yield ""
-    yield Text(group.label[:1].upper() + group.label[1:], style="bold")
+    yield _text(group.label[:1].upper() + group.label[1:], style="bold")
     yield ""
     yield from _folded(group, width)
-    yield Padding(Text(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0))
+    yield Padding(
+        _text(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0)
+    )
 
 
 def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     """The group's table; columns that have no room beside the others go to further tables below."""
-    labels = [Text(""), Text(""), *(Text(row.label) for row in group.rows)]
+    labels = [Text(""), Text(""), *(_text(row.label) for row in group.rows)]
     room = width - _width(labels)
     bundles: list[list[Cells]] = [[]]
     left = room
@@ -103,7 +108,7 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
             yield ""
         yield _table(labels, bundle)
     yield from (
-        Text(f"{row.label}: {row.why_empty()}", style="yellow")
+        _text(f"{row.label}: {row.why_empty()}", style="yellow")
         for row in group.rows
         if not row.findings and not row.unpaired
     )
@@ -123,28 +128,33 @@ def _columns_of(column: Column, group: Group) -> list[Cells]:
     """An outcome's values, and beside them its changes; the deciding column shows their intervals too."""
     is_first = column.outcome == group.main_outcomes()[0]
     above, _, below = column.head.rpartition(" ")
-    heads = [Text(above, style="bold"), Text(f"{below} {column.unit}".rstrip(), style="bold")]
-    values = [*heads, *(Text(cell.value) for cell in column.cells)]
+    heads = [_text(above, style="bold"), _text(f"{below} {column.unit}".rstrip(), style="bold")]
+    values = [*heads, *(_text(cell.value) for cell in column.cells)]
     changes = [_change(cell, column.outcome, with_interval=is_first) for cell in column.cells]
     if not (is_first or column.outcome.endswith("_cpu_us_per_op")) or not any(changes):
         return [values]
-    heads = [Text("against", style="bold"), Text(group.baseline_label, style="bold")]
+    heads = [_text("against", style="bold"), _text(group.baseline_label, style="bold")]
     if not is_first:
-        heads = [Text(""), Text("change", style="bold")]
+        heads = [Text(""), _text("change", style="bold")]
     return [values, [*heads, *changes]]
 
 
 def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
     if not cell.change:
         return Text("")
-    text = f"{cell.change} [{cell.interval}]" if with_interval else cell.change
+    text = f"{cell.change} [{cell.interval}]" if with_interval and cell.interval else cell.change
     if cell.alike:
-        return Text(f"{text} {ALIKE}", style="dim")
+        return _text(f"{text} {ALIKE}", style="dim")
     known = OUTCOMES.get(outcome)
     if known is None or known.lower_is_better is None:
-        return Text(f"{text}  ")
+        return _text(f"{text}  ")
     is_worse = (cell.judgement == "higher") == known.lower_is_better
-    return Text(f"{text}  ", style="red" if is_worse else "green")
+    return _text(f"{text}  ", style="red" if is_worse else "green")
+
+
+def _text(words: str, style: str = "", *, overflow: Literal["fold"] | None = None) -> Text:
+    """Text of which nothing can steer the terminal, whoever it is from."""
+    return Text(printable(words), style=style, overflow=overflow)
 
 
 def _width(cells: Iterable[Text]) -> int:
@@ -156,11 +166,11 @@ def _negotiated(groups: Sequence[Group]) -> Table:
     rows: dict[tuple[str, str], None] = {}
     for group in groups:
         rows |= {(row.label, row.treatment_seen): None for row in group.rows if row.treatment_seen}
-    return _grid((Text(label), Text(said, style="dim")) for label, said in rows)
+    return _grid((_text(label), _text(said, style="dim")) for label, said in rows)
 
 
 def _facts(found: Iterable[facts.Fact]) -> Table:
-    return _grid((Text(fact.name, style="bold"), Text(fact.text)) for fact in found)
+    return _grid((_text(fact.name, style="bold"), _text(fact.text)) for fact in found)
 
 
 def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
@@ -172,22 +182,19 @@ def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
     return table
 
 
-def _failures(stored: StoredRun) -> list[str]:
-    failures = [failure.sentence() for failure in facts.failures(stored)]
-    more = len(failures) - MOST_FAILURES
-    return failures[:MOST_FAILURES] + ([f"and {more} more"] if more > 0 else [])
-
-
 def _list(title: str, items: Sequence[str]) -> Iterable[RenderableType]:
     if items:
         yield ""
-        yield Text(title, style="bold")
-        yield from (_hanging(item) for item in items)
+        yield _text(title, style="bold")
+        yield from _items(items)
 
 
-def _hanging(sentence: str) -> RenderableType:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(Text("\N{BULLET}", style="dim"), Text(sentence))
-    return table
+def _items(items: Sequence[str]) -> Iterable[RenderableType]:
+    """The items with hanging bullets; of very many, only the first."""
+    more = len(items) - MOST_ITEMS
+    for item in [*items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(Text("\N{BULLET}", style="dim"), _text(item))
+        yield table

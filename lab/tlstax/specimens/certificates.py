@@ -29,9 +29,9 @@ CLOCK_SKEW = timedelta(hours=1)
 class CertificateRequest:
     """What certificate a server is to have.
 
-    `valid_from` and `valid_for` bound its validity (None: from an hour ago); a negative `valid_for` makes
-    one that has expired: it then ended that long before now. `host_names` go into subjectAltName.
-    An `rsa-1024` key needs a server whose OpenSSL is told `CipherString = DEFAULT:@SECLEVEL=0`.
+    It is valid from an hour ago for `valid_for` from now; a negative `valid_for` makes one that expired so
+    long ago. `host_names` and `addresses` go into subjectAltName. An `rsa-1024` key needs a server whose
+    OpenSSL is told `CipherString = DEFAULT:@SECLEVEL=0`.
     """
 
     key: KeyKind = "rsa-2048"

@@ -63,7 +63,7 @@ class PrivateServer:
         return server
 
     def restart(self) -> None:
-        """Start it again on its own data after it died; its port is another one then. Faults as of `start`."""
+        """Start it again on its own data after it died, on another port. Faults as of `start`."""
         self._process.relaunch(self._answers)
         self._learn()
 

@@ -21,6 +21,7 @@ from tlstax.records import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.schema import prepare
 from tlstax.store.writer import Writer, this_process
+from tlstax.wording import counted
 
 Status = Literal["running", "complete", "interrupted", "failed"]
 Kept = TypeVar("Kept", bound=Frozen)
@@ -234,10 +235,10 @@ class Store:
     def _kept(self, run: str) -> str:
         """How many trials of the run are safe, for the sentence about a failure; "" if unknown."""
         try:
-            counted = self._connection.execute("SELECT count(*) FROM trials WHERE run = ?", (run,))
-            return f"{counted.fetchone()[0]} trials of run {run} are kept"
+            row = self._connection.execute("SELECT count(*) FROM trials WHERE run = ?", (run,)).fetchone()
         except sqlite3.Error:
             return ""
+        return f"of run {run} {counted(row[0], 'trial')} kept"
 
     @contextmanager
     def _transaction(self, run: str) -> Iterator[None]:

@@ -26,8 +26,8 @@ pub struct TlsView {
     pub version: String,
     /// Cipher suite by OpenSSL's name.
     pub cipher: String,
-    /// Whether an earlier session was taken up again.
-    pub resumed: bool,
+    /// Whether an earlier session was taken up again; none where that side cannot tell.
+    pub resumed: Option<bool>,
     /// Key exchange group by its registered name.
     pub group: Option<String>,
     /// Whether the server answered the first hello with a `HelloRetryRequest`.

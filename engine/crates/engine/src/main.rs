@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -32,41 +32,41 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> Result<(), Failure> {
-    let lines = listen();
     let bad_job = |message: String| Failure::new(ErrorKind::BadJob, Fault::Job, message);
-    let line = lines
-        .recv()
-        .map_err(|_| bad_job("there was no job on standard input".into()))?;
+    let line = read_line().ok_or_else(|| bad_job("there was no job on standard input".into()))?;
     let job = Job::from_json(&line).map_err(|error| bad_job(error.to_string()))?;
+    let orders = listen();
     let shared = tlstax_load::prepare(&job)?;
     let wait_for_go = || {
         // The listener ends the process when standard input ends, so only lines arrive here.
-        while lines.recv().is_ok_and(|line| line.trim() != "go") {}
+        while orders.recv().is_ok_and(|line| line.trim() != "go") {}
     };
     tlstax_load::run(&job, &shared, |event| say(&event), wait_for_go)
 }
 
-/// Reads standard input in a thread of its own. The laboratory keeps it open as long as it lives:
-/// when it ends after the job was read, nobody wants the result any more.
+/// One line of standard input; none at its end.
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let mut input = std::io::stdin().lock();
+    let count = input
+        .by_ref()
+        .take(LONGEST_JOB_BYTES)
+        .read_line(&mut line)
+        .ok()?;
+    (count > 0).then_some(line)
+}
+
+/// Reads the lines after the job in a thread of its own. The laboratory keeps standard input open as
+/// long as it lives: when it ends, nobody wants the result any more.
 fn listen() -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        let mut heard_a_job = false;
-        loop {
-            let mut line = String::new();
-            let limited = &mut std::io::Read::take(&mut input, LONGEST_JOB_BYTES);
-            match limited.read_line(&mut line) {
-                Ok(count) if count > 0 => {
-                    heard_a_job = true;
-                    if sender.send(line).is_err() {
-                        return;
-                    }
-                }
-                _ if heard_a_job => std::process::exit(1),
-                _ => return,
+        while let Some(line) = read_line() {
+            if sender.send(line).is_err() {
+                return;
             }
         }
+        std::process::exit(1);
     });
     receiver
 }

@@ -11,7 +11,10 @@ pub const QUESTION: &[u8] = b"SHOW SESSION STATUS LIKE 'Ssl%'";
 pub const MOST_ROWS: usize = 100;
 
 /// The server's view from its answer; none when it says that the connection is not encrypted.
-pub fn server_view(rows: &[Vec<Option<String>>]) -> Option<TlsView> {
+///
+/// `tells_resumption` is false for MariaDB, whose variable stays 0 on connections that were resumed
+/// (seen with 11.8 and OpenSSL 3.5).
+pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Option<TlsView> {
     let value = |name: &str| {
         rows.iter().find_map(|row| match row.as_slice() {
             [Some(known), Some(value)] if known == name => Some(value.clone()),
@@ -22,7 +25,9 @@ pub fn server_view(rows: &[Vec<Option<String>>]) -> Option<TlsView> {
     Some(TlsView {
         version: value("Ssl_version").unwrap_or_default(),
         cipher,
-        resumed: value("Ssl_sessions_reused").is_some_and(|count| count != "0"),
+        resumed: value("Ssl_sessions_reused")
+            .filter(|count| tells_resumption || count != "0")
+            .map(|count| count != "0"),
         group: None,
         hello_retry: None,
         certificate_key: None,
@@ -35,7 +40,7 @@ pub fn client_view(seen: &Negotiated, certificate: Option<&PeerCertificate>) -> 
     TlsView {
         version: seen.version.to_owned(),
         cipher: seen.cipher.to_owned(),
-        resumed: seen.resumed,
+        resumed: Some(seen.resumed),
         group: seen.group.as_deref().map(str::to_owned),
         hello_retry: seen.hello_retry,
         certificate_key: certificate.map(|certificate| certificate.key.clone()),
@@ -71,19 +76,18 @@ mod tests {
 
     #[test]
     fn an_empty_cipher_means_plaintext() {
-        assert_eq!(server_view(&answer("", "0")), None);
-        assert_eq!(server_view(&[]), None);
+        assert_eq!(server_view(&answer("", "0"), true), None);
+        assert_eq!(server_view(&[], true), None);
     }
 
     #[test]
-    fn the_server_tells_of_resumption() {
-        let view = server_view(&answer("TLS_AES_128_GCM_SHA256", "1")).unwrap();
-        assert!(view.resumed);
-        assert_eq!(view.version, "TLSv1.3");
-        assert!(
-            !server_view(&answer("TLS_AES_128_GCM_SHA256", "0"))
-                .unwrap()
-                .resumed
-        );
+    fn the_server_tells_of_resumption_if_it_can() {
+        let resumed = |count, tells| {
+            server_view(&answer("TLS_AES_128_GCM_SHA256", count), tells)
+                .and_then(|view| view.resumed)
+        };
+        assert_eq!(resumed("1", true), Some(true));
+        assert_eq!(resumed("0", true), Some(false));
+        assert_eq!(resumed("0", false), None);
     }
 }

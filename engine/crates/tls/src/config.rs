@@ -44,7 +44,8 @@ pub enum Verify {
 ///
 /// `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
 /// syntax (`man openssl-ciphers`, `man SSL_CTX_set1_groups_list`); `None` leaves the library's
-/// default.
+/// default. OpenSSL passes over ciphers that it does not know as long as it knows one of the list,
+/// so what was negotiated should be read back.
 ///
 /// With a `max_version` below 1.2 the context also sets security level 0 and allows servers without
 /// secure renegotiation: OpenSSL 3 signs TLS 1.0 and 1.1 handshakes with SHA-1, which level 1 and
@@ -67,7 +68,8 @@ pub struct Config {
     /// PEM file of trusted authorities; `None` with verification means those that the library was
     /// built to trust.
     pub ca_file: Option<PathBuf>,
-    /// PEM file of the client's certificate chain. Either file may hold both, as with MySQL's client.
+    /// PEM file of the client's certificate chain. Either file may hold both, as with MySQL's
+    /// client.
     pub certificate_file: Option<PathBuf>,
     /// PEM file of the client's private key, not encrypted.
     pub key_file: Option<PathBuf>,

@@ -58,8 +58,8 @@ pub struct SavedSession {
 }
 
 impl SavedSession {
-    /// Whether OpenSSL would still offer it. Not once it was withdrawn, nor after a failure of TLS on a
-    /// connection that used it: offering it then leads to a full handshake.
+    /// Whether OpenSSL would still offer it. Not once it was withdrawn, nor after a failure of TLS
+    /// on a connection that used it: offering it then leads to a full handshake.
     pub fn is_resumable(&self) -> bool {
         self.session.is_resumable()
     }
@@ -86,10 +86,11 @@ pub struct Connection {
 
 impl Connection {
     /// A connection over `socket`, which must be connected and non-blocking; nothing is sent yet.
+    /// On failure the socket is closed.
     ///
     /// `server_name` is the host name or IP address that the user meant. A host name is sent to the
-    /// server (SNI); either is checked if the context verifies the identity. `session` is offered if
-    /// it is given; it must be of the same context, or the certificate could escape the check.
+    /// server (SNI); either is checked if the context verifies the identity. `session` is offered
+    /// if it is given; it must be of the same context, or the certificate could escape the check.
     pub fn new(
         context: &Context,
         socket: impl Into<OwnedFd>,
@@ -213,8 +214,8 @@ impl Connection {
         self.handle.has_pending()
     }
 
-    /// Sends a `close_notify` if it can be sent at once; does not wait for the server's. Does nothing
-    /// before the handshake is complete or after a failure.
+    /// Sends a `close_notify` if it can be sent at once; does not wait for the server's. Does
+    /// nothing before the handshake is complete or after a failure.
     pub fn shutdown(&mut self) {
         self.handle.shutdown();
     }
@@ -230,8 +231,8 @@ impl Connection {
         })
     }
 
-    /// Two `ClientHello` messages in a handshake mean that the server asked for the second (RFC 8446
-    /// section 4.1.4).
+    /// Two `ClientHello` messages in a handshake mean that the server asked for the second (RFC
+    /// 8446 section 4.1.4).
     fn hello_retry(&self) -> Option<bool> {
         self.observe_hello_retry
             .then(|| self.handle.client_hellos() > 1)

@@ -14,7 +14,8 @@ use crate::error::TlsError;
 use crate::ffi::{ContextHandle, KeyLog};
 use crate::library::Library;
 
-/// Everything that the connections of a process share. Cheap to clone, and the same for all threads.
+/// Everything that the connections of a process share. Cheap to clone, and the same for all
+/// threads.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) handle: Arc<ContextHandle>,
@@ -170,7 +171,8 @@ fn open_key_log(path: &Path) -> Result<File, TlsError> {
         })
 }
 
-/// The path for OpenSSL, once it is sure that the file can be read: its own words for that are poor.
+/// The path for OpenSSL, once it is sure that the file can be read: its own words for that are
+/// poor.
 fn readable(field: &'static str, path: &Path) -> Result<CString, TlsError> {
     File::open(path).map_err(|error| {
         let reason = format!("{} cannot be read: {error}", path.display());

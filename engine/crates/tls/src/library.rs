@@ -64,10 +64,10 @@ static LOADED: Mutex<Option<&'static Loaded>> = Mutex::new(None);
 impl Library {
     /// Loads a libssl and the libcrypto beside it, and proves that these very files were mapped.
     ///
-    /// `path` is a libssl or a directory with one in it; `None` is the machine's newest, as the
-    /// dynamic linker finds it. The machine's openssl.cnf is not read, so that its settings do not
-    /// change results, unless the environment variable `OPENSSL_CONF` names a file on purpose. A
-    /// process can hold one libssl: asking for the same one again gives the same `Library`.
+    /// `path` is a libssl or a directory, whose newest is taken; `None` is the machine's newest, as
+    /// the dynamic linker finds it. The machine's openssl.cnf is not read, so that its settings do
+    /// not change results, unless the environment variable `OPENSSL_CONF` names a file on purpose.
+    /// A process can hold one libssl: asking for the same one again gives the same `Library`.
     pub fn load(path: Option<&Path>) -> Result<Self, TlsError> {
         let files = path.map(LibraryFiles::find).transpose()?;
         let mut loaded = LOADED

@@ -44,8 +44,8 @@ fn libssl_in(directory: &Path) -> Result<PathBuf, TlsError> {
         .ok_or_else(|| unloadable(directory, format!("it holds none of {}", NAMES.join(", "))))
 }
 
-/// The libcrypto of the same soname: `libcrypto.so.3` beside `libssl.so.3`. Where `libssl` is a link
-/// such as `libssl.so`, the file that it leads to decides.
+/// The libcrypto of the same soname: `libcrypto.so.3` beside `libssl.so.3`. Where `libssl` is a
+/// link such as `libssl.so`, the file that it leads to decides.
 fn libcrypto_beside(libssl: &Path) -> Result<PathBuf, TlsError> {
     let names = [libssl.to_owned(), real_path(libssl)?];
     let candidates = names.iter().filter_map(|file| {

@@ -9,10 +9,10 @@ pub struct Negotiated {
     pub version: &'static str,
     /// The cipher suite, as OpenSSL prints it: `TLS_AES_128_GCM_SHA256`.
     pub cipher: &'static str,
-    /// The key exchange group, by its name in the TLS registry of IANA whichever name this version of
-    /// OpenSSL uses: `secp256r1`, `x25519`, `X25519MLKEM768`. Diffie-Hellman with parameters of the
-    /// server's own is `DH` and its size in bits. `None` when no such key exchange took place: RSA
-    /// key transport, or a session resumed in TLS 1.2 or before.
+    /// The key exchange group, by its name in the TLS registry of IANA whichever name this version
+    /// of OpenSSL uses: `secp256r1`, `x25519`, `X25519MLKEM768`. Diffie-Hellman with parameters of
+    /// the server's own is `DH` and its size in bits. `None` when no such key exchange took place:
+    /// RSA key transport, or a session resumed in TLS 1.2 or before.
     pub group: Option<Cow<'static, str>>,
     /// Whether a session was resumed.
     pub resumed: bool,

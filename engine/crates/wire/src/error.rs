@@ -116,10 +116,7 @@ fn hint(looks_like: Option<&'static str>) -> String {
 
 /// An ERR packet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "the server answered with error {code} ({}): {message}",
-    .sqlstate.as_deref().unwrap_or("no SQLSTATE")
-)]
+#[error("the server answered with error {code}{}: {message}", parenthesised(.sqlstate.as_deref()))]
 pub struct ServerError {
     /// The MySQL error number, such as 1045.
     pub code: u16,
@@ -129,6 +126,10 @@ pub struct ServerError {
     pub message: String,
     /// The packet came out of turn, numbered 0: the server is closing the connection.
     pub unasked: bool,
+}
+
+fn parenthesised(sqlstate: Option<&str>) -> String {
+    sqlstate.map_or_else(String::new, |state| format!(" ({state})"))
 }
 
 /// Errors after which a server closes the connection: 1053 shutdown, 1152 aborted, 1153 packet too

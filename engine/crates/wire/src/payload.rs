@@ -141,3 +141,60 @@ pub(crate) fn append_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     append_lenenc_int(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EDGES: [u64; 10] = [
+        0,
+        0xfa,
+        0xfb,
+        0xff,
+        0xffff,
+        0x1_0000,
+        0xff_ffff,
+        0x100_0000,
+        1 << 32,
+        u64::MAX,
+    ];
+
+    proptest! {
+        #[test]
+        fn length_encoded_integers_survive_and_cannot_be_cut(
+            value in prop_oneof![any::<u64>(), prop::sample::select(&EDGES[..])],
+        ) {
+            let mut bytes = Vec::new();
+            append_lenenc_int(&mut bytes, value);
+            let mut reader = PayloadReader::new(&bytes, "a test");
+            prop_assert_eq!(reader.lenenc_int(), Ok(value));
+            prop_assert_eq!(reader.finish(), Ok(()));
+            for cut in 0..bytes.len() {
+                let error = PayloadReader::new(&bytes[..cut], "a test").lenenc_int();
+                prop_assert_eq!(error, Err(Violation::Truncated { packet: "a test" }));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_begin_no_integer_are_refused() {
+        for byte in [0xfb, 0xff] {
+            let error = PayloadReader::new(&[byte], "a test").lenenc_int();
+            let packet = "a length-encoded integer";
+            assert_eq!(error, Err(Violation::UnexpectedByte { packet, byte }));
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_payload_is_refused() {
+        for length in [2_u64, 1 << 20, u64::MAX] {
+            let mut bytes = Vec::new();
+            append_lenenc_int(&mut bytes, length);
+            bytes.push(b'x');
+            let error = PayloadReader::new(&bytes, "a test").lenenc_bytes();
+            assert_eq!(error, Err(Violation::Truncated { packet: "a test" }));
+        }
+    }
+}

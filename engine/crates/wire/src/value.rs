@@ -192,3 +192,77 @@ fn read_time(reader: &mut PayloadReader<'_>, decimals: u8) -> Result<String, Vio
     let time = TimeOfDay::read(hours, reader, length == 12)?;
     Ok(format!("{sign}{}", time.text(decimals)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(kind: u8, decimals: u8, flags: u16, bytes: &[u8]) -> Result<String, Violation> {
+        let column = Column {
+            kind,
+            flags,
+            length_bytes: 4,
+            decimals,
+            charset: 63,
+        };
+        text_of_binary(&column, &mut PayloadReader::new(bytes, "a test"))
+    }
+
+    /// Encodings from "Binary Protocol Resultset" in the MySQL source documentation.
+    #[test]
+    fn dates_and_times_have_the_decimals_of_their_column() {
+        let noon = [11, 0xe8, 7, 2, 29, 12, 0, 1, 0x47, 0x94, 0x03, 0];
+        for (decimals, expected) in [
+            (0, ""),
+            (3, ".234"),
+            (6, ".234567"),
+            (31, ".234567"),
+            (39, ".234567"),
+        ] {
+            let found = text(kind::DATETIME, decimals, 0, &noon);
+            assert_eq!(found, Ok(format!("2024-02-29 12:00:01{expected}")));
+        }
+        let zero = text(kind::TIMESTAMP, 2, 0, &[0]);
+        assert_eq!(zero, Ok("0000-00-00 00:00:00.00".to_owned()));
+        assert_eq!(
+            text(kind::DATETIME, 31, 0, &[4, 1, 0, 2, 3]),
+            Ok("0001-02-03 00:00:00".into())
+        );
+        assert_eq!(
+            text(kind::DATE, 0, 0, &[4, 1, 0, 2, 3]),
+            Ok("0001-02-03".into())
+        );
+        let long_ago = [8, 1, 34, 0, 0, 0, 22, 59, 59];
+        assert_eq!(text(kind::TIME, 0, 0, &long_ago), Ok("-838:59:59".into()));
+        assert_eq!(text(kind::TIME, 1, 0, &[0]), Ok("00:00:00.0".into()));
+    }
+
+    #[test]
+    fn numbers_obey_their_flags() {
+        assert_eq!(text(kind::TINY, 0, 0, &[255]), Ok("-1".into()));
+        assert_eq!(text(kind::TINY, 0, UNSIGNED_FLAG, &[255]), Ok("255".into()));
+        assert_eq!(text(kind::SHORT, 0, 0, &[0, 128]), Ok("-32768".into()));
+        assert_eq!(text(kind::LONG, 0, 0, &[255; 4]), Ok("-1".into()));
+        assert_eq!(
+            text(kind::LONGLONG, 0, UNSIGNED_FLAG, &[255; 8]),
+            Ok(u64::MAX.to_string())
+        );
+        let year = text(kind::YEAR, 0, UNSIGNED_FLAG | ZEROFILL_FLAG, &[0, 0]);
+        assert_eq!(year, Ok("0000".into()));
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        assert_eq!(
+            text(kind::DATE, 0, 0, &[5]),
+            Err(Violation::ValueLength("a date"))
+        );
+        assert_eq!(
+            text(kind::TIME, 0, 0, &[1]),
+            Err(Violation::ValueLength("a time"))
+        );
+        assert_eq!(text(200, 0, 0, &[0; 9]), Err(Violation::ColumnType(200)));
+        let cut = text(kind::TIME, 0, 0, &[12, 0, 1]);
+        assert_eq!(cut, Err(Violation::Truncated { packet: "a test" }));
+    }
+}

@@ -178,6 +178,11 @@ impl Connection {
         if self.round != RoundId::SetUp(shared.script.set_up.len() - 1) {
             return Ok(());
         }
+        let is_mariadb = self
+            .login
+            .greeting()
+            .is_some_and(tlstax_wire::Greeting::is_mariadb);
+        let server = proof::server_view(&rows, !is_mariadb);
         let client = match socket(&mut self.transport)?.tls() {
             None => None,
             Some(tls) => {
@@ -189,7 +194,7 @@ impl Connection {
         desk.prove(Negotiated {
             connections: 1,
             client,
-            server: proof::server_view(&rows),
+            server,
         });
         Ok(())
     }

@@ -45,7 +45,8 @@ pub(crate) enum OpenFailure {
 }
 
 impl OpenedLibrary {
-    /// Opens libssl, a path or a name for the dynamic linker, after the libcrypto that it shall use.
+    /// Opens libssl, a path or a name for the dynamic linker, after the libcrypto that it shall
+    /// use.
     ///
     /// The linker resolves what libssl needs by soname among the libraries that are already loaded,
     /// so opening libcrypto first decides which one libssl gets. `Err` is the linker's message.
@@ -75,8 +76,8 @@ impl OpenedLibrary {
     fn version(&self) -> Option<(String, c_ulong)> {
         type Text = unsafe extern "C" fn(c_int) -> *const c_char;
         type Number = unsafe extern "C" fn() -> c_ulong;
-        // SAFETY: both functions have these types in every OpenSSL since 1.1.0 and in its forks, and
-        // need no initialisation; the text is null or a static string.
+        // SAFETY: both functions have these types in every OpenSSL since 1.1.0 and in its forks,
+        // and need no initialisation; the text is null or a static string.
         unsafe {
             let text = self.libssl.get::<Text>(b"OpenSSL_version").ok()?(VERSION_TEXT);
             let number = self.libssl.get::<Number>(b"OpenSSL_version_num").ok()?();

@@ -127,8 +127,8 @@ pub(super) unsafe fn curve_of(api: &Api, key: *mut EVP_PKEY) -> Option<String> {
     let ec_key = symbols.EVP_PKEY_get0_EC_KEY?;
     let group_of = symbols.EC_KEY_get0_group?;
     let number_of = symbols.EC_GROUP_get_curve_name?;
-    // SAFETY: the caller vouches for the key and its kind; each answer lives as long as the key, and
-    // null is not passed on. The name is null or a static string.
+    // SAFETY: the caller vouches for the key and its kind; each answer lives as long as the key,
+    // and null is not passed on. The name is null or a static string.
     unsafe {
         let ec_key = ec_key(key);
         let group = if ec_key.is_null() {

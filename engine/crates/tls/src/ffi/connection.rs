@@ -79,8 +79,8 @@ impl ConnectionHandle {
             socket,
         };
         // SAFETY: live. The notes are released after the `SSL`, in `Drop`, and only borrowed shared
-        // until then. The descriptor is open for as long as `handle` owns it; OpenSSL does not close
-        // the descriptors it is given by SSL_set_fd.
+        // until then. The descriptor is open for as long as `handle` owns it; OpenSSL does not
+        // close the descriptors it is given by SSL_set_fd.
         let answer = unsafe {
             let notes = notes.as_ptr().cast::<c_void>();
             (symbols.SSL_set_connect_state)(ssl.as_ptr());
@@ -145,8 +145,8 @@ impl ConnectionHandle {
 
     /// Offers this session for resumption.
     pub(crate) fn offer(&mut self, session: &SessionHandle) -> Result<(), ErrorQueue> {
-        // SAFETY: both are live, and of the same library since a process has only one; OpenSSL takes
-        // a reference of its own.
+        // SAFETY: both are live, and of the same library since a process has only one; OpenSSL
+        // takes a reference of its own.
         let answer = unsafe { (self.api.symbols.SSL_set_session)(self.as_ptr(), session.as_ptr()) };
         self.checked(answer == 1)
     }
@@ -284,8 +284,8 @@ impl ConnectionHandle {
         unsafe { self.notes.as_ref() }
     }
 
-    /// Whether application data can flow. OpenSSL would go on with the handshake by itself, and what
-    /// it does after a failure differs between versions.
+    /// Whether application data can flow. OpenSSL would go on with the handshake by itself, and
+    /// what it does after a failure differs between versions.
     #[inline]
     fn check_up(&self) -> Result<(), Stop> {
         // A left-over error would be taken for the next call's. Each failure empties the queue, so

@@ -114,7 +114,13 @@ impl ContextHandle {
         let argument = list.as_ptr().cast_mut().cast::<c_void>();
         // SAFETY: live; this command reads a C string, does not change it, and copies it.
         let answer = unsafe { control(self.as_ptr(), CTRL_SET_GROUPS_LIST, 0, argument) };
-        self.checked(answer == 1)
+        let queue = ErrorQueue::drain(self.api);
+        let unexplained = "this version of OpenSSL does not have every group in the list";
+        if answer == 1 {
+            Ok(())
+        } else {
+            Err(queue.reason_or(unexplained))
+        }
     }
 
     /// Makes the handshake fail if the peer's certificate does not stand the check, or not.

@@ -35,11 +35,12 @@ impl ErrorQueue {
 
     /// OpenSSL's reason for the first failure, with its detail where it gave one.
     pub(crate) fn reason(&self) -> String {
-        let first = self.0.first();
-        first.map_or_else(
-            || "OpenSSL gave no reason".to_owned(),
-            |entry| entry.text.clone(),
-        )
+        self.reason_or("OpenSSL gave no reason")
+    }
+
+    /// The same, or these words where OpenSSL failed without a reason.
+    pub(crate) fn reason_or(&self, words: &str) -> String {
+        self.0.first().map_or(words, |entry| &entry.text).to_owned()
     }
 
     /// The number of the alert that the peer sent, if that is what ended the connection.

@@ -7,8 +7,9 @@
 //!    pointers and the library's static strings are valid for good.
 //! 2. Every owner holds one reference to a live object, taken when it was made and given back in
 //!    `Drop`.
-//! 3. OpenSSL 1.1 and later lock for themselves: distinct objects may be used from distinct threads,
-//!    and an `SSL_CTX` that is not changed any more may be shared (`man 7 openssl-threads`).
+//! 3. OpenSSL 1.1 and later lock for themselves: distinct objects may be used from distinct
+//!    threads, and an `SSL_CTX` that is not changed any more may be shared (`man 7
+//!    openssl-threads`).
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("the binding assumes Linux and that C's unsigned long has 64 bits");

@@ -35,8 +35,8 @@ impl Encryption {
             key: ptr::null_mut(),
             operation: ptr::null_mut(),
         };
-        // SAFETY: the buffer is valid for reads of its length and outlives the BIO; null answers are
-        // not passed on. The strings are C strings.
+        // SAFETY: the buffer is valid for reads of its length and outlives the BIO; null answers
+        // are not passed on. The strings are C strings.
         unsafe {
             let source = (symbols.BIO_new_mem_buf)(pem.as_ptr().cast(), length);
             if source.is_null() {

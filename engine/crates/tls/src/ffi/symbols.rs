@@ -48,7 +48,10 @@ macro_rules! symbol_table {
         #[allow(non_snake_case)]
         pub(super) struct Symbols {
             $(pub(super) $name: unsafe extern "C" fn($($arg),*) $(-> $result)?,)*
-            $(pub(super) $extra: Option<unsafe extern "C" fn($($extra_arg),*) $(-> $extra_result)?>,)*
+            $(
+                pub(super) $extra:
+                    Option<unsafe extern "C" fn($($extra_arg),*) $(-> $extra_result)?>,
+            )*
         }
 
         impl Symbols {

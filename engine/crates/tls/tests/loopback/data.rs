@@ -1,4 +1,4 @@
-//! Application data: all of it arrives, whatever the sizes of the buffers, and the bytes are counted.
+//! Application data: all of it arrives whatever the sizes of the buffers, and is counted.
 
 use std::sync::mpsc::channel;
 

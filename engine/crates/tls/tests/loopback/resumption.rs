@@ -1,4 +1,4 @@
-//! Sessions: kept, offered and really resumed when that is asked for, and not at all when it is not.
+//! Sessions: really resumed when that is asked for, and not even kept when it is not.
 
 use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};

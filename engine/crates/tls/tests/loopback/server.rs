@@ -1,4 +1,4 @@
-//! An echo server on loopback by rustls, which tells what it negotiated, and servers that misbehave.
+//! An echo server by rustls that tells what it negotiated, and servers that misbehave.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -124,8 +124,8 @@ fn a_client_certificate_is_presented_and_its_lack_is_an_alert() {
         let client_authority = Some(authority.certificate());
         let versions = vec![version];
         let options = Options {
-            client_authority,
             versions,
+            client_authority,
             ..Options::default()
         };
         let server = Server::start(&authority.issue(&["localhost"]), options);

@@ -255,3 +255,42 @@ fn grow(buffer: &mut Vec<u8>, additional: usize, max_len: usize) {
         buffer.reserve_exact(target - buffer.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 1 << 20;
+
+    #[test]
+    fn memory_grows_with_what_came_and_never_beyond_the_limit() {
+        let mut decoder = PacketDecoder::new(LIMIT);
+        let mut announced = &[0, 0, 0x10, 0][..];
+        assert_eq!(decoder.next(&mut announced, |_, _| false), Ok(None));
+        assert_eq!(decoder.buffer.capacity(), 0);
+        for arrived in 1..LIMIT {
+            assert_eq!(decoder.next(&mut &[7][..], |_, _| false), Ok(None));
+            assert!(decoder.buffer.capacity() <= (2 * arrived).clamp(8, LIMIT));
+        }
+        let last = decoder.next(&mut &[7][..], |_, _| false).unwrap();
+        assert!(matches!(last, Some(Packet::Whole(payload)) if payload.len() == LIMIT));
+        assert!(decoder.buffer.capacity() <= LIMIT);
+    }
+
+    #[test]
+    fn what_is_skipped_takes_no_memory() {
+        let mut decoder = PacketDecoder::new(LIMIT);
+        let mut input = &[0, 0, 0x10, 0][..];
+        assert_eq!(decoder.next(&mut input, |_, _| true), Ok(None));
+        let payload = vec![7; LIMIT];
+        let skipped = decoder.next(&mut &payload[..], |_, _| true);
+        assert_eq!(
+            skipped,
+            Ok(Some(Packet::Skipped {
+                first: 7,
+                length: LIMIT
+            }))
+        );
+        assert_eq!(decoder.buffer.capacity(), 0);
+    }
+}

@@ -79,3 +79,46 @@ fn lay_out(digits: &str, exponent: i32) -> String {
         Ok(point) => format!("{digits:0<point$}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What MySQL 9.7, 8.0, 5.6 and MariaDB 10.1 to 11.8 answered, alike, in the text protocol.
+    #[test]
+    fn doubles_are_written_as_servers_write_them() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1e-5, "0.00001"),
+            (1e-14, "0.00000000000001"),
+            (1e-15, "0.000000000000001"),
+            (1.5e-16, "1.5e-16"),
+            (1e14, "100000000000000"),
+            (1e15, "1e15"),
+            (123_456_789_012_345_678.0, "1.2345678901234568e17"),
+            (-2.25e300, "-2.25e300"),
+            (123_456_789.123, "123456789.123"),
+            (1_234_567_890_123_456.5, "1234567890123456.5"),
+            (-1_218_069.0 / 65_536.0, "-18.586257934570312"),
+            (4.9e-324, "5e-324"),
+        ] {
+            assert_eq!(double(value, 31), text);
+        }
+        assert_eq!(double(2.345_67, 3), "2.346");
+    }
+
+    #[test]
+    fn floats_have_at_most_six_digits() {
+        for (value, text) in [
+            (16_777_217.0, "16777200"),
+            (1_234_567.0, "1234570"),
+            (0.1, "0.1"),
+            (3.4e38, "3.4e38"),
+            (1e-40, "9.99995e-41"),
+            (999_999.5, "1000000"),
+        ] {
+            assert_eq!(single(value, 31), text);
+        }
+        assert_eq!(single(2.5, 2), "2.50");
+    }
+}

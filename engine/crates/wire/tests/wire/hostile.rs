@@ -1,0 +1,452 @@
+//! Peers that are not MySQL, break the protocol, or mean harm: each gets its own error.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tlstax_wire::{
+    Capabilities, DiscardRows, Fault, Greeting, Login, LoginConfig, LoginStep, PrepareParser,
+    Progress, ResponseParser, RowCollector, Violation, WireError,
+};
+
+use crate::login::config;
+use crate::recordings::{bytes_of, packet, server_bytes, servers_with};
+use crate::splits::{every_cut, pieces, random};
+
+const MODERN: Capabilities = Capabilities::DEPRECATE_EOF;
+
+fn login_error(bytes: &[u8], config: LoginConfig, lengths: &[usize]) -> WireError {
+    let mut login = Login::new(Arc::new(config)).unwrap();
+    let mut out = Vec::new();
+    for piece in pieces(bytes, lengths) {
+        if let Err(error) = login.feed(piece, &mut out) {
+            return error;
+        }
+    }
+    panic!("the login took {bytes:02x?}")
+}
+
+#[test]
+fn other_servers_are_recognised_by_their_first_bytes() {
+    let banners: [(&[u8], Option<&str>); 8] = [
+        (b"SSH-2.0-OpenSSH_9.2p1\r\n", Some("SSH")),
+        (b"HTTP/1.1 400 Bad Request\r\n", Some("HTTP")),
+        (b"220 mail.example.org ESMTP\r\n", Some("SMTP or FTP")),
+        (b"+OK POP3 ready\r\n", Some("POP3")),
+        (b"* OK IMAP4rev1\r\n", Some("IMAP")),
+        (
+            b"\x15\x03\x01\0\x02\x02\x28",
+            Some("a TLS alert; it expects TLS from the first byte"),
+        ),
+        (
+            b"\x05\0\0\0\x0b\x08\x05\x1a\0",
+            Some("MySQL's X Protocol; the classic protocol is on another port"),
+        ),
+        (b"\x01\x00\x00\x00\x09", None),
+    ];
+    for (bytes, name) in banners {
+        let whole = login_error(bytes, LoginConfig::default(), &[usize::MAX]);
+        assert_eq!(whole.fault(), Fault::Job);
+        let WireError::NotMySql { looks_like, .. } = &whole else {
+            panic!("{whole}")
+        };
+        assert_eq!(*looks_like, name);
+        for lengths in every_cut(bytes.len()) {
+            assert_eq!(login_error(bytes, LoginConfig::default(), &lengths), whole);
+        }
+    }
+    let error = login_error(b"SSH-2.0-x\r\n", LoginConfig::default(), &[usize::MAX]);
+    let expected = "this is not a MySQL server: it opened with \"SSH-\", which looks like SSH";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_clear_text_password_is_sent_over_a_secure_channel_only() {
+    let greeting = server_bytes("mysql-8.0.33", "too_many");
+    assert_eq!(greeting[4], 0xff, "the recording is of a refusal");
+    let greeting = &server_bytes("mysql-5.6.24", "no_tls");
+    let switch = packet(2, b"\xfemysql_clear_password\0");
+    let mut account = config("fast");
+    let mut login = Login::new(Arc::new(account.clone())).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(login.feed(greeting, &mut out), Ok(LoginStep::Send));
+    out.clear();
+    assert_eq!(
+        login.feed(&switch, &mut out),
+        Err(WireError::CleartextRefused)
+    );
+    assert!(out.is_empty());
+
+    account.local_socket = true;
+    let mut login = Login::new(Arc::new(account)).unwrap();
+    assert_eq!(login.feed(greeting, &mut out), Ok(LoginStep::Send));
+    out.clear();
+    assert_eq!(login.feed(&switch, &mut out), Ok(LoginStep::Send));
+    assert_eq!(out, packet(3, b"correct horse\0"));
+}
+
+/// Plain bytes behind the greeting would otherwise pass for the first ones inside TLS.
+#[test]
+fn nothing_may_follow_the_greeting_before_tls() {
+    let mut bytes = server_bytes("mysql-9.7.4", "fast");
+    bytes.truncate(4 + usize::from(bytes[0]) + 1);
+    let error = login_error(&bytes, config("fast_tls"), &[usize::MAX]);
+    assert!(
+        matches!(error, WireError::Protocol(Violation::OutOfTurn(_))),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_login_cannot_go_on_for_ever() {
+    let mut login = Login::new(Arc::new(config("native"))).unwrap();
+    let mut out = Vec::new();
+    login
+        .feed(&server_bytes("mysql-5.6.24", "no_tls"), &mut out)
+        .unwrap();
+    let switch = b"\xfemysql_native_password\0abcdefghijklmnopqrst\0";
+    let error = (1_u8..).find_map(|turn| {
+        login
+            .feed(&packet(turn.wrapping_mul(2), switch), &mut out)
+            .err()
+    });
+    assert!(matches!(
+        error,
+        Some(WireError::Protocol(Violation::EndlessLogin(_)))
+    ));
+}
+
+#[test]
+fn old_password_hashes_and_old_servers_are_refused_by_name() {
+    let mut login = Login::new(Arc::new(config("native"))).unwrap();
+    let mut out = Vec::new();
+    login
+        .feed(&server_bytes("mysql-5.6.24", "no_tls"), &mut out)
+        .unwrap();
+    let error = login.feed(&packet(2, &[0xfe]), &mut out).unwrap_err();
+    assert_eq!(
+        error,
+        WireError::UnsupportedPlugin {
+            plugin: "mysql_old_password".into()
+        }
+    );
+
+    let ancient = bytes_of("0a 342e3000 01000000 3132333435363738 00 2c00");
+    let error = login_error(&packet(0, &ancient), config("native"), &[usize::MAX]);
+    assert!(matches!(error, WireError::ServerTooOld { .. }), "{error}");
+}
+
+/// MySQL 5.5.7 to 5.5.9 leave out the NUL behind the plugin's name, and some servers announce
+/// scramble lengths of 0; the greeting may also end right after the scramble.
+#[test]
+fn greetings_of_old_servers_are_understood() {
+    let start = "0a 352e352e3800 07000000 3132333435363738 00 fff7 08 0200";
+    let scramble = "393031323334353637383930 00";
+    let zeros = "00000000000000000000";
+    let named = format!("{start} 0f80 15 {zeros} {scramble} 6d7973716c5f6e6174697665");
+    let greeting = Greeting::parse(&bytes_of(&named)).unwrap();
+    assert_eq!(greeting.plugin, "mysql_native");
+    for (high, announced, tail) in [
+        ("0080", "15", scramble),
+        ("0080", "00", scramble),
+        ("0080", "14", &scramble[..24]),
+    ] {
+        let greeting = bytes_of(&format!("{start} {high} {announced} {zeros} {tail}"));
+        let greeting = Greeting::parse(&greeting).unwrap();
+        assert_eq!(&greeting.scramble, b"12345678901234567890");
+        assert_eq!(
+            (greeting.version.as_str(), greeting.thread_id),
+            ("5.5.8", 7)
+        );
+        assert_eq!(greeting.plugin, "");
+    }
+    let short = bytes_of(&format!("{start} 0080 15 {zeros} 3930"));
+    let error = Greeting::parse(&short).unwrap_err();
+    assert_eq!(
+        error,
+        Violation::Truncated {
+            packet: "the greeting"
+        }
+        .into()
+    );
+}
+
+fn text_error(payloads: &[&[u8]]) -> WireError {
+    let mut bytes = Vec::new();
+    let mut sequence = 1;
+    for payload in payloads {
+        sequence = tlstax_wire::append_packet(&mut bytes, sequence, payload);
+    }
+    let whole = ResponseParser::text(MODERN)
+        .feed(&bytes, &mut RowCollector::new(9))
+        .unwrap_err();
+    let mut parser = ResponseParser::text(MODERN);
+    let mut rows = RowCollector::new(9);
+    let by_bytes = bytes
+        .chunks(1)
+        .find_map(|byte| parser.feed(byte, &mut rows).err());
+    assert_eq!(by_bytes.as_ref(), Some(&whole));
+    whole
+}
+
+#[test]
+fn broken_answers_say_what_is_broken() {
+    let column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+    let cases: [(&[&[u8]], Violation); 9] = [
+        (&[b"\xfb/etc/passwd"], Violation::LocalInfile),
+        (
+            &[&[0xfc, 0xff]],
+            Violation::Truncated {
+                packet: "a column count",
+            },
+        ),
+        (
+            &[&[1, 2]],
+            Violation::Overlong {
+                packet: "a column count",
+                left_bytes: 1,
+            },
+        ),
+        (&[&[0xfd, 0, 0, 1]], Violation::ColumnCount(0x1_0000)),
+        (
+            &[&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]],
+            Violation::ColumnCount(u64::MAX),
+        ),
+        (
+            &[&[0, 0]],
+            Violation::Truncated {
+                packet: "an OK packet",
+            },
+        ),
+        (
+            &[&[1], &[3]],
+            Violation::Truncated {
+                packet: "a column definition",
+            },
+        ),
+        (
+            &[&[1], &column, &[2, b'x']],
+            Violation::Truncated {
+                packet: "a text row",
+            },
+        ),
+        (
+            &[&[1], &column, b"\x01xy"],
+            Violation::Overlong {
+                packet: "a text row",
+                left_bytes: 1,
+            },
+        ),
+    ];
+    for (payloads, violation) in cases {
+        let error = text_error(payloads);
+        assert_eq!(error, WireError::Protocol(violation));
+        assert_eq!(error.fault(), Fault::Server);
+        assert!(!error.leaves_connection_usable());
+    }
+    assert_eq!(text_error(&[&[]]).fault(), Fault::Server);
+}
+
+#[test]
+fn lengths_beyond_the_packet_are_not_believed() {
+    let column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+    // As a row this begins with the terminator's byte, so it is read as an OK packet.
+    let huge = bytes_of("fe ffffffffffffff7f 78");
+    let error = text_error(&[&[1], &column, &huge]);
+    assert!(
+        matches!(error, WireError::Protocol(Violation::UnexpectedByte { .. })),
+        "{error}"
+    );
+    let long = bytes_of("fd ffff7f 78");
+    let error = text_error(&[&[1], &column, &long]);
+    assert_eq!(
+        error,
+        WireError::Protocol(Violation::Truncated {
+            packet: "a text row"
+        })
+    );
+}
+
+#[test]
+fn packets_lost_repeated_or_out_of_turn_are_noticed() {
+    for server in servers_with("text") {
+        let bytes = server_bytes(server, "text");
+        for lengths in [[usize::MAX], [1]] {
+            let mut broken = bytes.clone();
+            broken[8] ^= 1;
+            let mut parser = ResponseParser::text(MODERN);
+            let error = pieces(&broken, &lengths)
+                .into_iter()
+                .find_map(|piece| parser.feed(piece, &mut DiscardRows).err());
+            let violation = Violation::OutOfSequence {
+                expected: 2,
+                got: 3,
+            };
+            assert_eq!(error, Some(violation.into()), "{server}");
+        }
+    }
+}
+
+/// A server that announces more columns than it defines, or sends rows without end, costs the
+/// parser no memory; the caller's clock ends it.
+#[test]
+fn endless_answers_are_only_counted() {
+    let mut bytes = packet(1, &[0xfd, 0xff, 0xff, 0]);
+    let mut sequence = 2;
+    for _ in 0..0xffff {
+        sequence = tlstax_wire::append_packet(&mut bytes, sequence, b"\x03def");
+    }
+    for _ in 0..10_000 {
+        sequence = tlstax_wire::append_packet(&mut bytes, sequence, b"\x01x");
+    }
+    let mut parser = ResponseParser::text(MODERN);
+    for piece in pieces(&bytes, &[1000]) {
+        assert_eq!(parser.feed(piece, &mut DiscardRows), Ok(Progress::NeedMore));
+    }
+}
+
+#[test]
+fn use_out_of_order_is_the_callers_fault() {
+    let mut login = Login::new(Arc::new(LoginConfig::default())).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(
+        login.tls_established(&mut out).unwrap_err().fault(),
+        Fault::Client
+    );
+    assert_eq!(
+        login.password_encrypted(&[], &mut out).unwrap_err().fault(),
+        Fault::Client
+    );
+    assert!(login.feed(b"SSH-", &mut out).is_err());
+    assert_eq!(
+        login.feed(b"", &mut out).unwrap_err().fault(),
+        Fault::Client
+    );
+    let mut parser = ResponseParser::text(MODERN);
+    assert!(parser.feed(&packet(9, &[0]), &mut DiscardRows).is_err());
+    assert_eq!(
+        parser.feed(b"", &mut DiscardRows).unwrap_err().fault(),
+        Fault::Client
+    );
+    let nul = LoginConfig {
+        user: "a\0b".into(),
+        ..LoginConfig::default()
+    };
+    assert_eq!(
+        Login::new(Arc::new(nul)).err(),
+        Some(WireError::NulByte { what: "user name" })
+    );
+}
+
+/// Packets of random payloads with correct headers, which get further than random bytes.
+fn framed() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..40),
+        Just(vec![1]),
+        Just(bytes_of(
+            "03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000"
+        )),
+        Just(bytes_of("fe 0000 0a00")),
+        Just(bytes_of("fe 00 00 0200 0000")),
+        (any::<u8>(), any::<u8>()).prop_map(|(kind, flags)| {
+            let mut column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+            column[17] = kind;
+            column[18] = flags;
+            column
+        }),
+    ];
+    (0..3_u8, prop::collection::vec(payload, 0..12)).prop_map(|(first, payloads)| {
+        let mut bytes = Vec::new();
+        payloads.iter().fold(first, |sequence, payload| {
+            tlstax_wire::append_packet(&mut bytes, sequence, payload)
+        });
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn nothing_that_a_server_sends_makes_a_panic(
+        bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..300), framed()],
+        lengths in random(),
+        capabilities in prop_oneof![Just(MODERN), Just(Capabilities::default())],
+    ) {
+        let mut out = Vec::new();
+        for tls in [false, true] {
+            let account = LoginConfig { tls, ..config("native") };
+            let mut login = Login::new(Arc::new(account)).unwrap();
+            let greeted = server_bytes("mysql-9.7.4", "fast");
+            for start in [&greeted[..0], &greeted[..4 + usize::from(greeted[0])]] {
+                login.reset();
+                let _ = login.feed(start, &mut out);
+                let _ = login.tls_established(&mut out);
+                for piece in pieces(&bytes, &lengths) {
+                    let _ = login.feed(piece, &mut out);
+                }
+            }
+        }
+        let mut prepare = PrepareParser::new(capabilities);
+        for mut parser in [ResponseParser::text(capabilities), ResponseParser::binary(capabilities)] {
+            let mut rows = RowCollector::new(3);
+            let mut counting = parser.feed(b"", &mut DiscardRows);
+            for piece in pieces(&bytes, &lengths) {
+                counting = parser.feed(piece, &mut rows);
+                let _ = prepare.feed(piece);
+            }
+            if let Ok(Progress::Complete { consumed, .. }) = counting {
+                prop_assert!(consumed <= bytes.len());
+            }
+        }
+    }
+
+    /// What real servers sent, with one byte changed.
+    #[test]
+    fn damaged_recordings_make_no_panic(
+        name in prop::sample::select(&["full_rsa", "native", "text", "prepared", "call"][..]),
+        at in any::<prop::sample::Index>(),
+        change in 1..=255_u8,
+        lengths in random(),
+    ) {
+        for server in servers_with(name) {
+            let mut bytes = server_bytes(server, name);
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+            let mut out = Vec::new();
+            let mut login = Login::new(Arc::new(config(name))).unwrap();
+            let mut prepare = PrepareParser::new(MODERN);
+            let mut text = ResponseParser::text(MODERN);
+            let mut binary = ResponseParser::binary(Capabilities::default());
+            let mut rows = RowCollector::new(9);
+            for piece in pieces(&bytes, &lengths) {
+                if login.feed(piece, &mut out) == Ok(LoginStep::EncryptPassword) {
+                    login.password_encrypted(&[0; 256], &mut out).unwrap();
+                }
+                let _ = prepare.feed(piece);
+                let _ = text.feed(piece, &mut rows);
+                let _ = binary.feed(piece, &mut rows);
+            }
+        }
+    }
+
+    /// Whatever is sent, it is taken alike in one piece and in many.
+    #[test]
+    fn random_answers_do_not_depend_on_how_they_arrive(bytes in framed(), lengths in random()) {
+        let end = |lengths: &[usize]| {
+            let mut parser = ResponseParser::binary(MODERN);
+            let mut rows = RowCollector::new(5);
+            let mut taken = 0;
+            for piece in pieces(&bytes, lengths) {
+                match parser.feed(piece, &mut rows) {
+                    Ok(Progress::NeedMore) => taken += piece.len(),
+                    Ok(Progress::Complete { consumed, response }) => {
+                        return (Some(Ok((taken + consumed, response))), rows.take());
+                    }
+                    Err(error) => return (Some(Err(error)), rows.take()),
+                }
+            }
+            (None, rows.take())
+        };
+        prop_assert_eq!(end(&lengths), end(&[usize::MAX]));
+    }
+}

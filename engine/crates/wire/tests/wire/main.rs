@@ -1,0 +1,9 @@
+//! The crate from outside: recorded conversations with real servers, hostile peers, framing.
+
+mod commands;
+mod framing;
+mod hostile;
+mod login;
+mod recordings;
+mod responses;
+mod splits;

@@ -1,0 +1,291 @@
+"""Every way in which a connection to a guest can fail, each told in one sentence with its address."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.specimens import certificates, guest_connection
+from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.guest_access import GuestAccess
+from tlstax.specimens.guest_address import GuestAddress
+from tlstax.specimens.guest_server import GuestServer
+from tlstax.specimens.guest_tls import GuestTls, SslMode
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+SMALL = 64 * 1024 * 1024
+PASSWORD = "only-for-this-test"
+
+
+def access_to(port: int, host: str = "127.0.0.1", tls: GuestTls | None = None) -> GuestAccess:
+    return GuestAccess(GuestAddress(host, port, "ann"), "ann", PASSWORD, tls or GuestTls())
+
+
+def access_for(server: PrivateServer, tls: GuestTls | None = None) -> GuestAccess:
+    """The load account's way in, as a guest would be given it."""
+    account, endpoint = server.load_account, server.endpoint()
+    address = GuestAddress(endpoint.host, endpoint.port, account.user)
+    return GuestAccess(address, account.user, account.password, tls or GuestTls())
+
+
+def failure(access: GuestAccess, fault: type[TlstaxError], words: str, timeout_s: float = 5.0) -> str:
+    """The sentence of the expected failure, checked for what every such sentence owes."""
+    with pytest.raises(fault) as caught:
+        guest_connection.connect(access, None, timeout_s).close()
+    sentence = caught.value.sentence()
+    assert words in sentence
+    assert access.address.host in sentence
+    assert caught.value.remedy
+    assert access.password not in sentence
+    assert "\n" not in sentence
+    assert "Traceback" not in sentence
+    return sentence
+
+
+@contextmanager
+def listener(*said: bytes, close: bool = False) -> Iterator[int]:
+    """A port that says these words to each who connects, then stays silent or closes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        open_channels: list[socket.socket] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    channel, _ = server.accept()
+                except OSError:
+                    return
+                for word in said:
+                    channel.sendall(word)
+                if close:
+                    channel.close()
+                open_channels.append(channel)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for channel in open_channels:
+            channel.close()
+
+
+def test_an_unknown_host() -> None:
+    failure(access_to(3306, host="no-such-host.invalid"), UserMistake, "no-such-host.invalid is unknown")
+    failure(access_to(3306, host="x" * 70), UserMistake, "is unknown")
+    failure(access_to(3306, host="a..b"), UserMistake, "is unknown")
+
+
+def test_a_closed_port() -> None:
+    with listener() as port:
+        pass
+    failure(access_to(port), UserMistake, f"nothing listens on 127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", b"220 mail.example ESMTP\r\n", b"\x05\0\0\0\x0b\x08\x05\x1a\0"],
+)
+def test_a_port_that_is_not_mysql(said: bytes) -> None:
+    with listener(said) as port:
+        failure(access_to(port), UserMistake, f"127.0.0.1:{port} does not speak MySQL's protocol")
+
+
+def test_a_port_that_stays_silent() -> None:
+    with listener() as port:
+        failure(access_to(port), MachineFault, f"127.0.0.1:{port} took the connection", timeout_s=0.3)
+    with listener(b"\x4a\0\0") as port:
+        failure(access_to(port), UserMistake, "does not speak MySQL's protocol", timeout_s=0.3)
+
+
+def test_a_port_that_closes_at_once() -> None:
+    with listener(close=True) as port:
+        failure(access_to(port), MachineFault, "closed it without a word")
+
+
+GREETING = (
+    b"K\x00\x00\x00\n9.7.4-2\x00!,\x00\x00R4^\x13\x15\x08Ic\x00\xff\xff\xff\x02\x00\xff\xdf\x15\x00\x00\x00\x00"
+    b"\x00\x00\x00\x00\x00\x00#\x08[\x10S5sd>J@-\x00caching_sha2_password\x00"
+)
+
+
+def test_a_server_that_greets_and_then_hangs() -> None:
+    with listener(GREETING) as port:
+        failure(access_to(port), MachineFault, "greeted and then said nothing more", timeout_s=0.3)
+
+
+def test_a_server_that_greets_and_then_closes() -> None:
+    with listener(GREETING, close=True) as port:
+        failure(access_to(port), MachineFault, f"127.0.0.1:{port}")
+
+
+def test_a_greeting_in_pieces_is_waited_for() -> None:
+    with listener(GREETING[:3], GREETING[3:20], GREETING[20:]) as port:
+        failure(access_to(port), MachineFault, "greeted and then said nothing more", timeout_s=0.5)
+
+
+@pytest.mark.parametrize(
+    ("packet", "fault", "words"),
+    [
+        (b"\x04Too many connections", MachineFault, "max_connections"),
+        (b"\x69\x04Host 'h' is blocked because of many connection errors", MachineFault, "flush-hosts"),
+        (b"\x6a\x04Host 'h' is not allowed to connect to this server", UserMistake, "from this machine"),
+    ],
+)
+def test_a_refusal_in_place_of_a_greeting(packet: bytes, fault: type[TlstaxError], words: str) -> None:
+    payload = b"\xff" + (b"\x10" + packet if packet[:1] == b"\x04" else packet)
+    with listener(len(payload).to_bytes(3, "little") + b"\0" + payload) as port:
+        failure(access_to(port), fault, words)
+
+
+def test_a_wrong_password(private: PrivateServer) -> None:
+    access = replace(access_for(private), password="not-this-one")
+    failure(access, UserMistake, f"{access.address} refused the user tlstax_load")
+    plain = replace(access, tls=GuestTls("DISABLED"))
+    failure(plain, UserMistake, "with this password and without TLS")
+
+
+def test_an_unknown_user(private: PrivateServer) -> None:
+    failure(replace(access_for(private), user="nobody-here"), UserMistake, "refused the user nobody-here")
+
+
+@pytest.mark.parametrize(
+    ("mode", "version"),
+    [("DISABLED", ""), ("PREFERRED", "TLSv1.3"), ("REQUIRED", "TLSv1.3"), ("VERIFY_CA", "TLSv1.3")],
+)
+def test_each_mode_does_what_it_says(private: PrivateServer, mode: SslMode, version: str) -> None:
+    tls = GuestTls(mode, private.ca_file if mode == "VERIFY_CA" else None)
+    with (
+        guest_connection.connect(access_for(private, tls), "tlstax") as database,
+        database.cursor() as cursor,
+    ):
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
+        assert cursor.fetchone() == ("Ssl_version", version)
+        cursor.execute("SELECT DATABASE(), @@autocommit")
+        assert cursor.fetchone() == ("tlstax", 1)
+
+
+def test_the_identity_is_checked(private: PrivateServer) -> None:
+    tls = GuestTls("VERIFY_IDENTITY", private.ca_file)
+    guest_connection.connect(access_for(private, tls), None).close()
+    access = access_for(private, tls)
+    other_name = replace(access, address=replace(access.address, host="127.1"))
+    failure(other_name, UserMistake, "is not made out to 127.1")
+    guest_connection.connect(replace(other_name, tls=GuestTls("VERIFY_CA", private.ca_file)), None).close()
+
+
+def test_an_unknown_authority(private: PrivateServer, tmp_path: Path) -> None:
+    strangers = certificates.issue(tmp_path).ca_file
+    tls = GuestTls("VERIFY_CA", str(strangers))
+    failure(access_for(private, tls), UserMistake, f"was not issued by the authority in {strangers}")
+
+
+def test_a_long_statement_is_waited_for(private: PrivateServer) -> None:
+    """The time limit of the login does not hold for statements."""
+    database = guest_connection.connect(access_for(private), None, timeout_s=1.0)
+    with database, database.cursor() as cursor:
+        cursor.execute("SELECT SLEEP(1.5)")
+        assert cursor.fetchone() == (0,)
+
+
+def test_a_paused_server_is_not_waited_for_for_ever(private: PrivateServer) -> None:
+    private.pause()
+    try:
+        failure(access_for(private), MachineFault, "said nothing for", timeout_s=0.5)
+    finally:
+        private.resume()
+
+
+@contextmanager
+def server_with(
+    session: Session, build: ServerBuild, *options: str, certificate: CertificateRequest | None = None
+) -> Iterator[PrivateServer]:
+    settings = ServerSettings(
+        options=options, buffer_pool_bytes=SMALL, certificate=certificate or CertificateRequest()
+    )
+    with PrivateServer.start(build, session, settings) as server:
+        yield server
+
+
+def test_an_expired_certificate(session: Session, mysql_build: ServerBuild) -> None:
+    expired = CertificateRequest(valid_for=timedelta(days=-1))
+    with server_with(session, mysql_build, certificate=expired) as server:
+        tls = GuestTls("VERIFY_CA", server.ca_file)
+        failure(access_for(server, tls), MachineFault, f"{access_for(server).address} has expired")
+        guest_connection.connect(access_for(server, GuestTls("REQUIRED")), None).close()
+
+
+@pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA"])
+def test_a_server_without_tls_is_refused_before_the_password_goes_out(mode: SslMode) -> None:
+    without = bytearray(GREETING)
+    without[GREETING.index(b"\xff\xff\xff") + 1] &= 0xFF ^ 0x08
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            channel, _ = server.accept()
+            with channel:
+                channel.sendall(without)
+                with suppress(ConnectionResetError):
+                    received.append(channel.recv(4096))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        access = access_to(server.getsockname()[1], tls=GuestTls(mode))
+        failure(access, UserMistake, f"does not offer TLS, which --ssl-mode={mode} demands")
+        thread.join()
+    assert received in ([], [b""])
+
+
+def test_a_real_server_without_tls(session: Session, mysql_build: ServerBuild) -> None:
+    with server_with(session, mysql_build, "--tls-version=") as server:
+        failure(access_for(server, GuestTls("REQUIRED")), UserMistake, "does not offer TLS")
+        for mode in ("PREFERRED", "DISABLED"):
+            guest_connection.connect(access_for(server, GuestTls(mode)), "tlstax").close()
+
+
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+def test_a_server_that_takes_encrypted_connections_only(
+    request: pytest.FixtureRequest, session: Session, product: str
+) -> None:
+    build: ServerBuild = request.getfixturevalue(product)
+    with server_with(session, build, "--require-secure-transport=ON") as server:
+        failure(access_for(server, GuestTls("DISABLED")), UserMistake, "encrypted connections only")
+        guest_connection.connect(access_for(server), None).close()
+
+
+def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
+    account = private.load_account
+    with private.admin() as database, database.cursor() as cursor:
+        cursor.execute("CREATE USER 'locked'@'%%' IDENTIFIED BY %s ACCOUNT LOCK", (account.password,))
+        cursor.execute("CREATE USER 'expired'@'%%' IDENTIFIED BY %s PASSWORD EXPIRE", (account.password,))
+        try:
+            failure(replace(access_for(private), user="locked"), UserMistake, "the account locked at")
+            with pytest.raises(UserMistake, match="the password of expired at .* has expired"):
+                GuestServer.open(replace(access_for(private), user="expired"))
+        finally:
+            cursor.execute("DROP USER locked, expired")
+
+
+def test_a_server_with_no_connection_free(session: Session, mariadb_build: ServerBuild) -> None:
+    settings = ServerSettings(max_connections=10, buffer_pool_bytes=SMALL)
+    with PrivateServer.start(mariadb_build, session, settings) as server:
+        held: list[pymysql.Connection[tuple[object, ...]]] = []
+        try:
+            for _ in range(10):
+                held.append(guest_connection.connect(access_for(server), None))  # noqa: PERF401
+            failure(access_for(server), MachineFault, "has no connection free (max_connections)")
+        finally:
+            for database in held:
+                database.close()

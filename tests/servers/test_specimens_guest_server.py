@@ -1,0 +1,277 @@
+"""A guest at real servers: an ordinary account suffices, nothing of others is touched, nothing remains."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.specimens import guest_access
+from tlstax.specimens.guest_access import GuestAccess, GuestOptions
+from tlstax.specimens.guest_server import GuestServer
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server import Server, TableContent
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+LAB = Path(__file__).parents[2] / "lab"
+CONTENT = TableContent(rows=3_000, seed=5)
+PASSWORD = 'pass"word\\ é'
+SMALL = ServerSettings(buffer_pool_bytes=64 * 1024 * 1024, max_connections=40)
+
+
+@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
+    """A server that stands for somebody else's: it has schemas of its own and none of tlstax's."""
+    build: ServerBuild = request.getfixturevalue(request.param)
+    with PrivateServer.start(build, session, SMALL) as server:
+        as_owner(server, "DROP DATABASE tlstax", "CREATE DATABASE shop", "CREATE TABLE shop.orders (n INT)")
+        yield server
+
+
+def as_owner(server: PrivateServer, *statements: str) -> tuple[Any, ...]:
+    """Run statements with all rights; the rows of the last."""
+    private = server._process.socket_path
+    with (
+        pymysql.connect(
+            unix_socket=str(private),
+            user="tlstax_admin",
+            password=server._credentials.admin_password,
+            autocommit=True,
+        ) as database,
+        database.cursor() as cursor,
+    ):
+        for statement in statements:
+            cursor.execute(statement)
+        return tuple(cursor.fetchall())
+
+
+Grant = Callable[..., GuestAccess]
+
+
+@pytest.fixture
+def account(house: PrivateServer) -> Iterator[Grant]:
+    """Makes an account with a password and the rights named; the way in for it. Removed at the end."""
+
+    def make(*rights: str, schema: str = "", options: str = "", **ssl: str) -> GuestAccess:
+        as_owner(
+            house,
+            f"CREATE USER ann@'%' IDENTIFIED BY {pymysql.converters.escape_item(PASSWORD, 'utf8')} {options}",
+        )
+        for right in rights:
+            as_owner(house, f"GRANT {right} TO ann@'%'")
+        endpoint = house.endpoint()
+        url = f"mysql://ann@{endpoint.host}:{endpoint.port}/{schema}"
+        return guest_access.settle(GuestOptions(url, **ssl), ask=lambda _: PASSWORD)
+
+    yield make
+    as_owner(house, "DROP USER IF EXISTS ann@'%'")
+    assert schemas(house) >= {"shop"}, "somebody else's schema is gone"
+
+
+def schemas(house: PrivateServer) -> set[str]:
+    return {str(row[0]) for row in as_owner(house, "SHOW DATABASES")}
+
+
+def tables(house: PrivateServer, schema: str) -> set[str]:
+    return {str(row[0]) for row in as_owner(house, f"SHOW TABLES FROM {schema}")}
+
+
+def test_it_works_in_the_schema_that_is_named_and_leaves_it_as_it_was(
+    house: PrivateServer, account: Grant
+) -> None:
+    access = account("CREATE, DROP, INDEX, INSERT, SELECT ON shop.*", schema="shop")
+    with GuestServer.open(access) as guest:
+        served: Server = guest
+        assert served.prepare_table(CONTENT) == 3_000
+        assert tables(house, "shop") == {"orders", "tlstax_sbtest1"}
+        assert served.version == house.version
+        assert served.tls_library_version == house.tls_library_version
+        assert served.load_account.database == "shop"
+        assert served.table_name == "tlstax_sbtest1"
+        assert served.endpoint() == house.endpoint()
+        assert served.pid is None
+        assert served.specimen.name == str(access.address)
+        assert served.is_alive()
+        with served.admin() as database, database.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM tlstax_sbtest1")
+            assert cursor.fetchone() == (3_000,)
+            cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
+            assert cursor.fetchone() == ("Ssl_version", "TLSv1.3"), "PREFERRED did not use TLS"
+    assert tables(house, "shop") == {"orders"}
+    assert "tlstax" not in schemas(house)
+    guest.stop()
+
+
+def test_it_makes_a_schema_of_its_own_and_drops_it(house: PrivateServer, account: Grant) -> None:
+    access = account("ALL ON tlstax.*")
+    with GuestServer.open(access) as guest:
+        assert "tlstax" in schemas(house)
+        guest.prepare_table(CONTENT)
+        assert guest.load_account.database == "tlstax"
+    assert "tlstax" not in schemas(house)
+
+
+def test_a_schema_named_tlstax_that_was_there_before_stays(house: PrivateServer, account: Grant) -> None:
+    as_owner(house, "CREATE DATABASE tlstax")
+    try:
+        with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+            guest.prepare_table(CONTENT)
+        assert tables(house, "tlstax") == set()
+    finally:
+        as_owner(house, "DROP DATABASE tlstax")
+
+
+def test_others_tables_in_its_own_schema_are_spared(house: PrivateServer, account: Grant) -> None:
+    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+        guest.prepare_table(CONTENT)
+        as_owner(house, "CREATE TABLE tlstax.precious (n INT)")
+    try:
+        assert tables(house, "tlstax") == {"precious"}
+    finally:
+        as_owner(house, "DROP DATABASE tlstax")
+
+
+def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServer, account: Grant) -> None:
+    as_owner(house, "CREATE TABLE shop.tlstax_sbtest1 (mine INT) COMMENT 'not yours'")
+    try:
+        with pytest.raises(UserMistake, match="tlstax_sbtest1 that is not of tlstax's making"):
+            GuestServer.open(account("ALL ON shop.*", schema="shop"))
+        assert tables(house, "shop") == {"orders", "tlstax_sbtest1"}
+    finally:
+        as_owner(house, "DROP TABLE shop.tlstax_sbtest1")
+
+
+RUN = """
+import os, signal, sys
+from tlstax.specimens import guest_access
+from tlstax.specimens.guest_access import GuestOptions
+from tlstax.specimens.guest_server import GuestServer
+from tlstax.specimens.server import TableContent
+guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1])))
+guest.prepare_table(TableContent(rows=3000, seed=5))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_run_left_is_reused_and_cleared(house: PrivateServer, account: Grant) -> None:
+    access = account("ALL ON tlstax.*")
+    environment = {**os.environ, "PYTHONPATH": str(LAB), "TLSTAX_PASSWORD": PASSWORD}
+    killed = subprocess.run(
+        [sys.executable, "-c", RUN, f"mysql://ann@{access.address}"],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert tables(house, "tlstax") == {"tlstax_sbtest1"}
+    told: list[str] = []
+    with opened_when_free(access) as guest:
+        guest.prepare_table(CONTENT, told.append)
+        assert told == [], "an equal table was filled again"
+        guest.prepare_table(replace(CONTENT, seed=6), told.append)
+        assert len(told) == 1
+    assert "tlstax" not in schemas(house)
+
+
+def opened_when_free(access: GuestAccess) -> GuestServer:
+    """The server releases a killed run's lock when it notices that the connection is gone."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return GuestServer.open(access)
+        except UserMistake as error:
+            if "another tlstax" not in error.message or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def test_two_at_once_in_one_schema_are_refused(account: Grant) -> None:
+    access = account("ALL ON tlstax.*")
+    with (
+        GuestServer.open(access),
+        pytest.raises(UserMistake, match="another tlstax is at work in the schema"),
+    ):
+        GuestServer.open(access)
+    with GuestServer.open(access):
+        pass
+
+
+def test_a_right_that_is_missing_is_named(house: PrivateServer, account: Grant) -> None:
+    access = account("SELECT ON shop.*", schema="shop")
+    with (
+        pytest.raises(UserMistake, match="ann may not do what is needed") as caught,
+        GuestServer.open(access) as guest,
+    ):
+        guest.prepare_table(CONTENT)
+    assert "CREATE, DROP, INDEX, INSERT and SELECT" in caught.value.remedy
+    own = replace(access, address=replace(access.address, schema=None))
+    with pytest.raises(UserMistake, match="ann may not do what is needed at"):
+        GuestServer.open(own)
+    absent = replace(access, address=replace(access.address, schema="absent"))
+    with pytest.raises(UserMistake, match=r"ann may not|no schema absent"):
+        GuestServer.open(absent)
+    assert tables(house, "shop") == {"orders"}
+
+
+def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
+    with pytest.raises(UserMistake, match="has no schema absent"):
+        GuestServer.open(account("ALL ON *.*", schema="absent"))
+
+
+def test_more_connections_than_there_are_is_refused_beforehand(account: Grant) -> None:
+    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+        guest.check_connections(30)
+        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ to give .max_connections is 40"):
+            guest.check_connections(41)
+
+
+def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -> None:
+    access = account("ALL ON tlstax.*", options="WITH MAX_USER_CONNECTIONS 5")
+    with GuestServer.open(access) as guest:
+        guest.check_connections(3)
+        with pytest.raises(UserMistake, match="4 connections were asked for, and ann is allowed 5"):
+            guest.check_connections(4)
+        held = [guest.admin() for _ in range(4)]
+        with pytest.raises(UserMistake, match="allows ann no more connections"):
+            guest.admin()
+        for database in held:
+            database.close()
+    assert "tlstax" not in schemas(house)
+
+
+def test_a_server_that_stops_answering_for_good_is_told(session: Session, mariadb_build: ServerBuild) -> None:
+    with PrivateServer.start(mariadb_build, session, SMALL) as house:
+        account = house.load_account
+        endpoint = house.endpoint()
+        url = f"mysql://{account.user}@{endpoint.host}:{endpoint.port}/tlstax"
+        access = guest_access.settle(GuestOptions(url), ask=lambda _: account.password)
+        with (
+            pytest.raises(MachineFault, match=r"table tlstax\.tlstax_sbtest1 remains there"),
+            GuestServer.open(access),
+        ):
+            house.stop()
+        with pytest.raises(ValueError, match="the block's own") as caught:
+            leave_with_an_error(mariadb_build, session)
+    assert any("remains there" in note for note in caught.value.__notes__)
+
+
+def leave_with_an_error(build: ServerBuild, session: Session) -> None:
+    with PrivateServer.start(build, session, SMALL) as house:
+        account = house.load_account
+        url = f"mysql://{account.user}@127.0.0.1:{house.endpoint().port}/tlstax"
+        with GuestServer.open(guest_access.settle(GuestOptions(url), ask=lambda _: account.password)):
+            house.stop()
+            raise ValueError("the block's own")

@@ -1,0 +1,172 @@
+"""Nothing survives: a killed laboratory takes its servers with it, and the next one clears up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tlstax.specimens import places, processes, sessions
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import Session
+
+LAB = Path(__file__).parents[2] / "lab"
+
+RUN_A_SERVER = """
+import sys, time
+from tlstax.specimens import resolve, sessions
+from tlstax.specimens.private_server import PrivateServer
+with sessions.open_session() as session:
+    build = resolve.named_server(sys.argv[1], lambda text: None)
+    with PrivateServer.start(build, session) as server:
+        print(server.pid, session.path, flush=True)
+        time.sleep(600)
+"""
+
+KILLED_WHILE_STARTING = """
+import os, signal, sys
+from tlstax.specimens import resolve, sessions
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_settings import ServerSettings
+session = sessions.open_session()
+def die(pid):
+    print(pid, session.path, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+build = resolve.named_server(sys.argv[1], lambda text: None)
+PrivateServer.start(build, session, ServerSettings(before_exec=die))
+"""
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@contextmanager
+def laboratory(script: str, server: str) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
+    """Another laboratory in a process of its own: the process, its server's id, its session's directory."""
+    environment = {**os.environ, "PYTHONPATH": str(LAB)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, server], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        try:
+            pid, path = process.stdout.readline().split(maxsplit=1)
+            yield process, int(pid), Path(path.strip())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_laboratory_leaves_no_server_and_no_files(
+    mariadb_build: ServerBuild, number: signal.Signals
+) -> None:
+    with laboratory(RUN_A_SERVER, mariadb_build.specimen.name) as (process, pid, path):
+        with sessions.open_session():
+            assert psutil.pid_exists(pid), "a running laboratory's server was cleared away"
+            assert path.is_dir()
+        process.send_signal(number)
+        process.wait()
+        assert wait_until(lambda: not psutil.pid_exists(pid)), "the server outlived its laboratory"
+        assert path.is_dir()
+        sessions.open_session().close()
+        assert not path.exists()
+
+
+def test_a_laboratory_killed_before_its_servers_exec_leaves_nothing(mariadb_build: ServerBuild) -> None:
+    with laboratory(KILLED_WHILE_STARTING, mariadb_build.specimen.name) as (process, pid, path):
+        process.wait()
+        assert wait_until(lambda: not psutil.pid_exists(pid))
+        sessions.open_session().close()
+        assert not path.exists()
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    cache = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-8:]}"  # noqa: S108 (a short path)
+    monkeypatch.setenv("TLSTAX_CACHE", str(cache))
+    return cache
+
+
+@pytest.fixture
+def survivor() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that nothing ends by itself."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
+
+
+def abandon(session: Session) -> None:
+    """Let go of the lock as the kernel does for a killed process."""
+    session._lock.close()
+
+
+def test_the_next_session_kills_what_is_recorded(own_cache: Path, survivor: subprocess.Popen[bytes]) -> None:
+    stale = sessions.open_session()
+    stale.record(survivor.pid)
+    abandon(stale)
+    with sessions.open_session() as fresh:
+        assert survivor.wait(timeout=20) == -signal.SIGKILL
+        assert list(places.sessions_dir().glob("[0-9a-f]*")) == [fresh.path]
+    remove(own_cache)
+
+
+def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
+    own_cache: Path, survivor: subprocess.Popen[bytes]
+) -> None:
+    stale = sessions.open_session()
+    stale.record(survivor.pid)
+    record = stale.path / "processes" / str(survivor.pid)
+    identity = processes.identity_of(survivor.pid)
+    assert identity is not None
+    later = record.read_text(encoding="ascii").replace(str(identity.start_ticks), "1")
+    record.write_text(later, encoding="ascii")
+    abandon(stale)
+    sessions.open_session().close()
+    assert survivor.poll() is None
+    assert not stale.path.exists()
+    remove(own_cache)
+
+
+def test_a_session_killed_while_it_was_made_is_removed(own_cache: Path) -> None:
+    unfinished = places.sessions_dir() / "0badc0de"
+    unfinished.mkdir()
+    sessions.open_session().close()
+    assert not unfinished.exists()
+    remove(own_cache)
+
+
+def test_sessions_opened_at_once_do_not_clear_each_other(own_cache: Path) -> None:
+    opened: list[Session] = []
+    threads = [threading.Thread(target=lambda: opened.append(sessions.open_session())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({session.path for session in opened}) == 8
+    assert all(session.path.is_dir() for session in opened)
+    for session in opened:
+        session.close()
+    assert not any(session.path.exists() for session in opened)
+    remove(own_cache)
+
+
+def remove(cache: Path) -> None:
+    """The cache holds nothing any more but the lock."""
+    assert [path.name for path in (cache / "sessions").iterdir()] == [".lock"]
+    (cache / "sessions" / ".lock").unlink()
+    (cache / "sessions").rmdir()
+    cache.rmdir()
