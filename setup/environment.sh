@@ -10,10 +10,10 @@ make_environment() {
     { : >"$environment/complete"; } 2>/dev/null || fail_to_write
 }
 
-# Wheels only: nothing is compiled, and nothing comes in that the hashes do not cover.
+# On x86-64 every package is a wheel; elsewhere pip may have to compile one, with the headers of Python.
 install_requirements() {
     unset PYTHONHOME PYTHONPATH
     unseen "$python" -I -m venv "$environment" &&
         unseen env PIP_USER=0 "$environment/bin/python" -I -m pip install --no-input \
-            --disable-pip-version-check --only-binary :all: --require-hashes -r "$root/$requirements"
+            --disable-pip-version-check --require-hashes -r "$root/$requirements"
 }

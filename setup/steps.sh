@@ -4,8 +4,8 @@
 # Takes the lock and makes the log and a scratch folder, all in the cache.
 begin_steps() {
     running='' stop_with='' step_started=$SECONDS
-    log=/dev/null
-    scratch=$cache/setup-scratch
+    # Until the lock is ours, so are neither the log nor the scratch folder.
+    log=/dev/null scratch=
     { mkdir -p -- "$cache" && : >>"$cache/setup.lock"; } 2>/dev/null || fail_to_write
     exec {lock}>"$cache/setup.lock"
     trap 'interrupted 130' INT
@@ -15,16 +15,19 @@ begin_steps() {
         say "another tlstax is setting up; waiting for it to finish"
         unseen flock "$lock" || fail "the other set-up did not finish within an hour"
     fi
-    log=$cache/setup.log
-    rm -rf -- "$scratch"
+    log=$cache/setup.log scratch=$cache/setup-scratch
+    remove_scratch
     { mkdir -p -- "$scratch" && : >"$log"; } 2>/dev/null || fail_to_write
 }
 
 end_steps() {
-    rm -rf -- "$scratch" "$log"
+    remove_scratch
+    rm -f -- "$log"
     trap - INT TERM HUP
     exec {lock}>&-
 }
+
+remove_scratch() { if [[ -n $scratch ]]; then rm -rf -- "$scratch"; fi; }
 
 # For a failed write of set-up's own.
 fail_to_write() {
@@ -87,7 +90,7 @@ interrupted() {
         if [[ -n $stop_with ]]; then kill -s "$stop_with" "$running" 2>/dev/null || true; fi
         wait "$running" 2>/dev/null || true
     fi
-    rm -rf -- "$scratch"
+    remove_scratch
     if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
     say "set-up was interrupted; the next start goes on with it"
     exit "$1"
@@ -111,7 +114,7 @@ existing_parent() {
 # Ends a step that failed with the likeliest reason, or with the last lines of the log.
 fail_step() {
     local what=$1
-    rm -rf -- "$scratch"
+    remove_scratch
     if disk_is_full; then fail "$what failed: the disk that holds $cache is full: $room_needed"; fi
     if grep -qE 'resolve host|name resolution|Name or service not known|Network is unreachable|NewConnectionError|ConnectTimeout|Failed to connect|Could not connect|Connection refused|Proxy' "$log"; then
         fail "$what failed: the packages could not be downloaded: check the network or the proxy" \

@@ -11,12 +11,6 @@ from tlstax.contract import Frozen
 from tlstax.records import Trial
 from tlstax.study import Case, Level, Study
 
-SHORTEST_TRIAL_S = 0.25
-"""Shorter than this, a trial of reconnects has too few operations to take percentiles from."""
-
-LONGEST_TRIAL_S = 2.0
-"""Longer than this, time is better spent on more blocks."""
-
 
 class Excluded(Frozen):
     """A combination of levels that is not run, and why."""
@@ -77,17 +71,6 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
         if trials:
             yield trials
         block += 1
-
-
-def trial_duration_s(study: Study, *, overhead_s: float) -> float:
-    """How long each trial should measure so that the budget holds enough blocks.
-
-    `overhead_s` is what a trial takes besides measuring. Enough is twice the study's minimum of blocks:
-    the interval of 10 blocks is about half as wide as that of 5, where trials twice as long would at best
-    be quieter by the root of two.
-    """
-    each_s = study.budget_s / (2 * study.minimum_blocks * len(cases(study)))
-    return min(max(each_s - overhead_s, SHORTEST_TRIAL_S), LONGEST_TRIAL_S)
 
 
 def plan(study: Study, *, trial_s: float) -> Plan:

@@ -26,7 +26,7 @@ A study stops when its intervals happen to be narrow, which is more likely when 
 too well: a plain 95 % t interval, looked at after every block from the 5th on, misses the truth in up to
 8 % of studies with one comparison and 6 % with two. So the interval sold as 95 % is the t interval for
 97.5 %, for stopping and for reporting alike. Simulated (tests/unit/test_stopping_simulated.py), it misses in
-at most 4.3 % of studies, for normal, heavy-tailed, skewed and drifting noise of any size, from 5 blocks on.
+under 5 % of studies, for normal, heavy-tailed, skewed and drifting noise of any size, from 5 blocks on.
 The price is a quarter more blocks. A run that its budget ended pays it too, and errs on the safe side."""
 
 RESAMPLES = 4000
@@ -69,8 +69,9 @@ def interval(
     """The geometric mean of ratios from their logarithms, one a block, with its interval.
 
     The interval keeps `confidence` under optional stopping (see `ALPHA_SHARE`). `bootstrap` is the BCa
-    bootstrap over blocks, repeatable for the same seed; it makes no assumption of normality but covers
-    too little below ten blocks or so, so that t is the default. Raises ValueError for no blocks.
+    bootstrap over blocks, repeatable for the same seed; it assumes no normality but needs 15 blocks to
+    keep a promise of 95 % (simulated with normal noise, it misses in 11 % at 5 blocks and 8 % at 8), so
+    that t is the default. Raises ValueError for no blocks.
     """
     if not logs:
         raise ValueError("a ratio needs at least one block")
@@ -129,7 +130,11 @@ def relative_difference(ratio: float) -> float:
 
 
 def judge(ratio: Interval, floor: float | None) -> Literal["higher", "lower", "no difference seen"]:
-    """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor."""
+    """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor.
+
+    Simulated with trials that scatter by 2 %, run until every ratio is known to 2 %: of two equal things,
+    under 2 % of studies call one higher or lower; a true difference of 3 % is found in more than 90 %.
+    """
     if not ratio.excludes_one or (floor is not None and relative_difference(ratio.point) <= floor):
         return "no difference seen"
     return "higher" if ratio.point > 1 else "lower"

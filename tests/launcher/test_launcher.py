@@ -102,13 +102,37 @@ def test_an_environment_whose_python_is_gone_is_made_again(clone: Clone) -> None
     assert clone.installs() == 2
 
 
+def begin_first_and_second(clone: Clone) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
+    """Two launchers: one that sets up until the state `pip-waits` goes, and one that waits for it."""
+    clone.set_state("pip-waits")
+    first = clone.begin("one")
+    wait_until(lambda: clone.installs() == 1)
+    second = clone.begin("two")
+    assert second.stderr is not None
+    assert second.stderr.readline() == "tlstax: another tlstax is setting up; waiting for it to finish\n"
+    return first, second
+
+
 def test_two_at_once_set_up_once(clone: Clone) -> None:
-    clone.set_state("pip-takes-a-moment")
-    first, second = clone.begin("one"), clone.begin("two")
-    results = [process.communicate(timeout=30) for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0)
+    first, second = begin_first_and_second(clone)
+    (clone.state / "pip-waits").unlink()
+    for process in (first, second):
+        out, _ = process.communicate(timeout=20)
+        assert process.returncode == 0
+        assert told(out, "pid") == str(process.pid)
     assert (clone.installs(), clone.builds()) == (1, 1)
-    assert sum("waiting for it to finish" in err for _, err in results) == 1
+
+
+def test_ending_the_one_that_waits_does_not_disturb_the_other(clone: Clone) -> None:
+    first, second = begin_first_and_second(clone)
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=20)
+    assert second.returncode == 130
+    assert (clone.cache / "setup-scratch").is_dir()
+    (clone.state / "pip-waits").unlink()
+    first.communicate(timeout=20)
+    assert first.returncode == 0
+    assert clone.builds() == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
@@ -21,6 +20,7 @@ from tlstax.specimens.guest_address import GuestAddress
 from tlstax.specimens.guest_server import GuestServer
 from tlstax.specimens.guest_tls import GuestTls, SslMode
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -272,7 +272,7 @@ def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
         cursor.execute("CREATE USER 'expired'@'%%' IDENTIFIED BY %s PASSWORD EXPIRE", (account.password,))
         try:
             failure(replace(access_for(private), user="locked"), UserMistake, "the account locked at")
-            with pytest.raises(UserMistake, match="the password of expired at .* has expired"):
+            with pytest.raises(UserMistake, match=r"the password of expired at .* has expired"):
                 GuestServer.open(replace(access_for(private), user="expired"))
         finally:
             cursor.execute("DROP USER locked, expired")
@@ -281,7 +281,7 @@ def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
 def test_a_server_with_no_connection_free(session: Session, mariadb_build: ServerBuild) -> None:
     settings = ServerSettings(max_connections=10, buffer_pool_bytes=SMALL)
     with PrivateServer.start(mariadb_build, session, settings) as server:
-        held: list[pymysql.Connection[tuple[object, ...]]] = []
+        held: list[Database] = []
         try:
             for _ in range(10):
                 held.append(guest_connection.connect(access_for(server), None))  # noqa: PERF401

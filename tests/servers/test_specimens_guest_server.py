@@ -64,7 +64,7 @@ Grant = Callable[..., GuestAccess]
 def account(house: PrivateServer) -> Iterator[Grant]:
     """Makes an account with a password and the rights named; the way in for it. Removed at the end."""
 
-    def make(*rights: str, schema: str = "", options: str = "", **ssl: str) -> GuestAccess:
+    def make(*rights: str, schema: str = "", options: str = "") -> GuestAccess:
         as_owner(
             house,
             f"CREATE USER ann@'%' IDENTIFIED BY {pymysql.converters.escape_item(PASSWORD, 'utf8')} {options}",
@@ -73,7 +73,7 @@ def account(house: PrivateServer) -> Iterator[Grant]:
             as_owner(house, f"GRANT {right} TO ann@'%'")
         endpoint = house.endpoint()
         url = f"mysql://ann@{endpoint.host}:{endpoint.port}/{schema}"
-        return guest_access.settle(GuestOptions(url, **ssl), ask=lambda _: PASSWORD)
+        return guest_access.settle(GuestOptions(url), ask=lambda _: PASSWORD)
 
     yield make
     as_owner(house, "DROP USER IF EXISTS ann@'%'")
@@ -207,6 +207,15 @@ def test_two_at_once_in_one_schema_are_refused(account: Grant) -> None:
         GuestServer.open(access)
     with GuestServer.open(access):
         pass
+
+
+def test_it_cleans_up_even_when_its_connection_was_cut(house: PrivateServer, account: Grant) -> None:
+    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+        guest.prepare_table(CONTENT)
+        for row in as_owner(house, "SHOW PROCESSLIST"):
+            if row[1] == "ann":
+                as_owner(house, f"KILL {row[0]}")
+    assert "tlstax" not in schemas(house)
 
 
 def test_a_right_that_is_missing_is_named(house: PrivateServer, account: Grant) -> None:

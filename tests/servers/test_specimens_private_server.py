@@ -292,6 +292,7 @@ def test_its_openssl_reads_the_configuration_that_is_given(special: PrivateServe
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    database: Any
     with load_log_in(special, ssl=context) as database:
         shown = database._sock.getpeercert(binary_form=True)
     key = x509.load_der_x509_certificate(shown).public_key()

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from fake_trials import Truth, crashed, fake_run, kept, untrue
 
 from tlstax.contract import Negotiated, TlsView
 from tlstax.findings import document
 from tlstax.records import RunDocument, StoredRun, TrialRecord
+from tlstax.report.html import html
 from tlstax.study import Case, Study, load_study
 
 HOSTILE = '<script>alert("x")</script>|`\x1b[2J\N{RIGHT-TO-LEFT OVERRIDE}'
 """What a server or a client might say of itself."""
 
 
-def with_document(stored: StoredRun) -> tuple[StoredRun, RunDocument]:
-    """The run and what it shows."""
+Make = Callable[[], StoredRun]
+
+
+@cache
+def with_document(make: Make) -> tuple[StoredRun, RunDocument]:
+    """The run and what it shows, made once for all tests."""
+    stored = make()
     return stored, document(stored)
+
+
+@cache
+def page_of(make: Make) -> str:
+    """The run's page, drawn once for all tests."""
+    return html(*with_document(make))
 
 
 def exact_run(**changes: object) -> StoredRun:
@@ -39,6 +52,16 @@ def one_workload_one_level(blocks: int = 5) -> StoredRun:
         }
     )
     return fake_run(study, number_of_blocks=blocks, invalid=False)
+
+
+def one_block() -> StoredRun:
+    """The least that shows anything: no interval, no noise floor."""
+    return one_workload_one_level(blocks=1)
+
+
+def two_blocks() -> StoredRun:
+    """The least that has an interval."""
+    return one_workload_one_level(blocks=2)
 
 
 def guest() -> StoredRun:
@@ -134,12 +157,12 @@ def _hostile(record: TrialRecord) -> TrialRecord:
     return record.model_copy(update=update)
 
 
-EVERY_RUN: dict[str, Callable[[], StoredRun]] = {
+EVERY_RUN: dict[str, Make] = {
     "exact": exact_run,
     "noisy": noisy_run,
     "one workload, one level": one_workload_one_level,
-    "one block": lambda: one_workload_one_level(1),
-    "two blocks": lambda: one_workload_one_level(2),
+    "one block": one_block,
+    "two blocks": two_blocks,
     "guest": guest,
     "all invalid": all_invalid,
     "one case lost": one_case_lost,

@@ -78,7 +78,9 @@ class Results:
         return float(np.mean((difference > self.halves[:, 1]) & (difference > floor)))
 
 
-def measurements(design: Design, noise: str, sigma: float, effect: float, studies: int, seed: int) -> Array:
+def measurements(  # noqa: PLR0913 (what the truth is, and how often it is asked)
+    design: Design, noise: str, *, sigma: float, effect: float, studies: int, seed: int
+) -> Array:
     """Logarithms of what every trial measures: study, block, group, case (baseline, control, treatments)."""
     random = np.random.default_rng(seed)
     shape = (studies, design.most_blocks, design.groups, design.treatments + 2)

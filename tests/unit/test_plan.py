@@ -3,11 +3,10 @@
 from collections import Counter
 from itertools import islice
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.plan import LONGEST_TRIAL_S, SHORTEST_TRIAL_S, blocks, cases, plan, trial_duration_s
+from tlstax.plan import blocks, cases, plan
 from tlstax.study import Exclusion, Study, load_study
 
 
@@ -106,11 +105,3 @@ def test_a_plan_says_what_is_left_out_and_why() -> None:
 def test_a_study_that_is_too_big_for_its_budget_is_planned_with_one_block() -> None:
     summary = plan(load_study("tax"), trial_s=30.0)
     assert (summary.blocks, summary.estimated_s) == (1, 300.0)
-
-
-@pytest.mark.parametrize(
-    ("budget_s", "expected_s"), [(60.0, 0.3), (1.0, SHORTEST_TRIAL_S), (86_400.0, LONGEST_TRIAL_S)]
-)
-def test_trials_are_as_long_as_the_budget_allows(budget_s: float, expected_s: float) -> None:
-    study = load_study("tax").model_copy(update={"budget_s": budget_s})
-    assert trial_duration_s(study, overhead_s=0.3) == pytest.approx(expected_s)

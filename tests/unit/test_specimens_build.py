@@ -30,6 +30,11 @@ APT_SAYS = [
     ("W: GPG error: ... The following signatures couldn't be verified: NO_PUBKEY 6ED0E7B8\n", "verifiably"),
     ("E: The repository 'http://mirror.example/debian sid Release' is not signed.\n", "verifiably"),
     ("E: Version '9.7*' for 'mysql-server-core' was not found\n", "the mirror does not have it"),
+    (
+        "E: The repository 'http://m.example/x sid Release' does not have a Release file.\n",
+        "does not have it",
+    ),
+    ("E: Release file for http://m.example/debian/dists/sid/InRelease is not valid yet\n", "in the future"),
     ("E: Unable to locate package mysql-server-core\n", "the mirror does not have it"),
     ("E: You don't have enough free space in /x/cache/archives/.\n", "the disk is full"),
     ("dpkg-deb: error: <decompress> subprocess: write: No space left on device\n", "the disk is full"),
@@ -201,6 +206,9 @@ def test_places_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "file"))
     with pytest.raises(MachineFault, match="cannot be created"):
         places.sessions_dir()
+    monkeypatch.setenv("TLSTAX_CACHE", f"{tmp_path}:elsewhere")
+    with pytest.raises(UserMistake, match="colon"):
+        places.cache_dir()
 
 
 def test_a_path_too_long_for_a_socket_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

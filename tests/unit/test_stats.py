@@ -44,7 +44,8 @@ def test_the_interval_is_the_t_interval_of_the_logarithms() -> None:
 
 def test_one_block_has_a_point_and_no_interval() -> None:
     found = interval([log(0.5)], 0.95)
-    assert found == Interval(point=pytest.approx(0.5), low=None, high=None, blocks=1)
+    assert found.point == pytest.approx(0.5)
+    assert (found.low, found.high, found.blocks) == (None, None, 1)
     assert found.half_width is None
     assert not found.excludes_one
     assert noise_floor(found) is None

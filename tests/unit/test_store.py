@@ -176,7 +176,7 @@ def test_the_same_trial_is_not_taken_twice(store: Store) -> None:
 
 
 def test_what_is_written_waits_for_the_disk(store: Store) -> None:
-    """The settings under which SQLite promises that a commit survives a loss of power (sqlite.org/wal.html)."""
+    """The settings under which SQLite promises that a commit survives a loss of power."""
     settings = [
         store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
     ]

@@ -76,12 +76,14 @@ def detail_panels(group: Group, pairs: Mapping[str, Sequence[Pair]], study: Stud
 def _latency(group: Group) -> Panel:
     curves = latency_curves(group)
     words = f"Latency distribution of {', '.join(curve.style.label for curve in curves)}"
-    drawings = _at_both_widths(words, lambda width: charts.latency_chart(curves, width=width))
+    drawings: tuple[Drawing, ...] = ()
+    if curves:
+        drawings = _at_both_widths(words, lambda width: charts.latency_chart(curves, width=width))
     return Panel(
         title="Latency of an operation",
         reading="Read upwards from a percentage: so many operations took at most this long. Lower is better; "
         "each step to the right has a tenth of the operations beyond it.",
-        drawings=drawings if curves else (),
+        drawings=drawings,
     )
 
 
@@ -125,14 +127,15 @@ def _cpu_bars(group: Group, side: str) -> list[Segment]:
 
 def _blocks(group: Group, pairs: Mapping[str, Sequence[Pair]], outcome: str) -> Panel:
     strips = block_strips(group, pairs, outcome)
-    is_worth_drawing = max((len(strip.points) for strip in strips), default=0) > 1
     words = f"{outcome_names.title(outcome)} against {group.baseline_label}, block after block"
-    drawings = _at_both_widths(words, lambda width: charts.block_chart(strips, width=width))
+    drawings: tuple[Drawing, ...] = ()
+    if max((len(strip.points) for strip in strips), default=0) > 1:
+        drawings = _at_both_widths(words, lambda width: charts.block_chart(strips, width=width))
     return Panel(
         title="Block after block",
         reading=f"{words}, in the order in which they ran. Grey: the interval of the whole run. A slope or a "
         "step would mean that the machine changed meanwhile.",
-        drawings=drawings if is_worth_drawing else (),
+        drawings=drawings,
     )
 
 

@@ -92,18 +92,25 @@ REASONS = (
     ),
     (
         r"NO_PUBKEY|BADSIG|EXPKEYSIG|REVKEYSIG|not signed|signatures? (were|was|couldn't|could not)|GPG error"
-        r"|does not have a Release file|Hash Sum mismatch|signature verification",
+        r"|Hash Sum mismatch|signature verification",
         "what the mirror sent is not verifiably Debian's",
         "check the mirror, or name another in TLSTAX_APT_MIRROR",
     ),
     (
+        r"not valid yet",
+        "the mirror's lists are dated in the future",
+        "set this machine's clock",
+    ),
+    (
         r"could not resolve|temporary failure resolving|could not connect|cannot initiate the connection"
-        r"|connection (failed|refused|timed out)|network is unreachable|unable to connect|timeout",
+        r"|connection (failed|refused|timed out)|network is unreachable|unable to connect|timeout"
+        r"|certificate verification failed|handshake",
         "the mirror cannot be reached",
         "check the network, or name another mirror in TLSTAX_APT_MIRROR",
     ),
     (
-        r"unable to locate package|was not found|no installation candidate|404 +not found|unmet dependencies",
+        r"unable to locate package|was not found|no installation candidate|404 +not found"
+        r"|does not have a Release file|unmet dependencies",
         "the mirror does not have it",
         "name another mirror in TLSTAX_APT_MIRROR",
     ),

@@ -93,14 +93,18 @@ class AptRoot(Frozen):
 
 
 def present(recipe: Recipe) -> AptRoot | None:
-    """The root of this recipe if it is there and whole; the network is not asked."""
+    """The root of this recipe if it is there and whole; the network is not asked.
+
+    One that was made of other packages, by an earlier version of tlstax, is not this recipe's.
+    """
     path = places.roots_dir() / recipe.name
     try:
         manifest = Manifest.model_validate_json((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
     root = AptRoot(path=path, manifest=manifest)
-    return root if root.program.is_file() else None
+    same = (manifest.recipe.suite, manifest.recipe.packages) == (recipe.suite, recipe.packages)
+    return root if same and root.program.is_file() else None
 
 
 def obtain(recipe: Recipe, progress: Progress) -> AptRoot:

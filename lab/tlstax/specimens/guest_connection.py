@@ -14,7 +14,8 @@ from tlstax.specimens.guest_tls import DEMANDING
 from tlstax.specimens.server import Database
 
 CONNECT_TIMEOUT_S = 10.0
-STATEMENT_TIMEOUT_S = 600
+STATEMENT_TIMEOUT_S = 600.0
+"""An index on a large table takes its time."""
 
 
 def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_TIMEOUT_S) -> Database:
@@ -82,13 +83,13 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket) -
         if isinstance(cause, OSError):
             raise guest_failures.of_tls(access, cause) from error
         raise guest_refusals.told(access, error) from error
-    _allow_long_statements(connection)
+    wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 
-def _allow_long_statements(connection: Database) -> None:
-    """From now on an answer may take long: an index is built. pymysql has no public way to say so."""
+def wait_at_most(connection: Database, timeout_s: float) -> None:
+    """How long an answer may take from now on. pymysql has no public way to change it after the login."""
     for name in ("_read_timeout", "_write_timeout"):
-        setattr(connection, name, STATEMENT_TIMEOUT_S)
+        setattr(connection, name, timeout_s)
 
 
 def close(connection: Database) -> None:

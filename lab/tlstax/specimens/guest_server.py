@@ -33,6 +33,7 @@ SCHEMA_EXISTS = 1007
 CONNECTIONS_OF_OUR_OWN = 2
 """The connection that holds the lock, and one for the laboratory's questions."""
 
+CLEAN_UP_TIMEOUT_S = 60.0
 IDLE_S = 7 * 24 * 3600
 """How long our own connection may be silent; a server's wait_timeout may be shorter than a trial."""
 
@@ -173,6 +174,7 @@ class GuestServer:
         if self._house.open:
             try:
                 with _told(self._access):
+                    self._reconnect_if_cut()
                     self._clean_up()
             except TlstaxError as error:
                 remains = f"{error.message}, so the table {self._schema}.{TABLE} remains there"
@@ -223,6 +225,15 @@ class GuestServer:
                 f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
                 remedy="wait for it to end, or name another schema in the URL",
             )
+
+    def _reconnect_if_cut(self) -> None:
+        """The connection may have been cut while trials ran; cleaning up needs one that answers soon."""
+        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
+        try:
+            self._house.ping(reconnect=False)
+        except MySQLError:
+            self._house = guest_connection.connect(self._access, self._schema)
+            guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
 
     def _clean_up(self) -> None:
         if table.exists(self._house, TABLE):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tlstax.errors import MachineFault
+from tlstax.errors import MachineFault, UserMistake
 
 
 def cache_dir() -> Path:
@@ -35,17 +35,22 @@ def sessions_dir() -> Path:
 
 
 def ensure_directory(path: Path) -> Path:
-    """The directory, created for the current user only when missing; MachineFault when it cannot be."""
+    """The directory, created for the current user only when missing; MachineFault when it cannot be used."""
+    remedy = "make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise MachineFault(
-            f"the directory {path} cannot be created ({error.strerror})",
-            remedy="make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA",
+            f"the directory {path} cannot be created ({error.strerror})", remedy=remedy
         ) from error
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise MachineFault(f"the directory {path} cannot be written to", remedy=remedy)
     return path
 
 
 def _chosen(variable: str) -> Path | None:
+    """A colon separates directories in lists that servers and the dynamic loader are given."""
     value = os.environ.get(variable)
+    if value and ":" in value:
+        raise UserMistake(f"{variable} is {value!r}, and a path with a colon cannot be used")
     return Path(value).expanduser().absolute() if value else None

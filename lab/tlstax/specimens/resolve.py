@@ -85,8 +85,8 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
     Source of the format: both servers print `PROGRAM  Ver VERSION for OS on MACHINE (COMMENT)`, and
     MariaDB's version contains its name. MachineFault when the program does not run or is no server.
     """
-    command = build.command(["--version"])
     try:
+        command = build.command(["--version"])
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _broken(build, str(error)) from error

@@ -1,0 +1,255 @@
+"""`tlstax run` as a user meets it: to its end, interrupted, killed, on a full disk, with a dying server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import tlstax
+from tlstax.specimens.places import cache_dir
+from tlstax.store import Store
+
+WITHIN_S = 120.0
+ROWS = ("--rows", "2000")
+SHORT = (*ROWS, "--budget", "15s")
+LONG = (*ROWS, "--budget", "10m", "--precision", "0.1%")
+
+
+@dataclass
+class Home:
+    """A user's data directory; the cache, with the fetched server, is everybody's."""
+
+    data: Path
+
+    def environment(self) -> dict[str, str]:
+        lab = str(Path(tlstax.__file__).parents[1])
+        return {
+            **os.environ,
+            "PYTHONPATH": lab,
+            "TLSTAX_DATA": str(self.data),
+            "TLSTAX_CACHE": str(cache_dir()),
+        }
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "tlstax", *arguments],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*arguments) as process:
+            out, err = process.communicate(timeout=WITHIN_S)
+        assert "Traceback" not in err
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def store(self) -> Store:
+        return Store.open(self.data / "store.sqlite")
+
+    def trials(self) -> int:
+        """How many trials of the newest run are on disk."""
+        if not (self.data / "store.sqlite").exists():
+            return 0
+        with self.store() as store:
+            runs = store.runs()
+            return sum((runs[0].valid, runs[0].invalid, runs[0].unknown)) if runs else 0
+
+
+@pytest.fixture
+def home(tmp_path: Path, mysql_build: object) -> Home:
+    assert mysql_build
+    return Home(tmp_path / "data")
+
+
+@pytest.fixture
+def running(home: Home) -> Iterator[subprocess.Popen[str]]:
+    """A long run that has some trials on disk."""
+    process = home.start("run", *LONG)
+    try:
+        wait_until(lambda: home.trials() >= 3 or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+
+
+def server_of(process: subprocess.Popen[str]) -> psutil.Process:
+    return next(child for child in family(process) if any("mysqld" in part for part in child.cmdline()))
+
+
+def sessions() -> set[Path]:
+    return set((cache_dir() / "sessions").glob("[0-9a-f]*"))
+
+
+@pytest.fixture(scope="module")
+def measured(
+    tmp_path_factory: pytest.TempPathFactory, mysql_build: object
+) -> tuple[Home, dict[str, Any], list[dict[str, Any]]]:
+    """One short run of everything, as JSON, and its trials."""
+    assert mysql_build
+    home = Home(tmp_path_factory.mktemp("measured"))
+    result = home.run("run", *SHORT, "--seed", "5", "--json")
+    assert result.returncode == 0, result.stderr
+    export = home.run("runs", "export", "last")
+    return home, json.loads(result.stdout), json.loads(export.stdout)["trials"]
+
+
+def test_every_level_of_both_workloads_has_a_finding_that_names_what_was_negotiated(
+    measured: tuple[Home, dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    _, document, _ = measured
+    assert (document["schema"], document["study"], document["seed"]) == (1, "tax", 5)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0
+    rates = [finding for finding in document["findings"] if finding["outcome"] == "ops_per_s"]
+    assert len(rates) == 10
+    for finding in rates:
+        case = finding["case"]
+        version = {"off": "plaintext", "1.2": "TLSv1.2 ECDHE-RSA-", "1.3": "TLSv1.3 TLS_"}[case["tls"]]
+        assert finding["negotiated"].startswith(version)
+        assert ("resumed" in finding["negotiated"]) == (case["resumption"] == "on")
+        ratio = finding["ratio"]
+        assert ratio["blocks"] >= 1
+        if ratio["blocks"] > 1:
+            assert ratio["low"] <= ratio["point"] <= ratio["high"]
+    reconnect = {
+        (finding["case"]["tls"], finding["case"]["resumption"]): finding["ratio"]["point"]
+        for finding in rates
+        if finding["case"]["workload"] == "reconnect" and finding["role"] == "treatment"
+    }
+    # Whatever the machine: a full handshake costs more than a resumed one, and either costs much.
+    assert reconnect["1.3", "off"] < reconnect["1.3", "on"] < 0.9
+
+
+def test_every_trial_is_proved_by_both_sides(
+    measured: tuple[Home, dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    _, _, trials = measured
+    for trial in trials:
+        assert trial["verdict"] == "valid", trial["reasons"]
+        text = json.dumps(trial)
+        assert "libssl" in text
+        assert "password" not in text or '"password": ""' in text
+
+
+def test_a_stored_run_is_shown_again_in_every_format(
+    measured: tuple[Home, dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    home, document, _ = measured
+    again = home.run("report", document["run"], "--format", "json")
+    assert json.loads(again.stdout) == document
+    for name, expected in (
+        ("terminal", "plaintext again"),
+        ("md", "| plaintext again"),
+        ("csv", "ops_per_s,"),
+        ("html", "<!doctype html>"),
+    ):
+        shown = home.run("report", "last", "--format", name)
+        assert shown.returncode == 0
+        assert expected.lower() in shown.stdout.lower()
+    listed = json.loads(home.run("runs", "list", "--json").stdout)
+    assert [run["run"] for run in listed["runs"]] == [document["run"]]
+
+
+def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind(
+    home: Home, running: subprocess.Popen[str]
+) -> None:
+    children = family(running)
+    assert server_of(running) in children
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=WITHIN_S)
+    assert running.returncode == 130, err
+    assert "Traceback" not in err
+    assert "interrupted" in out
+    assert all_gone(children)
+    with home.store() as store:
+        stored = store.load("last")
+    assert stored.status == "interrupted"
+    assert len(stored.trials) >= 3
+
+
+def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subprocess.Popen[str]) -> None:
+    children = family(running)
+    before = home.trials()
+    running.kill()
+    running.communicate(timeout=WITHIN_S)
+    wait_until(lambda: all_gone(children))
+    left = sessions()
+    with home.store() as store:
+        stored = store.load("last")
+    assert stored.status == "interrupted"
+    assert len(stored.trials) >= before
+    shown = home.run("report", "last")
+    assert shown.returncode == 0
+    # The next start removes what the killed one left.
+    assert home.run("run", *ROWS, "--budget", "1s").returncode == 0
+    assert not left & sessions()
+
+
+def test_a_server_that_dies_costs_one_trial_and_is_started_again(
+    home: Home, running: subprocess.Popen[str]
+) -> None:
+    first = server_of(running).pid
+    before = home.trials()
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: home.trials() >= before + 4 or running.poll() is not None)
+    assert running.poll() is None, running.communicate()
+    assert server_of(running).pid != first
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=WITHIN_S)
+    assert "starting it again" in err
+    with home.store() as store:
+        trials = store.load("last").trials
+    dead = [trial for trial in trials if trial.verdict.value != "valid"]
+    assert len(dead) == 1
+    assert trials[-1].verdict.value == "valid"
+
+
+def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, mysql_build: object) -> None:
+    assert mysql_build
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(small)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("only root can mount a small file system")
+    try:
+        home = Home(small)
+        result = home.run("run", *LONG)
+        assert result.returncode == 3, result.stderr
+        sentence = result.stderr.strip().splitlines()[-1]
+        assert sentence.startswith("tlstax: ")
+        assert "full" in sentence
+        assert home.trials() > 0
+    finally:
+        subprocess.run(["umount", str(small)], check=True)

@@ -1,0 +1,78 @@
+"""Cases are called what people call them, and what was negotiated is said as the libraries say it."""
+
+import pytest
+from fake_trials import crashed, fake_record, fake_run, tax_truth
+
+from tlstax.checks import judge
+from tlstax.labels import full_label, group_label, label, label_levels
+from tlstax.plan import cases
+from tlstax.proof import always_hello_retry, negotiated
+from tlstax.records import Trial, TrialRecord
+from tlstax.study import Case, Level, load_study
+
+CASES = cases(load_study("tax"))
+PLAIN, FULL, RESUMED = (
+    fake_record(Trial(block=0, position=place, case=CASES[place]), tax_truth(CASES[place]))
+    for place in (5, 7, 8)
+)
+
+
+def test_the_cases_of_the_tax_study() -> None:
+    assert [label(case) for case in CASES[:5]] == [
+        "plaintext",
+        "plaintext again (control)",
+        "TLS 1.3",
+        "TLS 1.3 resumed",
+        "TLS 1.2",
+    ]
+    assert full_label(CASES[2]) == "TLS 1.3, point selects on kept connections, 8 connections"
+    assert full_label(CASES[6]) == (
+        "plaintext again (control), reconnecting for every point select, 8 connections"
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"tls": "default"}, "TLS as the client chooses"),
+        ({"tls": "1.2", "resumption": "on", "server": "mysql-9.7"}, "TLS 1.2 resumed, server=mysql-9.7"),
+        ({"tls_library": "openssl-3.5.5", "connections": 8}, "tls_library=openssl-3.5.5"),
+        ({"connections": 1}, "the baseline"),
+    ],
+)
+def test_other_levels(levels: dict[str, Level], said: str) -> None:
+    assert label_levels(levels) == label(Case(levels=levels, role="treatment")) == said
+
+
+def test_groups() -> None:
+    assert group_label({"connections": 1}) == "1 connection"
+    assert group_label({}) == ""
+
+
+def test_what_was_negotiated() -> None:
+    assert negotiated([PLAIN]) == "plaintext"
+    assert negotiated([RESUMED, RESUMED]) == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed"
+    assert negotiated([FULL, RESUMED]) == (
+        "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1; TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed"
+    )
+    assert negotiated([crashed(FULL.trial)]) == ""
+
+
+def _retried(record: TrialRecord, *, retried: bool) -> TrialRecord:
+    assert record.done is not None
+    seen = tuple(h.model_copy(update={"hello_retry": retried}) for h in record.done.lifetime.handshakes)
+    lifetime = record.done.lifetime.model_copy(update={"handshakes": seen})
+    return record.model_copy(update={"done": record.done.model_copy(update={"lifetime": lifetime})})
+
+
+def test_hello_retry_is_noted_only_when_every_handshake_met_it() -> None:
+    assert always_hello_retry([FULL, RESUMED])
+    assert not always_hello_retry([FULL, _retried(RESUMED, retried=False)])
+    assert not always_hello_retry([PLAIN])
+    assert not always_hello_retry([crashed(FULL.trial)])
+
+
+def test_fake_trials_pass_the_checks_that_real_ones_must_pass() -> None:
+    """Or the tests that lean on them would test another world."""
+    for record in fake_run(number_of_blocks=1, noise=0.0, invalid=False).trials:
+        assert judge(record).model_dump() == {"value": "valid", "reasons": (), "notes": ()}
