@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -22,6 +23,8 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ANSWER_TIMEOUT_S = 60.0
+FIRST_FREE_FD = 10
+"""Above the two descriptors that the browser wants, so that giving it one does not close the other."""
 
 FLAGS = (
     "--headless",
@@ -171,26 +174,34 @@ class Browser:
 def browser() -> Iterator[Browser]:
     """A browser with a profile of its own, gone with all its files at the end."""
     with tempfile.TemporaryDirectory(prefix="tlstax-chromium-", ignore_cleanup_errors=True) as profile:
-        reads_commands, writes_commands = os.pipe()
-        reads_events, writes_events = os.pipe()
-        sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-        redirected = f'exec "$0" "$@" 3<&{reads_commands} 4>&{writes_events}'
-        process = subprocess.Popen(
-            ["sh", "-c", redirected, find_chromium(), *FLAGS, *sandbox, f"--user-data-dir={profile}"],
-            pass_fds=(reads_commands, writes_events),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(reads_commands)
-        os.close(writes_events)
+        process, commands, events = _started(profile)
         try:
-            running = Browser(writes_commands, reads_events)
+            running = Browser(commands, events)
             yield running
             running.call("Browser.close")
             process.wait(20)
         finally:
             process.kill()
             process.wait()
-            os.close(writes_commands)
-            os.close(reads_events)
+            os.close(commands)
+            os.close(events)
+
+
+def _started(profile: str) -> tuple[subprocess.Popen[bytes], int, int]:
+    """The browser's process, where to write commands, where to read its messages."""
+    (reads_commands, writes_commands), (reads_events, writes_events) = os.pipe(), os.pipe()
+    theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, FIRST_FREE_FD) for fd in (reads_commands, writes_events)]
+    os.close(reads_commands)
+    os.close(writes_events)
+    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    redirected = f'exec "$0" "$@" 3<&{theirs[0]} 4>&{theirs[1]}'
+    process = subprocess.Popen(
+        ["bash", "-c", redirected, find_chromium(), *FLAGS, *sandbox, f"--user-data-dir={profile}"],
+        pass_fds=theirs,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for fd in theirs:
+        os.close(fd)
+    return process, writes_commands, reads_events

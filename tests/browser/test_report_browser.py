@@ -89,7 +89,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(
     assert (tmp_path / f"report-{width}.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("width", (*WIDTHS, 720, 320))
+@pytest.mark.parametrize("width", [*WIDTHS, 720, 320])
 @pytest.mark.parametrize("make", [noisy_run, all_invalid, hostile, many_levels])
 def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, tmp_path: Path) -> None:
     page = opened(running, make, tmp_path, width=width)
@@ -99,7 +99,7 @@ def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, t
     assert page.evaluate(CUT_OFF) == []
 
 
-@pytest.mark.parametrize("width", (*WIDTHS, 720))
+@pytest.mark.parametrize("width", [*WIDTHS, 720])
 def test_the_text_in_charts_is_large_enough(running: Browser, width: int, tmp_path: Path) -> None:
     assert opened(running, noisy_run, tmp_path, width=width).evaluate(SMALLEST_TEXT) >= SMALLEST_TEXT_PX
 

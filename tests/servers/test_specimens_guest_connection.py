@@ -218,9 +218,9 @@ def server_with(
         yield server
 
 
-def test_an_expired_certificate(session: Session, mysql_build: ServerBuild) -> None:
+def test_an_expired_certificate(session: Session, mariadb_build: ServerBuild) -> None:
     expired = CertificateRequest(valid_for=timedelta(days=-1))
-    with server_with(session, mysql_build, certificate=expired) as server:
+    with server_with(session, mariadb_build, certificate=expired) as server:
         tls = GuestTls("VERIFY_CA", server.ca_file)
         failure(access_for(server, tls), MachineFault, f"{access_for(server).address} has expired")
         guest_connection.connect(access_for(server, GuestTls("REQUIRED")), None).close()

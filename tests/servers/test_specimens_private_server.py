@@ -271,10 +271,11 @@ def test_tls_can_be_off(special: PrivateServer) -> None:
 EXPIRED = CertificateRequest(valid_for=timedelta(days=-2))
 
 
-@pytest.mark.parametrize("special", [ServerSettings(certificate=EXPIRED)], indirect=True)
-def test_a_certificate_may_have_expired(special: PrivateServer) -> None:
-    with pytest.raises(pymysql.MySQLError, match="certificate has expired"):
-        load_log_in(special, ssl=ssl.create_default_context(cafile=special.ca_file))
+def test_a_certificate_may_have_expired(session: Session, mariadb_build: ServerBuild) -> None:
+    with PrivateServer.start(mariadb_build, session, ServerSettings(certificate=EXPIRED)) as server:
+        context = ssl.create_default_context(cafile=server.ca_file)
+        with pytest.raises(pymysql.MySQLError, match="certificate has expired"):
+            load_log_in(server, ssl=context)
 
 
 WEAK = ServerSettings(
@@ -300,21 +301,21 @@ def test_its_openssl_reads_the_configuration_that_is_given(special: PrivateServe
     assert key.key_size == 1024
 
 
-def test_it_is_pinned_and_watched_from_before_its_exec(session: Session, mysql_build: ServerBuild) -> None:
+def test_it_is_pinned_and_watched_from_before_its_exec(session: Session, mariadb_build: ServerBuild) -> None:
     seen: list[tuple[int, str]] = []
 
     def watch(pid: int) -> None:
-        seen.append((pid, Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")))
+        seen.append((pid, Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()))
 
     cpu = max(os.sched_getaffinity(0))
     settings = ServerSettings(cpus=(cpu,), buffer_pool_bytes=SMALL, before_exec=watch)
-    with PrivateServer.start(mysql_build, session, settings) as server:
+    with PrivateServer.start(mariadb_build, session, settings) as server:
         process = psutil.Process(pid_of(server))
         assert process.cpu_affinity() == [cpu]
         assert seen[-1][0] == process.pid
-        assert "mysqld" in " ".join(process.cmdline())
+        assert "mariadbd" in " ".join(process.cmdline())
     assert not psutil.pid_exists(process.pid)
-    assert {Path(command.split("\0")[0]).name for _, command in seen} <= {"setpriv", "sh"}
+    assert {program for _, program in seen} <= {"setpriv", "sh"}
 
 
 def test_a_crash_is_noticed(session: Session, mariadb_build: ServerBuild) -> None:

@@ -155,7 +155,7 @@ def test_a_case_that_never_worked_is_said_to_have_no_ratio() -> None:
 
 def test_a_run_without_a_valid_trial_is_a_document_too() -> None:
     found = document(_stored([crashed(record.trial) for record in EXACT.trials]))
-    assert not (found.findings or found.unpaired or found.control.comparisons)
+    assert [*found.findings, *found.unpaired, *found.control.comparisons] == []
     assert found.trials.invalid == 40
     assert document(_stored([])).findings == ()
 

@@ -16,6 +16,8 @@ from report_runs import (
     many_levels,
     noisy_run,
     not_begun,
+    page_of,
+    two_blocks,
     with_document,
 )
 

@@ -7,9 +7,11 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from fake_trials import fake_header, fake_run
@@ -286,18 +288,21 @@ def test_two_runs_are_written_at_once(path: Path) -> None:
             }
 
 
-def test_many_may_open_a_new_store_at_once(path: Path) -> None:
-    with (
-        _writing(path, "a", 0) as a,
-        _writing(path, "b", 0) as b,
-        _writing(path, "c", 0) as c,
-        _writing(path, "d", 0) as d,
-    ):
-        for process in (a, b, c, d):
-            assert process.stdout is not None
-            assert process.stdout.readline() == "begun\n"
-    with Store.open(path) as store:
-        assert {summary.run for summary in store.runs()} == {"a", "b", "c", "d"}
+def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    openers = 6
+    for attempt in range(10):
+        path = tmp_path / f"{attempt}.sqlite"
+        together = Barrier(openers)
+
+        def begin(name: str, path: Path = path, together: Barrier = together) -> None:
+            together.wait()
+            with Store.open(path) as store:
+                store.begin(fake_header(run=name))
+
+        with ThreadPoolExecutor(openers) as pool:
+            list(pool.map(begin, "abcdef"))
+        with Store.open(path) as store:
+            assert {summary.run for summary in store.runs()} == set("abcdef")
 
 
 def _until_full(store: Store, trials: tuple[TrialRecord, ...]) -> tuple[int, MachineFault]:

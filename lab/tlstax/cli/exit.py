@@ -63,10 +63,10 @@ def _defect(error: Exception) -> int:
     details = "".join(traceback.format_exception(error))
     summary = f"a defect in tlstax ({type(error).__name__}: {error})"
     try:
-        from tlstax.specimens.places import cache_dir
+        from tlstax.specimens.places import cache_dir, ensure_directory
 
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        path: Path = cache_dir() / f"defect-{stamp}.txt"
+        path: Path = ensure_directory(cache_dir()) / f"defect-{stamp}.txt"
         path.write_text(details, encoding="utf-8")
     except (OSError, TlstaxError):
         return _say(f"{summary}; please report it", 3)

@@ -109,8 +109,9 @@ def rows_axis(rows: Sequence[str]) -> Spec:
 
 
 def layer(values: Iterable[Mapping[str, Any]], mark: Mapping[str, Any], **encoding: Any) -> Spec:
-    """One kind of mark, drawn once for each of the values."""
-    return {"data": {"values": list(values)}, "mark": dict(mark), "encoding": encoding}
+    """One kind of mark, drawn once for each of the values; without a description it stays silent."""
+    spoken = {"aria": "description" in encoding}
+    return {"data": {"values": list(values)}, "mark": {**mark, **spoken}, "encoding": encoding}
 
 
 def row_values(texts: Mapping[str, str], y: Spec) -> Spec:

@@ -16,6 +16,7 @@ from tlstax.report.facts import Fact, Failure
 from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.tables import Cell, Column, cell, main_columns
+from tlstax.report.untrusted import printable
 from tlstax.study import Study
 from tlstax.wording import percent
 
@@ -97,9 +98,8 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
 
 def study_toml(study: Study) -> str:
     """The study as a TOML file that `tlstax study run` takes."""
-    return tomli_w.dumps(
-        {name: value for name, value in study.model_dump(mode="json").items() if value != []}
-    )
+    fields = {name: value for name, value in study.model_dump(mode="json").items() if value != []}
+    return "\n".join(printable(line) for line in tomli_w.dumps(fields).split("\n"))
 
 
 def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:

@@ -54,17 +54,14 @@ def settle(options: GuestOptions, ask: Callable[[str], str] | None = None) -> Gu
         raise UserMistake(
             f"no user was named for {address}", remedy="write the URL as mysql://user@host:port/schema"
         )
-    return GuestAccess(
-        address=address,
-        user=user,
-        password=_password(stored, user, address, ask),
-        tls=guest_tls.choose(
-            options.ssl_mode or stored.get("ssl-mode"),
-            options.ssl_ca or stored.get("ssl-ca"),
-            options.ssl_cert or stored.get("ssl-cert"),
-            options.ssl_key or stored.get("ssl-key"),
-        ),
+    # Before the password, so that nobody types one only to be told of another mistake.
+    tls = guest_tls.choose(
+        options.ssl_mode or stored.get("ssl-mode"),
+        options.ssl_ca or stored.get("ssl-ca"),
+        options.ssl_cert or stored.get("ssl-cert"),
+        options.ssl_key or stored.get("ssl-key"),
     )
+    return GuestAccess(address=address, user=user, password=_password(stored, user, address, ask), tls=tls)
 
 
 def _stored(options: GuestOptions) -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.errors import TlstaxError, UserMistake
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.records import Specimen
 from tlstax.specimens import guest_connection, guest_refusals, table, tls_facts
 from tlstax.specimens.guest_access import GuestAccess
@@ -169,7 +169,7 @@ class GuestServer:
     def stop(self) -> None:
         """Drop our table, and the schema if it is ours and holds nothing else. May be called twice.
 
-        MachineFault or UserMistake when the server does not let us; it names what remains then.
+        MachineFault, which names what remains, when the server is gone or does not let us.
         """
         if self._house.open:
             try:
@@ -178,7 +178,7 @@ class GuestServer:
                     self._clean_up()
             except TlstaxError as error:
                 remains = f"{error.message}, so the table {self._schema}.{TABLE} remains there"
-                raise type(error)(remains, remedy="drop it") from error
+                raise MachineFault(remains, remedy="drop it") from error
             finally:
                 guest_connection.close(self._house)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tlstax.errors import UserMistake
@@ -51,21 +52,30 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
     Nothing is changed in a file that is not a store of this program, or of a newer one: UserMistake.
     """
-    version = _checked_version(connection, path)
+    with _transaction(connection, "BEGIN"):
+        version = _checked_version(connection, path)
     if version == len(MIGRATIONS):
         return
     if version == 0:
         connection.execute("PRAGMA auto_vacuum = FULL")
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(connection, "BEGIN IMMEDIATE"):
         for migration in MIGRATIONS[_checked_version(connection, path) :]:
             migration(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """All or nothing, and a view in which no other process that opens the same new file is halfway."""
+    connection.execute(begin)
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import secrets
 import sqlite3
 import zlib
@@ -79,7 +81,8 @@ class Store:
         with told(path):
             connection = sqlite3.connect(path, timeout=lock_timeout_s, isolation_level=None)
             try:
-                prepare(connection, path)
+                with _alone_in(path.parent):
+                    prepare(connection, path)
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
             except BaseException:
@@ -259,6 +262,17 @@ class Store:
             raise MachineFault(
                 f"the store {self._path} cannot be read: run {run} is damaged", remedy=f"delete run {run}"
             ) from fault
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One process at a time: SQLite does not wait for its lock when two switch a new file to its log mode."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _packed(value: Frozen) -> bytes:

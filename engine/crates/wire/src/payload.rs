@@ -148,23 +148,31 @@ mod tests {
 
     use super::*;
 
-    const EDGES: [u64; 10] = [
-        0,
-        0xfa,
-        0xfb,
-        0xff,
-        0xffff,
-        0x1_0000,
-        0xff_ffff,
-        0x100_0000,
-        1 << 32,
-        u64::MAX,
+    /// The values at which the encoding changes its length, and that length.
+    const EDGES: [(u64, usize); 8] = [
+        (0, 1),
+        (0xfa, 1),
+        (0xfb, 3),
+        (0xffff, 3),
+        (0x1_0000, 4),
+        (0xff_ffff, 4),
+        (0x100_0000, 9),
+        (u64::MAX, 9),
     ];
+
+    #[test]
+    fn length_encoded_integers_are_as_short_as_they_can_be() {
+        for (value, length) in EDGES {
+            let mut bytes = Vec::new();
+            append_lenenc_int(&mut bytes, value);
+            assert_eq!(bytes.len(), length, "{value}");
+        }
+    }
 
     proptest! {
         #[test]
         fn length_encoded_integers_survive_and_cannot_be_cut(
-            value in prop_oneof![any::<u64>(), prop::sample::select(&EDGES[..])],
+            value in prop_oneof![any::<u64>(), prop::sample::select(&EDGES[..]).prop_map(|edge| edge.0)],
         ) {
             let mut bytes = Vec::new();
             append_lenenc_int(&mut bytes, value);

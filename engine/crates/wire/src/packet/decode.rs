@@ -260,12 +260,13 @@ fn grow(buffer: &mut Vec<u8>, additional: usize, max_len: usize) {
 mod tests {
     use super::*;
 
-    const LIMIT: usize = 1 << 20;
+    const LIMIT: usize = 1_000_000;
 
     #[test]
     fn memory_grows_with_what_came_and_never_beyond_the_limit() {
         let mut decoder = PacketDecoder::new(LIMIT);
-        let mut announced = &[0, 0, 0x10, 0][..];
+        let [low, middle, high, ..] = LIMIT.to_le_bytes();
+        let mut announced = &[low, middle, high, 0][..];
         assert_eq!(decoder.next(&mut announced, |_, _| false), Ok(None));
         assert_eq!(decoder.buffer.capacity(), 0);
         for arrived in 1..LIMIT {
@@ -280,7 +281,8 @@ mod tests {
     #[test]
     fn what_is_skipped_takes_no_memory() {
         let mut decoder = PacketDecoder::new(LIMIT);
-        let mut input = &[0, 0, 0x10, 0][..];
+        let [low, middle, high, ..] = LIMIT.to_le_bytes();
+        let mut input = &[low, middle, high, 0][..];
         assert_eq!(decoder.next(&mut input, |_, _| true), Ok(None));
         let payload = vec![7; LIMIT];
         let skipped = decoder.next(&mut &payload[..], |_, _| true);

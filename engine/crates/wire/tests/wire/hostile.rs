@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
 use tlstax_wire::{
     Capabilities, DiscardRows, Fault, Greeting, Login, LoginConfig, LoginStep, PrepareParser,
     Progress, ResponseParser, RowCollector, Violation, WireError,
@@ -286,6 +285,82 @@ fn packets_lost_repeated_or_out_of_turn_are_noticed() {
     }
 }
 
+/// Only an ERR may come out of turn, numbered 0, and only as a packet of its own.
+#[test]
+fn what_is_numbered_zero_out_of_turn_is_an_error_or_the_end() {
+    for lengths in [[usize::MAX], [1]] {
+        let first_error = |bytes: &[u8]| {
+            let mut parser = ResponseParser::text(MODERN);
+            let mut feed = |piece: &&[u8]| parser.feed(piece, &mut DiscardRows).err();
+            pieces(bytes, &lengths).iter().find_map(&mut feed)
+        };
+        let out_of_sequence = |expected| {
+            Some(WireError::from(Violation::OutOfSequence {
+                expected,
+                got: 0,
+            }))
+        };
+        let ok = packet(0, &bytes_of("00 00 00 0200 0000"));
+        assert_eq!(first_error(&ok), out_of_sequence(1));
+        assert_eq!(first_error(&[0, 0, 0, 0]), out_of_sequence(1));
+        let goodbye = first_error(&packet(0, b"\xff\x51\x04unknown")).unwrap();
+        assert!(matches!(&goodbye, WireError::Server(error) if error.code == 1105));
+        assert!(!goodbye.leaves_connection_usable());
+        let refusal = first_error(&packet(1, b"\xff\x51\x04unknown")).unwrap();
+        assert!(refusal.leaves_connection_usable());
+    }
+    let mut long = packet(1, &vec![0; 0xff_ffff + 5]);
+    long[4 + 0xff_ffff + 3] = 0;
+    long[4 + 0xff_ffff + 4] = 0xff;
+    let error = ResponseParser::text(MODERN)
+        .feed(&long, &mut DiscardRows)
+        .unwrap_err();
+    assert_eq!(
+        error,
+        Violation::OutOfSequence {
+            expected: 2,
+            got: 0
+        }
+        .into()
+    );
+}
+
+#[test]
+fn an_answer_to_a_prepare_can_fail_among_its_definitions() {
+    let mut answer = packet(1, &bytes_of("00 01000000 0100 0200 00 0000"));
+    let next = tlstax_wire::append_packet(&mut answer, 2, b"\x03def");
+    let failed = [&answer[..], &packet(next, b"\xff\x51\x04unknown")].concat();
+    let early = [&answer[..], &packet(next, &bytes_of("fe 0000 0200"))].concat();
+    for lengths in [[usize::MAX], [1]] {
+        let first_error = |bytes: &[u8]| {
+            let mut parser = PrepareParser::new(MODERN);
+            pieces(bytes, &lengths)
+                .iter()
+                .find_map(|piece| parser.feed(piece).err())
+                .unwrap()
+        };
+        assert!(matches!(first_error(&failed), WireError::Server(error) if error.code == 1105));
+        assert_eq!(first_error(&early).fault(), Fault::Server);
+    }
+}
+
+#[test]
+fn a_login_used_again_remembers_nothing() {
+    let mut login = Login::new(Arc::new(LoginConfig::default())).unwrap();
+    let mut out = Vec::new();
+    login
+        .feed(&server_bytes("mysql-5.6.24", "no_tls"), &mut out)
+        .unwrap();
+    assert!(login.greeting().is_some());
+    login.reset();
+    assert!(login.greeting().is_none());
+    let error = login.feed(b"SSH-2.0-x\r\n", &mut out).unwrap_err();
+    assert_eq!(
+        error,
+        login_error(b"SSH-2.0-x\r\n", LoginConfig::default(), &[usize::MAX])
+    );
+}
+
 /// A server that announces more columns than it defines, or sends rows without end, costs the
 /// parser no memory; the caller's clock ends it.
 #[test]
@@ -335,118 +410,4 @@ fn use_out_of_order_is_the_callers_fault() {
         Login::new(Arc::new(nul)).err(),
         Some(WireError::NulByte { what: "user name" })
     );
-}
-
-/// Packets of random payloads with correct headers, which get further than random bytes.
-fn framed() -> impl Strategy<Value = Vec<u8>> {
-    let payload = prop_oneof![
-        prop::collection::vec(any::<u8>(), 0..40),
-        Just(vec![1]),
-        Just(bytes_of(
-            "03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000"
-        )),
-        Just(bytes_of("fe 0000 0a00")),
-        Just(bytes_of("fe 00 00 0200 0000")),
-        (any::<u8>(), any::<u8>()).prop_map(|(kind, flags)| {
-            let mut column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
-            column[17] = kind;
-            column[18] = flags;
-            column
-        }),
-    ];
-    (0..3_u8, prop::collection::vec(payload, 0..12)).prop_map(|(first, payloads)| {
-        let mut bytes = Vec::new();
-        payloads.iter().fold(first, |sequence, payload| {
-            tlstax_wire::append_packet(&mut bytes, sequence, payload)
-        });
-        bytes
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    #[test]
-    fn nothing_that_a_server_sends_makes_a_panic(
-        bytes in prop_oneof![prop::collection::vec(any::<u8>(), 0..300), framed()],
-        lengths in random(),
-        capabilities in prop_oneof![Just(MODERN), Just(Capabilities::default())],
-    ) {
-        let mut out = Vec::new();
-        for tls in [false, true] {
-            let account = LoginConfig { tls, ..config("native") };
-            let mut login = Login::new(Arc::new(account)).unwrap();
-            let greeted = server_bytes("mysql-9.7.4", "fast");
-            for start in [&greeted[..0], &greeted[..4 + usize::from(greeted[0])]] {
-                login.reset();
-                let _ = login.feed(start, &mut out);
-                let _ = login.tls_established(&mut out);
-                for piece in pieces(&bytes, &lengths) {
-                    let _ = login.feed(piece, &mut out);
-                }
-            }
-        }
-        let mut prepare = PrepareParser::new(capabilities);
-        for mut parser in [ResponseParser::text(capabilities), ResponseParser::binary(capabilities)] {
-            let mut rows = RowCollector::new(3);
-            let mut counting = parser.feed(b"", &mut DiscardRows);
-            for piece in pieces(&bytes, &lengths) {
-                counting = parser.feed(piece, &mut rows);
-                let _ = prepare.feed(piece);
-            }
-            if let Ok(Progress::Complete { consumed, .. }) = counting {
-                prop_assert!(consumed <= bytes.len());
-            }
-        }
-    }
-
-    /// What real servers sent, with one byte changed.
-    #[test]
-    fn damaged_recordings_make_no_panic(
-        name in prop::sample::select(&["full_rsa", "native", "text", "prepared", "call"][..]),
-        at in any::<prop::sample::Index>(),
-        change in 1..=255_u8,
-        lengths in random(),
-    ) {
-        for server in servers_with(name) {
-            let mut bytes = server_bytes(server, name);
-            let at = at.index(bytes.len());
-            bytes[at] ^= change;
-            let mut out = Vec::new();
-            let mut login = Login::new(Arc::new(config(name))).unwrap();
-            let mut prepare = PrepareParser::new(MODERN);
-            let mut text = ResponseParser::text(MODERN);
-            let mut binary = ResponseParser::binary(Capabilities::default());
-            let mut rows = RowCollector::new(9);
-            for piece in pieces(&bytes, &lengths) {
-                if login.feed(piece, &mut out) == Ok(LoginStep::EncryptPassword) {
-                    login.password_encrypted(&[0; 256], &mut out).unwrap();
-                }
-                let _ = prepare.feed(piece);
-                let _ = text.feed(piece, &mut rows);
-                let _ = binary.feed(piece, &mut rows);
-            }
-        }
-    }
-
-    /// Whatever is sent, it is taken alike in one piece and in many.
-    #[test]
-    fn random_answers_do_not_depend_on_how_they_arrive(bytes in framed(), lengths in random()) {
-        let end = |lengths: &[usize]| {
-            let mut parser = ResponseParser::binary(MODERN);
-            let mut rows = RowCollector::new(5);
-            let mut taken = 0;
-            for piece in pieces(&bytes, lengths) {
-                match parser.feed(piece, &mut rows) {
-                    Ok(Progress::NeedMore) => taken += piece.len(),
-                    Ok(Progress::Complete { consumed, response }) => {
-                        return (Some(Ok((taken + consumed, response))), rows.take());
-                    }
-                    Err(error) => return (Some(Err(error)), rows.take()),
-                }
-            }
-            (None, rows.take())
-        };
-        prop_assert_eq!(end(&lengths), end(&[usize::MAX]));
-    }
 }

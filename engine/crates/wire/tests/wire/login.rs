@@ -198,13 +198,50 @@ fn greetings_tell_version_and_family() {
     }
 }
 
+/// RSA-OAEP gets the password with its NUL, masked by the scramble, and the key the server sent.
+#[test]
+fn what_is_to_be_encrypted_is_the_masked_password() {
+    for server in servers_with("full_rsa") {
+        let mut login = new_login("full_rsa");
+        let mut turns = conversation(server, "full_rsa");
+        let asked = turns
+            .iter()
+            .position(|turn| *turn == Turn::Encrypt)
+            .unwrap();
+        turns.truncate(asked);
+        assert!(login.encryption().is_none());
+        replay(&mut login, &turns, &[usize::MAX]).unwrap();
+        let encryption = login.encryption().unwrap();
+        let pem = String::from_utf8_lossy(encryption.public_key_pem);
+        assert!(
+            pem.starts_with("-----BEGIN PUBLIC KEY-----\n"),
+            "{server}: {pem}"
+        );
+        assert!(
+            pem.ends_with("-----END PUBLIC KEY-----\n"),
+            "{server}: {pem}"
+        );
+        let scramble = login.greeting().unwrap().scramble;
+        let unmasked = encryption
+            .message
+            .iter()
+            .zip(scramble)
+            .map(|(byte, mask)| byte ^ mask);
+        assert_eq!(unmasked.collect::<Vec<_>>(), b"correct horse\0");
+    }
+}
+
 #[test]
 fn a_login_can_be_used_for_one_connection_after_another() {
     let mut login = new_login("native");
     for server in servers_with("native") {
         login.reset();
         let report = replay(&mut login, &conversation(server, "native"), &[7]).unwrap();
-        assert_eq!(report.unwrap().path, AuthPath::Native, "{server}");
+        assert_eq!(
+            report.unwrap(),
+            succeeds(server, "native", &[usize::MAX]),
+            "{server}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod commands;
 mod framing;
+mod fuzz;
 mod hostile;
 mod login;
 mod recordings;

@@ -1,0 +1,204 @@
+"""`tlstax run --server`: somebody else's server measured, and every way in which that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import tlstax
+from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.places import cache_dir
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+from tlstax.store import RunSummary, Store
+
+WITHIN_S = 120.0
+PASSWORD = "Sesame, open!"
+SMALL = 64 * 1024 * 1024
+RUN = ("--rows", "500", "--budget", "2s", "--workload", "reconnect", "--tls", "1.3", "--connections", "2")
+
+
+def as_owner(server: PrivateServer, *statements: str) -> tuple[tuple[object, ...], ...]:
+    with server.admin() as database, database.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        return tuple(cursor.fetchall())
+
+
+@contextmanager
+def lent(build: ServerBuild, session: Session, settings: ServerSettings) -> Iterator[PrivateServer]:
+    """A server with an account `ann` that may use the schema `lent` and nothing else."""
+    with PrivateServer.start(build, session, settings) as server:
+        as_owner(
+            server,
+            "CREATE DATABASE lent",
+            f"CREATE USER ann@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
+            "GRANT ALL ON lent.* TO ann@'127.0.0.1'",
+        )
+        yield server
+
+
+@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
+    with lent(
+        request.getfixturevalue(request.param), session, ServerSettings(buffer_pool_bytes=SMALL)
+    ) as server:
+        yield server
+
+
+def tlstax_run(
+    data: Path, url: str, *arguments: str, password: str = PASSWORD
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tlstax", "run", "--server", url, *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(tlstax.__file__).parents[1]),
+            "TLSTAX_DATA": str(data),
+            "TLSTAX_CACHE": str(cache_dir()),
+            "TLSTAX_PASSWORD": password,
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert password not in done.stdout + done.stderr
+    return done
+
+
+def url_of(server: PrivateServer, schema: str = "lent") -> str:
+    return f"mysql://ann@127.0.0.1:{server.endpoint().port}/{schema}"
+
+
+def sentence(done: subprocess.CompletedProcess[str], status: int) -> str:
+    assert done.returncode == status, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("tlstax: ")
+    return last
+
+
+def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: Path) -> None:
+    done = tlstax_run(tmp_path, url_of(house), *RUN, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    outcomes = {finding["outcome"] for finding in document["findings"]}
+    assert "ops_per_s" in outcomes
+    assert "client_cpu_us_per_op" in outcomes
+    # The server's process is not ours to watch.
+    assert "server_cpu_us_per_op" not in outcomes
+    assert document["trials"]["valid"] > 0
+    assert document["specimens"][0]["version"] == house.version
+    assert as_owner(house, "SHOW TABLES FROM lent") == ()
+    assert PASSWORD.encode() not in b"".join(
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
+
+
+def test_its_certificate_can_be_verified(house: PrivateServer, tmp_path: Path) -> None:
+    options = ("--ssl-mode", "VERIFY_IDENTITY", "--ssl-ca", str(house.ca_file))
+    assert tlstax_run(tmp_path, url_of(house), *RUN, *options).returncode == 0
+
+
+def test_a_wrong_password(house: PrivateServer, tmp_path: Path) -> None:
+    said = sentence(tlstax_run(tmp_path, url_of(house), *RUN, password="open peas"), 2)
+    assert "ann" in said
+    assert "password" in said
+
+
+def test_a_schema_that_the_account_may_not_use(house: PrivateServer, tmp_path: Path) -> None:
+    assert "mysql" in sentence(tlstax_run(tmp_path, url_of(house, "mysql"), *RUN), 2)
+
+
+def test_more_connections_than_the_server_allows(house: PrivateServer, tmp_path: Path) -> None:
+    done = tlstax_run(tmp_path, url_of(house), *RUN[:-1], "100000")
+    assert "100" in sentence(done, 2)
+
+
+def test_a_closed_port(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert str(port) in sentence(tlstax_run(tmp_path, f"mysql://ann@127.0.0.1:{port}/lent", *RUN), 2)
+
+
+def test_a_port_that_is_not_mysql(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = other.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.sendall(b"220 mail.example ESMTP\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = other.getsockname()[1]
+        said = sentence(tlstax_run(tmp_path, f"mysql://ann@127.0.0.1:{port}/lent", *RUN), 2)
+        other.shutdown(socket.SHUT_RDWR)
+        thread.join(WITHIN_S)
+    assert "MySQL" in said
+    assert str(port) in said
+
+
+def test_a_server_with_tls_off(mysql_build: ServerBuild, session: Session, tmp_path: Path) -> None:
+    settings = ServerSettings(buffer_pool_bytes=SMALL, options=("--tls-version=",))
+    with lent(mysql_build, session, settings) as server:
+        said = sentence(tlstax_run(tmp_path, url_of(server), *RUN), 2)
+    assert "TLS" in said
+
+
+def test_an_expired_certificate(mysql_build: ServerBuild, session: Session, tmp_path: Path) -> None:
+    expired = CertificateRequest(valid_for=timedelta(days=-2))
+    settings = ServerSettings(buffer_pool_bytes=SMALL, certificate=expired)
+    with lent(mysql_build, session, settings) as server:
+        options = ("--ssl-mode", "VERIFY_CA", "--ssl-ca", str(server.ca_file))
+        said = sentence(tlstax_run(tmp_path, url_of(server), *RUN, *options), 3)
+        assert "expired" in said
+        # Who does not verify does not see it.
+        assert tlstax_run(tmp_path, url_of(server), *RUN).returncode == 0
+
+
+def test_a_server_that_is_gone_in_the_middle(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    with lent(mysql_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        watcher = threading.Thread(target=kill_after_some_trials, args=(tmp_path, server.pid))
+        watcher.start()
+        done = tlstax_run(tmp_path, url_of(server), *RUN[:2], "--budget", "10m", "--precision", "0.1%")
+        watcher.join()
+    assert str(server.endpoint().port) in sentence(done, 3)
+    (run,) = runs(tmp_path)
+    assert run.status == "failed"
+    assert run.valid >= 3
+
+
+def kill_after_some_trials(data: Path, pid: int) -> None:
+    deadline = time.monotonic() + WITHIN_S / 2
+    while time.monotonic() < deadline and sum(run.valid for run in runs(data)) < 3:
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+
+
+def runs(data: Path) -> list[RunSummary]:
+    with Store.open(data / "store.sqlite") as store:
+        return store.runs()

@@ -1,0 +1,165 @@
+"""What the command line says to what it cannot use: one sentence, status 2, no traceback."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tlstax.cli import quantities
+from tlstax.cli.app import main
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.errors import UserMistake
+from tlstax.plan import cases
+from tlstax.stopping import Progress
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+
+
+def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["tlstax", *arguments])
+    try:
+        return main()
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--tls", "1.4"), "1.4"),
+        (("run", "--workload", "point-selekt"), "did you mean 'point-select'?"),
+        (("run", "--connections", "none"), "none"),
+        (("run", "--connections", "0"), "0"),
+        (("run", "--budget", "soon"), "write it like 60s, 2m or 1h"),
+        (("run", "--budget", "0s"), "not a duration"),
+        (("run", "--precision", "200%"), "between 0 and 1"),
+        (("run", "--tls", ","), "nothing is named"),
+        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
+        (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
+        (("run", "--server", "mysql://u@h/db"), "no password was given"),
+        (("run", "--server", "postgres://u@h/db"), "mysql://"),
+        (("report",), "no run in the store yet"),
+        (("report", "--format", "pdf"), "html"),
+        (("runs", "delete", "20000101"), "no run"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    assert status_of(monkeypatch, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("tlstax: ")
+    assert err.count("\n") == 1
+    assert said in err
+    assert "secret" not in err
+
+
+@pytest.mark.parametrize("arguments", [("run", "--nonsense"), ("nonsense",), ("run", "--rows", "0")])
+def test_usage_errors_have_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert status_of(monkeypatch, *arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_no_run_yet_is_no_mistake_for_the_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "runs", "list") == 0
+    assert "no run yet" in capsys.readouterr().out
+
+
+def test_an_unbuilt_engine_is_the_machines_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TLSTAX_ENGINE", raising=False)
+    assert status_of(monkeypatch, "run") == 3
+    assert "start tlstax by its launcher" in capsys.readouterr().err
+
+
+def test_a_defect_is_owned_and_its_details_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(**_: object) -> int:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", broken)
+    assert status_of(monkeypatch, "doctor") == 3
+    err = capsys.readouterr().err
+    assert "a defect in tlstax (ZeroDivisionError: by zero)" in err
+    (details,) = (tmp_path / "cache").glob("defect-*.txt")
+    assert str(details) in err
+    assert "Traceback" in details.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("60s", 60), ("90", 90), ("2m", 120), ("1.5h", 5400), ("500ms", 0.5)]
+)
+def test_durations(text: str, expected: float) -> None:
+    assert quantities.seconds(text, "--budget") == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("2%", 0.02), ("0.5 %", 0.005), ("0.02", 0.02)])
+def test_fractions(text: str, expected: float) -> None:
+    assert quantities.fraction(text, "--precision") == pytest.approx(expected)
+
+
+def test_lists_keep_their_order_and_lose_repetitions() -> None:
+    assert quantities.names("b, a,b,", "--tls") == ("b", "a")
+    with pytest.raises(UserMistake, match="nothing is named"):
+        quantities.names(" , ", "--tls")
+
+
+def test_options_change_the_study() -> None:
+    options = RunOptions(tls="1.3", workload="reconnect", connections="1,4", budget="2m", precision="1%")
+    study = study_of(options)
+    assert (study.budget_s, study.precision) == (120, 0.01)
+    kinds = {(case.role, case.levels["tls"], case.levels["connections"]) for case in cases(study)}
+    assert kinds == {
+        (role, tls, connections)
+        for connections in (1, 4)
+        for role, tls in (("baseline", "off"), ("control", "off"), ("treatment", "1.3"))
+    }
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)
+
+
+def test_progress_on_a_terminal_is_one_line_with_what_is_left() -> None:
+    stream = Terminal()
+    line = ProgressLine(stream=stream)
+    line.trial(31, 3, "TLS 1.3, reconnecting", PROGRESS)
+    line.close()
+    shown = stream.getvalue()
+    assert "block 4, trial 31: TLS 1.3, reconnecting · known to ±3.1% (wanted ±2.0%) · 29 s left" in shown
+    assert "\n" not in shown
+    assert shown.endswith("\r\x1b[2K")
+
+
+def test_quiet_progress_shows_warnings_only() -> None:
+    stream = StringIO()
+    line = ProgressLine(quiet=True, stream=stream)
+    line.step("starting")
+    line.trial(1, 0, "TLS 1.3", None)
+    line.warn("the server died")
+    assert stream.getvalue() == "tlstax: the server died\n"
