@@ -59,7 +59,7 @@ def _difference(finding: Finding) -> str:
 
 def _times(point: float, low: float, high: float) -> tuple[str, str]:
     size, start, end = alike(*((1 / point, 1 / high, 1 / low) if point < 1 else (point, low, high)))
-    return f"{size}×", f"{start} to {end}×"  # noqa: RUF001 (the sign that is meant)
+    return f"{size}×", f"{start} to {end}×"
 
 
 def _percents(point: float, low: float, high: float) -> tuple[str, str]:

@@ -77,10 +77,28 @@ def in_a_child(work: Callable[[], Any]) -> ForkProcess:
 
 
 def test_two_at_once_do_not_trample_each_other(cache: Path) -> None:
-    both = [in_a_child(lambda: apt_root.obtain(SMALL, quiet)) for _ in range(2)]
-    for process in both:
+    unpacking, waiting = FORK.Event(), FORK.Event()
+    second_told = FORK.SimpleQueue()
+
+    def hold(text: str) -> None:
+        if "unpacking" in text:
+            unpacking.set()
+            waiting.wait()
+
+    def listen(text: str) -> None:
+        second_told.put(text)
+        if "waiting for another" in text:
+            waiting.set()
+
+    first = in_a_child(lambda: apt_root.obtain(SMALL, hold))
+    assert unpacking.wait(120)
+    second = in_a_child(lambda: apt_root.obtain(SMALL, listen))
+    assert waiting.wait(120)
+    for process in (first, second):
         process.join()
-    assert [process.exitcode for process in both] == [0, 0]
+        assert process.exitcode == 0
+    assert second_told.get() == "waiting for another tlstax that is fetching the package hostname"
+    assert second_told.empty(), "the second fetched it again"
     assert apt_root.present(SMALL) is not None
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
 

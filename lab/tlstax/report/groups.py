@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tlstax.labels import finding_levels, group_label, label_levels
@@ -115,11 +115,6 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
         Group(levels=dict(shared), label=group_label(dict(shared)) or "all cases", rows=tuple(group_rows))
         for shared, group_rows in rows.items()
     )
-
-
-def legend(groups: Iterable[Group]) -> tuple[Style, ...]:
-    """The style of every case that is drawn, each once, in order."""
-    return tuple(dict.fromkeys(row.style for group in groups for row in group.rows))
 
 
 def _compared_levels(case: Case, study: Study) -> tuple[Level, ...]:

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 
 from tlstax.contract import Frozen
 from tlstax.errors import MachineFault
-from tlstax.specimens import apt_command, places
+from tlstax.specimens import apt_command, places, processes
 from tlstax.specimens.apt_mirror import configured_mirror
 
 Progress = Callable[[str], None]
@@ -141,7 +141,7 @@ def _alone(recipe: Recipe, progress: Progress) -> Iterator[None]:
 def _build(recipe: Recipe, progress: Progress) -> AptRoot:
     _remove_partial(recipe)
     roots = places.roots_dir()
-    _check_room(recipe, roots)
+    places.check_room(roots, recipe.bytes_needed, recipe.title)
     partial = roots / f".{recipe.name}.partial-{secrets.token_hex(4)}"
     try:
         partial.mkdir(mode=0o700)
@@ -188,7 +188,8 @@ def _unpack(file: Path, tree: Path) -> Deb:
 
 
 def _dpkg_deb(*arguments: str) -> str:
-    done = subprocess.run(["dpkg-deb", *arguments], capture_output=True, text=True, check=False, timeout=300)
+    command = processes.mortal(["dpkg-deb", *arguments])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode != 0:
         raise apt_command.fault("a package cannot be unpacked", done.stderr)
     return done.stdout
@@ -204,16 +205,6 @@ def _write_manifest(path: Path, manifest: Manifest) -> None:
 def _remove_partial(recipe: Recipe) -> None:
     for partial in places.roots_dir().glob(f".{recipe.name}.partial-*"):
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _check_room(recipe: Recipe, directory: Path) -> None:
-    free = shutil.disk_usage(directory).free
-    if free < recipe.bytes_needed:
-        raise MachineFault(
-            f"{recipe.title} needs {recipe.bytes_needed / 1e6:.0f} MB in {directory}, "
-            f"where {free / 1e6:.0f} MB are free",
-            remedy="make room, or name another place in TLSTAX_CACHE",
-        )
 
 
 def _disk_fault(recipe: Recipe, directory: Path, error: OSError) -> MachineFault:

@@ -7,6 +7,7 @@ ones (on Linux, below XDG_CACHE_HOME and XDG_DATA_HOME).
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import platformdirs
@@ -46,6 +47,16 @@ def ensure_directory(path: Path) -> Path:
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise MachineFault(f"the directory {path} cannot be written to", remedy=remedy)
     return path
+
+
+def check_room(directory: Path, bytes_needed: int, what: str) -> None:
+    """MachineFault when the file system has less room than is needed for `what`."""
+    free = shutil.disk_usage(directory).free
+    if free < bytes_needed:
+        raise MachineFault(
+            f"{what} needs {bytes_needed / 1e6:.0f} MB in {directory}, where {free / 1e6:.0f} MB are free",
+            remedy="make room, or name another place in TLSTAX_CACHE",
+        )
 
 
 def _chosen(variable: str) -> Path | None:

@@ -91,7 +91,7 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
     """
     with launch.log_file.open("ab") as log:
         child = subprocess.Popen(
-            [*_prefix(launch), *launch.command],
+            _gated(launch),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -109,10 +109,14 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
     return child
 
 
-def _prefix(launch: Launch) -> list[str]:
+def mortal(command: Sequence[str]) -> list[str]:
+    """The command line under which a program dies with the thread that starts it."""
+    return [_tool("setpriv"), "--pdeathsig", "KILL", "--", *command]
+
+
+def _gated(launch: Launch) -> list[str]:
     pinning = [_tool("taskset"), "-c", ",".join(map(str, launch.cpus))] if launch.cpus else []
-    gate = ["/bin/sh", "-c", GATE, str(launch.input_file)]
-    return [_tool("setpriv"), "--pdeathsig", "KILL", "--", *gate, *pinning]
+    return mortal(["/bin/sh", "-c", GATE, str(launch.input_file), *pinning, *launch.command])
 
 
 def _open_gate(child: subprocess.Popen[bytes]) -> None:

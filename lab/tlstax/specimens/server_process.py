@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.errors import MachineFault
-from tlstax.specimens import error_log, processes, server_settings
+from tlstax.specimens import error_log, places, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.mariadb_server import MariaDb
@@ -26,6 +26,8 @@ from tlstax.specimens.sessions import Session
 PORT_ATTEMPTS = 5
 POLL_S = 0.05
 STOP_TIMEOUT_S = 30.0
+DATA_BYTES = 500_000_000
+"""System tables, redo log and a table of a few 100,000 rows; less makes servers fail with obscure words."""
 IN_USE = "already in use"
 
 
@@ -63,6 +65,7 @@ class ServerProcess:
         MachineFault with the telling line of the error log when it ends or stays silent for longer than
         `start_timeout_s`.
         """
+        places.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
         self._write_files(credentials)
         self._initialise()
         accounts = self.directory / "init.sql"

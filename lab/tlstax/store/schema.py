@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.errors import UserMistake
@@ -50,28 +49,21 @@ MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials,)
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the tables up to this program's version, in one transaction; a new file gets all of them.
 
-    Nothing is changed in a file that is not a store of this program, or of a newer one: UserMistake.
+    No other process may be preparing the same file meanwhile. Nothing is changed in a file that is not a
+    store of this program, or of a newer one: UserMistake.
     """
-    with _transaction(connection, "BEGIN"):
-        version = _checked_version(connection, path)
+    version = _checked_version(connection, path)
     if version == len(MIGRATIONS):
         return
     if version == 0:
         connection.execute("PRAGMA auto_vacuum = FULL")
     connection.execute("PRAGMA journal_mode = WAL")
-    with _transaction(connection, "BEGIN IMMEDIATE"):
-        for migration in MIGRATIONS[_checked_version(connection, path) :]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in MIGRATIONS[version:]:
             migration(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """All or nothing, and a view in which no other process that opens the same new file is halfway."""
-    connection.execute(begin)
-    try:
-        yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -266,7 +266,7 @@ class Store:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """One process at a time: SQLite does not wait for its lock when two switch a new file to its log mode."""
+    """One process at a time; SQLite's own locks do not wait when two switch a new file to its log mode."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

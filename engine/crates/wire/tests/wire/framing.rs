@@ -35,8 +35,14 @@ fn decode(bytes: &[u8], lengths: &[usize], skip: bool) -> (Vec<u8>, usize) {
 fn marked(length: usize) -> Vec<u8> {
     let mut payload = vec![0; length];
     for end in [0, FULL, 2 * FULL, length] {
-        for at in end.saturating_sub(5)..(end + 5).min(length) {
-            payload[at] = at.to_le_bytes()[0] | 1;
+        let around = end.saturating_sub(5)..(end + 5).min(length);
+        for (byte, mark) in payload
+            .get_mut(around)
+            .unwrap_or_default()
+            .iter_mut()
+            .zip(1..)
+        {
+            *byte = mark;
         }
     }
     payload

@@ -64,7 +64,8 @@ proptest! {
             }
         }
         let mut prepare = PrepareParser::new(capabilities);
-        for mut parser in [ResponseParser::text(capabilities), ResponseParser::binary(capabilities)] {
+        for new in [ResponseParser::text, ResponseParser::binary] {
+            let mut parser = new(capabilities);
             let mut rows = RowCollector::new(3);
             let mut counting = parser.feed(b"", &mut DiscardRows);
             for piece in pieces(&bytes, &lengths) {

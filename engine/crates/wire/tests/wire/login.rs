@@ -8,7 +8,7 @@ use tlstax_wire::{
     AuthPath, AuthPlugin, Capabilities, Login, LoginConfig, LoginReport, LoginStep, WireError,
 };
 
-use crate::recordings::{Turn, conversation, server_bytes, servers, servers_with};
+use crate::recordings::{Turn, conversation, server_bytes, servers_with};
 use crate::splits::{every_cut, pieces, random};
 
 /// The password of every account that has one.
@@ -245,7 +245,8 @@ fn a_login_can_be_used_for_one_connection_after_another() {
     }
 }
 
-const SUCCESSES: [&str; 11] = [
+/// The conversations that end with the server's OK.
+pub const SUCCESSES: [&str; 11] = [
     "full_rsa",
     "fast",
     "fast_tls",
@@ -278,9 +279,13 @@ fn logins_do_not_depend_on_how_the_bytes_arrive() {
 
 proptest! {
     #[test]
-    fn logins_do_not_depend_on_random_pieces(lengths in random(), name in prop::sample::select(&SUCCESSES[..])) {
+    fn logins_do_not_depend_on_random_pieces(
+        lengths in random(),
+        name in prop::sample::select(&SUCCESSES[..]),
+    ) {
         for server in servers_with(name) {
-            prop_assert_eq!(succeeds(server, name, &lengths), succeeds(server, name, &[usize::MAX]));
+            let whole = succeeds(server, name, &[usize::MAX]);
+            prop_assert_eq!(succeeds(server, name, &lengths), whole);
         }
     }
 }
@@ -340,13 +345,4 @@ fn a_server_without_tls_is_not_talked_to_in_plaintext() {
 #[test]
 fn the_password_is_in_no_debug_output() {
     assert!(!format!("{:?}", config("native")).contains(PASSWORD));
-}
-
-#[test]
-fn every_recording_is_replayed() {
-    assert!(servers().all(|server| {
-        SUCCESSES
-            .iter()
-            .any(|name| servers_with(name).contains(&server))
-    }));
 }

@@ -3,6 +3,7 @@
 mod commands;
 mod framing;
 mod fuzz;
+mod greetings;
 mod hostile;
 mod login;
 mod recordings;

@@ -33,16 +33,10 @@ pub enum Turn {
     Encrypt,
 }
 
-/// The names of all servers.
-pub fn servers() -> impl Iterator<Item = &'static str> {
-    RECORDINGS.iter().map(|(server, _)| *server)
-}
-
 /// The servers that have a conversation of that name.
 pub fn servers_with(name: &str) -> Vec<&'static str> {
-    let servers: Vec<_> = servers()
-        .filter(|server| find(server, name).is_some())
-        .collect();
+    let all = RECORDINGS.iter().map(|(server, _)| *server);
+    let servers: Vec<_> = all.filter(|server| find(server, name).is_some()).collect();
     assert!(
         !servers.is_empty(),
         "no recording has a conversation named {name}"
@@ -102,4 +96,35 @@ pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     tlstax_wire::append_packet(&mut out, sequence, payload);
     out
+}
+
+#[test]
+fn no_recording_lies_unused() {
+    use crate::{login::SUCCESSES, responses::ANSWERS};
+    const REFUSALS: [&str; 6] = [
+        "denied",
+        "too_many",
+        "host_blocked",
+        "no_tls",
+        "sha256",
+        "ed25519",
+    ];
+    const OTHERS: [&str; 4] = [
+        "idle",
+        "prepare_no_columns",
+        "prepare_nothing",
+        "prepare_error",
+    ];
+    let replayed = [&SUCCESSES[..], &ANSWERS, &REFUSALS, &OTHERS].concat();
+    for (server, text) in RECORDINGS {
+        let headings = text
+            .lines()
+            .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        for name in headings {
+            assert!(
+                replayed.contains(&name),
+                "{server} {name} is replayed by no test"
+            );
+        }
+    }
 }

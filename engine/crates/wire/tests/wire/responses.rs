@@ -154,7 +154,8 @@ fn a_server_that_hangs_up_is_told_from_one_that_refuses() {
     }
 }
 
-const ANSWERS: [&str; 8] = [
+/// The conversations that end with the answer to a statement.
+pub const ANSWERS: [&str; 8] = [
     "insert",
     "text",
     "prepared",
