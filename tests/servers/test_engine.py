@@ -30,7 +30,7 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.histograms import decode
+from tlstax.findings.histograms import decode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 

@@ -8,7 +8,7 @@ from functools import cache
 from fake_trials import Truth, crashed, fake_run, kept, untrue
 
 from tlstax.contract import Negotiated, TlsView
-from tlstax.findings import document
+from tlstax.findings.document import document
 from tlstax.records import RunDocument, StoredRun, TrialRecord
 from tlstax.report.html import html
 from tlstax.study import Case, Study, load_study

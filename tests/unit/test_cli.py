@@ -12,8 +12,8 @@ from tlstax.cli.app import main
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.errors import UserMistake
+from tlstax.findings.stopping import Progress
 from tlstax.plan import cases
-from tlstax.stopping import Progress
 
 
 @pytest.fixture(autouse=True)

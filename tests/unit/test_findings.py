@@ -8,11 +8,11 @@ from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlstax.findings import document
-from tlstax.outcomes import OUTCOMES, UNITS, outcomes
+from tlstax.findings.document import document
+from tlstax.findings.outcomes import OUTCOMES, UNITS, outcomes
+from tlstax.findings.stats import geometric_mean
 from tlstax.plan import cases
 from tlstax.records import Finding, RunDocument, StoredRun, Trial, TrialRecord, Verdict
-from tlstax.stats import geometric_mean
 from tlstax.study import Case, load_study, override
 
 STUDY = load_study("tax")

@@ -3,12 +3,12 @@
 import pytest
 from fake_trials import crashed, fake_run
 
-from tlstax.findings import document
-from tlstax.headline import headline
+from tlstax.findings.document import document
+from tlstax.findings.headline import headline
+from tlstax.findings.stats import Interval, judge
+from tlstax.findings.wording import alike, counted, percent, signed_percent
 from tlstax.records import Finding, Ratio, RunDocument
-from tlstax.stats import Interval, judge
 from tlstax.study import load_study, override
-from tlstax.wording import alike, counted, percent, signed_percent
 
 FLOOR = 0.013
 NO_DIFFERENCE = "no difference seen in point selects a second"

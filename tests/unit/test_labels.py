@@ -4,9 +4,9 @@ import pytest
 from fake_trials import crashed, fake_record, fake_run, tax_truth
 
 from tlstax.checks import judge
+from tlstax.findings.proof import always_hello_retry, negotiated
 from tlstax.labels import full_label, group_label, label, label_levels
 from tlstax.plan import cases
-from tlstax.proof import always_hello_retry, negotiated
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study
 

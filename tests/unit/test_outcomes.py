@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.errors import MachineFault
-from tlstax.histograms import decode, merge
-from tlstax.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
+from tlstax.findings.histograms import decode, merge
+from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import load_study

@@ -20,7 +20,7 @@ from report_runs import (
     with_document,
 )
 
-from tlstax.headline import headline
+from tlstax.findings.headline import headline
 from tlstax.report.formats import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

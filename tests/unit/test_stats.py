@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.stats import (
+from tlstax.findings.stats import (
     ALPHA_SHARE,
     Interval,
     blocks_needed,

@@ -5,9 +5,9 @@ from math import exp
 import pytest
 from fake_trials import Truth, crashed, fake_record, fake_run, untrue
 
+from tlstax.findings.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
-from tlstax.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
 from tlstax.study import Study, load_study, override
 
 STUDY = load_study("tax").model_copy(update={"budget_s": 1000.0})
@@ -137,5 +137,5 @@ def test_deciding_decodes_no_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"{encoded[:9]} was decoded")
 
     stored = fake_run(STUDY, number_of_blocks=5)
-    monkeypatch.setattr("tlstax.histograms.decode", refuse)
+    monkeypatch.setattr("tlstax.findings.histograms.decode", refuse)
     assert decide(STUDY, stored.trials, 50.0).progress.blocks == 5

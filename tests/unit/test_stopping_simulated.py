@@ -6,12 +6,12 @@ import pytest
 from fake_trials import Truth, fake_record
 from simulated_studies import NOISES, Array, Design, measurements, run
 
-from tlstax import stats
-from tlstax.estimates import estimates
+from tlstax.findings import stats
+from tlstax.findings.estimates import estimates
+from tlstax.findings.stats import judge
+from tlstax.findings.stopping import Stop, decide
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
-from tlstax.stats import judge
-from tlstax.stopping import Stop, decide
 from tlstax.study import Study
 
 STUDIES = 2500

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TextIO
 
-from tlstax.stopping import Progress
+from tlstax.findings.stopping import Progress
 
 _ERASE_LINE = "\r\x1b[2K"
 _QUIET_EVERY_S = 10.0

@@ -10,7 +10,7 @@ from typing import get_args
 
 from tlstax.cli.kept import open_store, write_text
 from tlstax.errors import UserMistake
-from tlstax.findings import document
+from tlstax.findings.document import document
 from tlstax.report.formats import Format, render
 
 

@@ -13,7 +13,7 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store, report_file, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.errors import UserMistake
-from tlstax.findings import document
+from tlstax.findings.document import document
 from tlstax.pipeline import Request
 from tlstax.pipeline import run as run_pipeline
 from tlstax.records import StoredRun

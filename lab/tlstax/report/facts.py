@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from tlstax.findings.wording import counted, percent
 from tlstax.labels import full_label
 from tlstax.records import Machine, RunDocument, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
-from tlstax.wording import counted, percent
 
 
 class Fact(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tlstax.headline import headline
+from tlstax.findings.headline import headline
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report.figures import ALIKE

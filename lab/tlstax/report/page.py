@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import tomli_w
 
-from tlstax.comparisons import Pair, compare
-from tlstax.headline import headline
+from tlstax.findings.comparisons import Pair, compare
+from tlstax.findings.headline import headline
+from tlstax.findings.wording import percent
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts, figures, outcome_names
 from tlstax.report.evidence import Proof, proof
@@ -18,7 +19,6 @@ from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.study import Study
-from tlstax.wording import percent
 
 MOST_CARDS = 6
 

@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.headline import headline
+from tlstax.findings.headline import headline
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts

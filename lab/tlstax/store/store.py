@@ -18,12 +18,12 @@ from pydantic import ValidationError
 
 from tlstax.contract import Frozen
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.export import exported
+from tlstax.findings.export import exported
+from tlstax.findings.wording import counted
 from tlstax.records import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.schema import prepare
 from tlstax.store.writer import Writer, this_process
-from tlstax.wording import counted
 
 Status = Literal["running", "complete", "interrupted", "failed"]
 Kept = TypeVar("Kept", bound=Frozen)

@@ -123,6 +123,7 @@ struct TimeOfDay {
 
 impl TimeOfDay {
     /// `hh:mm:ss` with as many decimals as the column has, or, where it does not say, as needed.
+    /// MySQL 5.5 alone says six decimals of expressions that it writes without when they are zero.
     fn text(self, decimals: u8) -> String {
         const MAX_DECIMALS: u8 = 6;
         let Self {

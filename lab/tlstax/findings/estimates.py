@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tlstax import stats
-from tlstax.comparisons import Comparison, compare
-from tlstax.outcomes import OUTCOMES, outcomes
+from tlstax.findings import stats
+from tlstax.findings.comparisons import Comparison, compare
+from tlstax.findings.outcomes import OUTCOMES, outcomes
+from tlstax.findings.stats import Interval
 from tlstax.records import TrialRecord
-from tlstax.stats import Interval
 from tlstax.study import Study
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.wording import alike, counted, percent, signed_percent
 from tlstax.labels import label_levels
-from tlstax.outcomes import OUTCOMES
 from tlstax.records import Finding, Ratio, RunDocument
-from tlstax.wording import alike, counted, percent, signed_percent
 
 MANY_TIMES = 2.0
 """From here on a factor is easier to grasp than a percentage."""

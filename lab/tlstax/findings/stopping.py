@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax import stats
-from tlstax.comparisons import Comparison, compare
+from tlstax.findings import stats
+from tlstax.findings.comparisons import Comparison, compare
+from tlstax.findings.outcomes import outcome
+from tlstax.findings.stats import Interval
+from tlstax.findings.wording import percent
 from tlstax.labels import full_label
-from tlstax.outcomes import outcome
 from tlstax.records import TrialRecord
-from tlstax.stats import Interval
 from tlstax.study import Study
-from tlstax.wording import percent
 
 HOPELESS_BLOCKS = 3
 """A comparison that has not given one usable pair in so many blocks is no longer waited for."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax import histograms
 from tlstax.contract import Done
-from tlstax.histograms import Histogram
+from tlstax.findings import histograms
+from tlstax.findings.histograms import Histogram
 from tlstax.outcome_table import OUTCOMES, PERCENTILES, PHASE_WORDS, UNITS, Outcome, percentile_name
 from tlstax.records import TrialRecord
 

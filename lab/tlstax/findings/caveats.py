@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from tlstax import stats
-from tlstax.comparisons import Comparison
-from tlstax.estimates import Estimate
+from tlstax.findings import stats
+from tlstax.findings.comparisons import Comparison
+from tlstax.findings.estimates import Estimate
+from tlstax.findings.outcomes import outcome
+from tlstax.findings.proof import always_hello_retry
+from tlstax.findings.stats import Interval
+from tlstax.findings.wording import counted, percent
 from tlstax.labels import full_label, group_label
-from tlstax.outcomes import outcome
-from tlstax.proof import always_hello_retry
 from tlstax.records import StoredRun, TrialRecord
-from tlstax.stats import Interval
 from tlstax.study import Study
-from tlstax.wording import counted, percent
 
 CLIENT_BOUND_SHARE = 0.9
 """Above this share of its cores the client may be what limits a trial."""

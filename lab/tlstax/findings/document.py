@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tlstax import caveats, stats
-from tlstax.estimates import Estimate, estimates
+from tlstax.findings import caveats, stats
+from tlstax.findings.estimates import Estimate, estimates
+from tlstax.findings.outcomes import UNITS
+from tlstax.findings.proof import negotiated
+from tlstax.findings.stats import Interval
 from tlstax.labels import finding_levels
-from tlstax.outcomes import UNITS
-from tlstax.proof import negotiated
 from tlstax.records import (
     Control,
     ControlResult,
@@ -19,7 +20,6 @@ from tlstax.records import (
     TrialCounts,
     Unpaired,
 )
-from tlstax.stats import Interval
 
 
 def document(stored: StoredRun) -> RunDocument:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlstax.outcomes import outcomes
+from tlstax.findings.outcomes import outcomes
 from tlstax.records import StoredRun, TrialRecord
 
 SCHEMA = 1
