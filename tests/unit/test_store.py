@@ -15,42 +15,17 @@ from threading import Barrier
 
 import pytest
 from fake_trials import fake_header, fake_run
+from kept_runs import NAME, RUN, keep, sentence_of
 
 from tlstax.contract import Account
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.records import StoredRun, TrialRecord
-from tlstax.store import Store, new_run_id, schema
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.records import TrialRecord
+from tlstax.store import Store, new_run_id
 from tlstax.store.writer import Writer, this_process
-
-RUN = fake_run(number_of_blocks=2)
-NAME = RUN.header.run
-
-
-def _keep(store: Store, stored: StoredRun, name: str = NAME) -> None:
-    store.begin(stored.header.model_copy(update={"run": name}))
-    for record in stored.trials:
-        store.add_trial(name, record)
-
-
-def _sentence(kind: type[TlstaxError], caught: pytest.ExceptionInfo[TlstaxError]) -> str:
-    assert isinstance(caught.value, kind)
-    assert "\n" not in caught.value.sentence()
-    return caught.value.sentence()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "data" / "store.sqlite"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path) as opened:
-        yield opened
 
 
 def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:
-    _keep(store, RUN)
+    keep(store, RUN)
     store.finish(NAME, "complete", RUN.stopped_because)
     with Store.open(path) as again:
         kept = again.load(NAME)
@@ -61,7 +36,7 @@ def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:
 
 
 def test_runs_are_listed_the_last_first_with_their_counts(store: Store) -> None:
-    _keep(store, RUN, "20260101-000000-aaaa")
+    keep(store, RUN, "20260101-000000-aaaa")
     store.finish("20260101-000000-aaaa", "failed", "no server")
     store.begin(fake_header(run="20250101-000000-bbbb"))
     first, second = store.runs()
@@ -80,7 +55,7 @@ def test_a_run_can_be_named_by_its_beginning(store: Store) -> None:
     assert store.load(names[0]).header.run == names[0]
     with pytest.raises(UserMistake) as caught:
         store.load("20260101")
-    assert "'20260101' may be 2 runs" in _sentence(UserMistake, caught)
+    assert "'20260101' may be 2 runs" in sentence_of(UserMistake, caught)
     with pytest.raises(UserMistake, match="there is no run '2027'"):
         store.load("2027")
 
@@ -89,7 +64,7 @@ def test_an_empty_store_says_how_to_fill_it(store: Store) -> None:
     assert store.runs() == []
     with pytest.raises(UserMistake) as caught:
         store.load("last")
-    assert _sentence(UserMistake, caught) == "there is no run in the store yet; `tlstax run` makes one"
+    assert sentence_of(UserMistake, caught) == "there is no run in the store yet; `tlstax run` makes one"
 
 
 def test_run_names_sort_by_time_and_differ_within_a_second() -> None:
@@ -101,7 +76,7 @@ def test_run_names_sort_by_time_and_differ_within_a_second() -> None:
 
 
 def test_a_deleted_run_is_gone_with_its_trials_and_frees_its_room(store: Store, path: Path) -> None:
-    _keep(store, RUN)
+    keep(store, RUN)
     store.finish(NAME, "complete", "")
     store.begin(fake_header(run="other"))
     full = _pages(path)
@@ -127,7 +102,7 @@ def test_a_run_that_goes_on_cannot_be_deleted(store: Store) -> None:
     store.begin(fake_header())
     with pytest.raises(UserMistake) as caught:
         store.delete(NAME)
-    assert f"still going on, in process {os.getpid()}" in _sentence(UserMistake, caught)
+    assert f"still going on, in process {os.getpid()}" in sentence_of(UserMistake, caught)
 
 
 def test_a_password_never_reaches_the_file(store: Store) -> None:
@@ -151,7 +126,7 @@ def test_the_file_is_its_owners_alone(store: Store, path: Path) -> None:
 
 
 def test_an_export_has_everything_of_every_trial(store: Store) -> None:
-    _keep(store, RUN)
+    keep(store, RUN)
     store.finish(NAME, "complete", "")
     raw = json.loads(store.export("last"))
     assert (raw["schema"], raw["run"], raw["study"]["name"], raw["seed"]) == (1, NAME, "tax", 7)
@@ -263,7 +238,7 @@ def test_a_run_of_another_process_is_running_until_that_ends(path: Path) -> None
             assert store.load("theirs").status == "running"
             with pytest.raises(UserMistake) as caught:
                 store.resume("theirs")
-            assert f"process {process.pid} is still working on run theirs" in _sentence(UserMistake, caught)
+            assert f"process {process.pid} is still working on run theirs" in sentence_of(UserMistake, caught)
             process.kill()
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             assert store.load("theirs").status == "interrupted"
@@ -356,147 +331,10 @@ def test_a_disk_that_is_really_full_loses_nothing(tiny_disk: Path) -> None:
         assert len(again.load(NAME).trials) == kept
 
 
-def test_a_new_store_on_a_full_disk_is_refused_in_a_sentence(tiny_disk: Path) -> None:
+def test_a_new_store_on_a_full_disk_is_refused_in_asentence_of(tiny_disk: Path) -> None:
     ballast = tiny_disk / "ballast"
     with pytest.raises(OSError, match="No space left"):
         ballast.write_bytes(b"x" * 300_000)
     with pytest.raises(MachineFault) as caught:
         Store.open(tiny_disk / "store.sqlite")
-    assert "store.sqlite" in _sentence(MachineFault, caught)
-
-
-def test_a_locked_store_is_waited_for_then_named(path: Path, store: Store) -> None:
-    store.begin(RUN.header)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with Store.open(path, lock_timeout_s=0.05) as impatient:
-        with pytest.raises(MachineFault) as caught:
-            impatient.add_trial(NAME, RUN.trials[0])
-        assert "another program keeps it locked (of run " in _sentence(MachineFault, caught)
-        other.execute("ROLLBACK")
-        impatient.add_trial(NAME, RUN.trials[0])
-    other.close()
-
-
-def test_a_store_that_became_read_only_is_named(path: Path, store: Store) -> None:
-    store.begin(RUN.header)
-    store._connection.execute("PRAGMA query_only = ON")
-    with pytest.raises(MachineFault) as caught:
-        store.add_trial(NAME, RUN.trials[0])
-    assert f"the store {path} cannot be used: it cannot be written (of run" in _sentence(MachineFault, caught)
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(MachineFault) as caught:
-        Store.open(tmp_path / "file" / "store.sqlite")
-    assert f"the store {tmp_path / 'file' / 'store.sqlite'} cannot be written" in _sentence(
-        MachineFault, caught
-    )
-    with pytest.raises(MachineFault, match="cannot be used: it cannot be opened"):
-        Store.open(tmp_path)
-
-
-def test_another_kind_of_file_is_left_alone(tmp_path: Path) -> None:
-    letter = tmp_path / "letter.txt"
-    letter.write_text("Dear reader, " * 100)
-    with pytest.raises(MachineFault) as caught:
-        Store.open(letter)
-    assert "letter.txt cannot be used: it is not a store of tlstax" in _sentence(MachineFault, caught)
-    assert letter.read_text() == "Dear reader, " * 100
-
-
-def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs.sqlite"
-    with sqlite3.connect(theirs) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    connection.close()
-    before = theirs.read_bytes()
-    with pytest.raises(UserMistake) as caught:
-        Store.open(theirs)
-    assert "theirs.sqlite is a database of another program" in _sentence(UserMistake, caught)
-    assert theirs.read_bytes() == before
-
-
-def test_a_store_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
-    Store.open(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(UserMistake) as caught:
-        Store.open(path)
-    sentence = _sentence(UserMistake, caught)
-    assert "written by a newer tlstax (version 99" in sentence
-    assert "update tlstax" in sentence
-    assert path.read_bytes() == before
-
-
-def test_an_older_store_is_upgraded_step_by_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Store.open(path) as store:
-        _keep(store, RUN)
-    steps: list[str] = []
-
-    def add_a_note(connection: sqlite3.Connection) -> None:
-        steps.append("note")
-        connection.execute("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''")
-
-    def fill_the_note(connection: sqlite3.Connection) -> None:
-        steps.append("fill")
-        connection.execute("UPDATE runs SET note = 'from version 1'")
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_note, fill_the_note))
-    with Store.open(path) as upgraded:
-        assert len(upgraded.load(NAME).trials) == len(RUN.trials)
-    Store.open(path).close()
-    assert steps == ["note", "fill"]
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT note FROM runs").fetchall() == [("from version 1",)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
-
-
-def test_an_upgrade_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Store.open(path) as store:
-        _keep(store, RUN)
-
-    def broken(connection: sqlite3.Connection) -> None:
-        connection.execute("ALTER TABLE runs RENAME TO walks")
-        connection.execute("SELECT * FROM nowhere")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
-        with pytest.raises(MachineFault):
-            Store.open(path)
-    with Store.open(path) as store:
-        assert len(store.load(NAME).trials) == len(RUN.trials)
-
-
-@pytest.mark.parametrize("where", [100, 12_000, 20_000])
-def test_a_damaged_file_is_named(path: Path, where: int) -> None:
-    with Store.open(path) as store:
-        _keep(store, RUN)
-    damaged = bytearray(path.read_bytes())
-    damaged[where : where + 3000] = b"\xa5" * 3000
-    path.write_bytes(damaged)
-    with pytest.raises(MachineFault) as caught, Store.open(path) as store:
-        store.load(NAME)
-    sentence = _sentence(MachineFault, caught)
-    assert str(path) in sentence
-    assert "damaged" in sentence
-
-
-def test_a_damaged_record_is_named_with_its_run(path: Path, store: Store) -> None:
-    _keep(store, RUN)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE trials SET record = x'00' WHERE block = 0 AND position = 3")
-    connection.close()
-    with pytest.raises(MachineFault) as caught:
-        store.load(NAME)
-    assert f"run {NAME} is damaged" in _sentence(MachineFault, caught)
-
-
-def test_nothing_but_the_file_is_left_behind(path: Path) -> None:
-    with Store.open(path) as store:
-        _keep(store, RUN)
-        store.finish(NAME, "complete", "")
-    assert [file.name for file in path.parent.iterdir()] == ["store.sqlite"]
+    assert "store.sqlite" in sentence_of(MachineFault, caught)
