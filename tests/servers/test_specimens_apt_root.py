@@ -71,7 +71,7 @@ def test_a_root_is_whole_verified_and_pinned(cache: Path, monkeypatch: pytest.Mo
 
 def in_a_child(work: Callable[[], Any]) -> ForkProcess:
     """Start the work in a process of its own; its exit status tells how it went."""
-    process = FORK.Process(target=work)
+    process = FORK.Process(target=work, daemon=True)
     process.start()
     return process
 

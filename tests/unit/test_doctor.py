@@ -63,6 +63,11 @@ def test_text_explains_only_what_is_not_well() -> None:
     assert text.endswith("1 ok, 0 limited, 1 missing\n")
 
 
+def test_text_leaves_a_path_whole() -> None:
+    path = "/a/folder-with/" + "x" * 60
+    assert path in to_text([CHECK_OK.model_copy(update={"found": f"80 GB free for {path}"})], width=50)
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_text_keeps_to_the_width(width: int) -> None:
     long = CHECK_BAD.model_copy(update={"meaning": "word " * 60})

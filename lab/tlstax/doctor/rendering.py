@@ -32,5 +32,7 @@ def _block(check: Check, margin: int, width: int) -> str:
         if check.remedy:
             told.append(f"What would help: {check.remedy}.")
     indent = " " * len(head)
-    lines = [line for part in told for line in textwrap.wrap(part, max(20, width - len(head)))]
+    # A path is left whole, to be copied.
+    wrapper = textwrap.TextWrapper(max(20, width - len(head)), break_long_words=False, break_on_hyphens=False)
+    lines = [line for part in told for line in wrapper.wrap(part)]
     return "\n".join((head if place == 0 else indent) + line for place, line in enumerate(lines))

@@ -123,7 +123,7 @@ mod tests {
     fn workload(reconnect: bool, protocol: Protocol) -> Workload {
         let statement = Statement {
             sql: "SELECT 1".into(),
-            parameters: Default::default(),
+            parameters: std::collections::BTreeMap::default(),
         };
         Workload {
             reconnect,

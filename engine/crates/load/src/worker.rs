@@ -392,7 +392,7 @@ impl Worker {
     fn wait(&mut self, patience_ns: u64) -> Result<usize, Failure> {
         let timeout = Timespec {
             tv_sec: 0,
-            tv_nsec: patience_ns.min(TICK_NS).cast_signed(),
+            tv_nsec: i64::try_from(patience_ns.min(TICK_NS)).unwrap_or_default(),
         };
         match epoll::wait(&self.desk.epoll, &mut self.events[..], Some(&timeout)) {
             Ok(count) => Ok(count),

@@ -11,6 +11,7 @@ use crate::proof;
 use crate::recorder::Phase;
 use crate::script::{Round, Step};
 use crate::shared::{Desk, Shared};
+use crate::statement::Template;
 
 /// More rows than a checked statement has; what is over is not compared.
 const MOST_SAMPLE_ROWS: usize = 1000;
@@ -73,19 +74,25 @@ impl Connection {
                 if self.round == RoundId::Operation && desk.take_sample() {
                     self.collector = Some(RowCollector::new(MOST_SAMPLE_ROWS));
                 }
-                match shared.script.protocol {
-                    Protocol::Text => parsers
-                        .text
-                        .reset_at(command::query_with(&mut self.out, |out| {
-                            template.render(&self.values, out)
-                        })),
-                    Protocol::Prepared => parsers.binary.reset_at(execute(
-                        &mut self.out,
-                        self.statement_ids[number],
-                        &self.values,
-                    )),
-                }
+                self.run(template, self.statement_ids[number], shared.script.protocol)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes a statement's command with the values drawn for it.
+    fn run(&mut self, template: &Template, id: u32, protocol: Protocol) -> Result<(), Failure> {
+        let parsers = self
+            .parsers
+            .as_mut()
+            .ok_or_else(|| internal("not logged in"))?;
+        let (out, values) = (&mut self.out, &self.values);
+        match protocol {
+            Protocol::Text => {
+                let answer = command::query_with(out, |sql| template.render(values, sql));
+                parsers.text.reset_at(answer);
+            }
+            Protocol::Prepared => parsers.binary.reset_at(execute(out, id, values)),
         }
         Ok(())
     }
