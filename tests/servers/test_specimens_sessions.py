@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -95,10 +96,11 @@ def test_a_laboratory_killed_before_its_servers_exec_leaves_nothing(mariadb_buil
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     cache = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-8:]}"  # noqa: S108 (a short path)
     monkeypatch.setenv("TLSTAX_CACHE", str(cache))
-    return cache
+    yield cache
+    shutil.rmtree(cache, ignore_errors=True)
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def test_the_next_session_kills_what_is_recorded(own_cache: Path, survivor: subp
     with sessions.open_session() as fresh:
         assert survivor.wait(timeout=20) == -signal.SIGKILL
         assert list(places.sessions_dir().glob("[0-9a-f]*")) == [fresh.path]
-    remove(own_cache)
+    assert only_the_lock_remains(own_cache)
 
 
 def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
@@ -138,7 +140,7 @@ def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
     sessions.open_session().close()
     assert survivor.poll() is None
     assert not stale.path.exists()
-    remove(own_cache)
+    assert only_the_lock_remains(own_cache)
 
 
 def test_a_session_killed_while_it_was_made_is_removed(own_cache: Path) -> None:
@@ -146,7 +148,7 @@ def test_a_session_killed_while_it_was_made_is_removed(own_cache: Path) -> None:
     unfinished.mkdir()
     sessions.open_session().close()
     assert not unfinished.exists()
-    remove(own_cache)
+    assert only_the_lock_remains(own_cache)
 
 
 def test_sessions_opened_at_once_do_not_clear_each_other(own_cache: Path) -> None:
@@ -161,12 +163,8 @@ def test_sessions_opened_at_once_do_not_clear_each_other(own_cache: Path) -> Non
     for session in opened:
         session.close()
     assert not any(session.path.exists() for session in opened)
-    remove(own_cache)
+    assert only_the_lock_remains(own_cache)
 
 
-def remove(cache: Path) -> None:
-    """The cache holds nothing any more but the lock."""
-    assert [path.name for path in (cache / "sessions").iterdir()] == [".lock"]
-    (cache / "sessions" / ".lock").unlink()
-    (cache / "sessions").rmdir()
-    cache.rmdir()
+def only_the_lock_remains(cache: Path) -> bool:
+    return [path.name for path in (cache / "sessions").iterdir()] == [".lock"]

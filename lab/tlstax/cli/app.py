@@ -18,18 +18,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
+app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
 
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
+StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
+]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
 
 
 def main() -> int:
     """Run the command line and return its exit status (see `tlstax.cli.exit`)."""
-    return guarded(app)
+    return guarded(lambda: app(prog_name="tlstax"))
 
 
 def _version(wanted: bool) -> None:
@@ -173,3 +179,58 @@ def runs_delete(
     from tlstax.cli.runs_command import delete_command
 
     raise typer.Exit(delete_command(run_name))
+
+
+@study_app.command("list")
+def study_list() -> None:
+    """The built-in studies and their questions."""
+    from tlstax.cli.study_command import list_command
+
+    raise typer.Exit(list_command())
+
+
+@study_app.command("show")
+def study_show(name: StudyName) -> None:
+    """A study with all its factors, levels and defaults."""
+    from tlstax.cli.study_command import show_command
+
+    raise typer.Exit(show_command(name))
+
+
+@study_app.command("plan")
+def study_plan(
+    name: StudyName,
+    settings: Settings = None,
+    budget: Annotated[str | None, typer.Option(help="Time to spend on trials.")] = None,
+    json: Json = False,
+) -> None:
+    """What running a study would mean: its cases, trials and time."""
+    from tlstax.cli.study_command import plan_command
+
+    raise typer.Exit(plan_command(name, settings or [], budget, as_json=json))
+
+
+@study_app.command("run")
+def study_run(
+    name: StudyName,
+    settings: Settings = None,
+    budget: Annotated[str | None, typer.Option(help="Time to spend on trials.")] = None,
+    precision: Annotated[str | None, typer.Option(help="Stop when every ratio is known to this.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    json: Json = False,
+) -> None:
+    """Run a study on the default server."""
+    from tlstax.cli.study_command import run_command
+
+    raise typer.Exit(
+        run_command(
+            name,
+            settings or [],
+            budget=budget,
+            precision=precision,
+            seed=seed,
+            report=report,
+            as_json=json,
+        )
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
+from tlstax.cli.measuring import terminal_width
 from tlstax.doctor.diagnosis import diagnose
 from tlstax.doctor.rendering import to_json, to_text
 
@@ -12,7 +12,6 @@ from tlstax.doctor.rendering import to_json, to_text
 def doctor_command(*, as_json: bool) -> int:
     """Print the diagnosis."""
     checks = diagnose()
-    width = min(shutil.get_terminal_size((80, 24)).columns, 120)
-    text = to_json(checks) if as_json else to_text(checks, width)
+    text = to_json(checks) if as_json else to_text(checks, terminal_width())
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     return 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import get_args
 
 from tlstax.cli.kept import open_store, write_text
+from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.report.formats import Format, render
@@ -28,8 +27,8 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         stored,
         document(stored),
         chosen,
-        width=min(shutil.get_terminal_size((80, 24)).columns, 120),
-        colour=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+        width=terminal_width(),
+        colour=output is None and colourful(),
     )
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -1,23 +1,16 @@
-"""`tlstax run`: options into a request, the pipeline, then what was found."""
+"""`tlstax run`: its options into a request."""
 
 from __future__ import annotations
 
 import getpass
-import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.cli import quantities
-from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import open_store, report_file, write_text
-from tlstax.cli.progress import ProgressLine
+from tlstax.cli.measuring import bounded, measure
 from tlstax.errors import UserMistake
-from tlstax.findings.document import document
 from tlstax.pipeline import Request
-from tlstax.pipeline import run as run_pipeline
-from tlstax.records import StoredRun
-from tlstax.report.formats import render
 from tlstax.specimens.guest_access import GuestAccess, GuestOptions, settle
 from tlstax.study import Study, load_study, override
 
@@ -54,10 +47,7 @@ class RunOptions:
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status."""
     request = Request(study=study_of(options), guest=guest_of(options.server), seed=options.seed)
-    with open_store() as store:
-        stored = run_pipeline(request, store, ProgressLine(quiet=options.json))
-    show(stored, options)
-    return INTERRUPTED if stored.status == "interrupted" else 0
+    return measure(request, report=options.report, as_json=options.json)
 
 
 def study_of(options: RunOptions) -> Study:
@@ -70,14 +60,7 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor}"))
-    changes: dict[str, float | int] = {}
-    if options.budget is not None:
-        changes["budget_s"] = quantities.seconds(options.budget, "--budget")
-    if options.precision is not None:
-        changes["precision"] = quantities.fraction(options.precision, "--precision")
-    if options.rows is not None:
-        changes["rows"] = options.rows
-    return study.model_copy(update=changes)
+    return bounded(study, budget=options.budget, precision=options.precision, rows=options.rows)
 
 
 def guest_of(options: ServerOptions) -> GuestAccess | None:
@@ -112,20 +95,3 @@ def guest_of(options: ServerOptions) -> GuestAccess | None:
         ),
         ask,
     )
-
-
-def show(stored: StoredRun, options: RunOptions) -> None:
-    """Print what was found and write the report; with --json a report only where one was asked for."""
-    found = document(stored)
-    if options.json:
-        sys.stdout.write(render(stored, found, "json"))
-        if options.report is not None:
-            write_text(options.report, render(stored, found, "html"))
-        return
-    path = options.report or report_file(stored.header.run)
-    write_text(path, render(stored, found, "html"))
-    width = shutil.get_terminal_size((80, 24)).columns
-    text = render(
-        stored, found, "terminal", width=min(width, 120), colour=sys.stdout.isatty(), report_path=str(path)
-    )
-    sys.stdout.write(text)

@@ -1,0 +1,63 @@
+"""What `run` and `study run` share: the pipeline with its progress, then what was found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.kept import open_store, report_file, write_text
+from tlstax.cli.progress import ProgressLine
+from tlstax.findings.document import document
+from tlstax.pipeline import Request, run
+from tlstax.records import StoredRun
+from tlstax.report.formats import render
+from tlstax.study import Study
+
+
+def bounded(study: Study, *, budget: str | None, precision: str | None, rows: int | None) -> Study:
+    """The study with the bounds that the user gave; None leaves its own. Raises UserMistake."""
+    changes: dict[str, float | int] = {}
+    if budget is not None:
+        changes["budget_s"] = quantities.seconds(budget, "--budget")
+    if precision is not None:
+        changes["precision"] = quantities.fraction(precision, "--precision")
+    if rows is not None:
+        changes["rows"] = rows
+    return study.model_copy(update=changes)
+
+
+def measure(request: Request, *, report: Path | None, as_json: bool) -> int:
+    """Measure, show what was found, write the report; the exit status."""
+    with open_store() as store:
+        stored = run(request, store, ProgressLine(quiet=as_json))
+    _show(stored, report, as_json=as_json)
+    return INTERRUPTED if stored.status == "interrupted" else 0
+
+
+def colourful() -> bool:
+    """Whether standard output wants colour: a terminal, and NO_COLOR not set (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def terminal_width() -> int:
+    """How wide text may be: the terminal's width, but no wider than tables read well."""
+    return min(shutil.get_terminal_size((80, 24)).columns, 120)
+
+
+def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:
+    """With --json, standard output is the document alone, and a report is written only if asked for."""
+    found = document(stored)
+    path = report if report is not None or as_json else report_file(stored.header.run)
+    if path is not None:
+        write_text(path, render(stored, found, "html"))
+    if as_json:
+        sys.stdout.write(render(stored, found, "json"))
+        return
+    text = render(
+        stored, found, "terminal", width=terminal_width(), colour=colourful(), report_path=str(path or "")
+    )
+    sys.stdout.write(text)
