@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from tlstax.clients.engine import engine_command
 from tlstax.errors import MachineFault
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.machine import describe_machine
 from tlstax.records import Machine, TrialRecord
-from tlstax.specimens.guest_access import GuestAccess
-from tlstax.specimens.guest_server import GuestServer
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Database, Server, TableContent

@@ -12,11 +12,11 @@ from tlstax import __version__
 from tlstax.bench import Bench, open_bench
 from tlstax.errors import Interrupted, TlstaxError, UserMistake
 from tlstax.findings.stopping import Continue, Progress, Stop, decide
+from tlstax.guests.access import GuestAccess
 from tlstax.jobs import job_for
 from tlstax.labels import full_label
 from tlstax.plan import blocks, cases
 from tlstax.records import RunHeader, StoredRun, TrialRecord
-from tlstax.specimens.guest_access import GuestAccess
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.trial import run_trial

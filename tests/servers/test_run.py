@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 import tlstax
-from tlstax.specimens.places import cache_dir
+from tlstax.places import cache_dir
 from tlstax.store import Store
 
 WITHIN_S = 120.0

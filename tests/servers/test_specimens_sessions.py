@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tlstax.specimens import places, processes, sessions
+from tlstax import places
+from tlstax.specimens import processes, sessions
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 

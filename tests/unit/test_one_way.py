@@ -11,7 +11,19 @@ import pytest
 import tlstax
 
 PACKAGE = Path(tlstax.__file__).parent
-ACTING = ("bench", "cli", "clients", "doctor", "observers", "pipeline", "specimens", "store", "trial")
+ACTING = (
+    "bench",
+    "cli",
+    "clients",
+    "doctor",
+    "guests",
+    "observers",
+    "pipeline",
+    "places",
+    "specimens",
+    "store",
+    "trial",
+)
 PURE = (
     "checks",
     "contract",

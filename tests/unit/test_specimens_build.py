@@ -11,8 +11,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from tlstax import places
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, places, sessions, table
+from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions, table
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import loader_of

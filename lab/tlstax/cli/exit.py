@@ -63,7 +63,7 @@ def _defect(error: Exception) -> int:
     details = "".join(traceback.format_exception(error))
     summary = f"a defect in tlstax ({type(error).__name__}: {error})"
     try:
-        from tlstax.specimens.places import cache_dir, ensure_directory
+        from tlstax.places import cache_dir, ensure_directory
 
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         path: Path = ensure_directory(cache_dir()) / f"defect-{stamp}.txt"

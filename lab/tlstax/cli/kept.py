@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.errors import MachineFault
-from tlstax.specimens.places import data_dir, ensure_directory
+from tlstax.places import data_dir, ensure_directory
 from tlstax.store import Store
 
 

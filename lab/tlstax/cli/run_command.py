@@ -10,8 +10,8 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.measuring import bounded, measure
 from tlstax.errors import UserMistake
+from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.pipeline import Request
-from tlstax.specimens.guest_access import GuestAccess, GuestOptions, settle
 from tlstax.study import Study, load_study, override
 
 

@@ -8,9 +8,9 @@ import resource
 import shutil
 from pathlib import Path
 
+from tlstax import places
 from tlstax.doctor.check import Check
 from tlstax.observers import cgroup
-from tlstax.specimens import places
 
 MEMORY_WANTED_BYTES = 2_000_000_000
 """A server with its buffers, the client, the laboratory and its statistics."""

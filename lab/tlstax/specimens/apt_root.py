@@ -26,9 +26,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tlstax import places
 from tlstax.contract import Frozen
 from tlstax.errors import MachineFault
-from tlstax.specimens import apt_command, places, processes
+from tlstax.specimens import apt_command, processes
 from tlstax.specimens.apt_mirror import configured_mirror
 
 Progress = Callable[[str], None]

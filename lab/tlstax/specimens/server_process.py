@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tlstax import places
 from tlstax.errors import MachineFault
-from tlstax.specimens import error_log, places, processes, server_settings
+from tlstax.specimens import error_log, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.mariadb_server import MariaDb

@@ -20,8 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tlstax import places
 from tlstax.errors import MachineFault
-from tlstax.specimens import places, processes
+from tlstax.specimens import processes
 
 UNIX_SOCKET_PATH_BYTES = 104
 """A Unix socket's path must be shorter: 108 bytes on Linux (unix(7)), 104 elsewhere."""

@@ -18,10 +18,12 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.guests import connection as guest_connection
+from tlstax.guests import refusals as guest_refusals
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
-from tlstax.specimens import guest_connection, guest_refusals, table, tls_facts
-from tlstax.specimens.guest_access import GuestAccess
-from tlstax.specimens.guest_tls import GuestTls
+from tlstax.specimens import table, tls_facts
 from tlstax.specimens.server import Database, TableContent
 
 OWN_SCHEMA = "tlstax"

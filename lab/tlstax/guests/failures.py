@@ -6,8 +6,8 @@ import socket
 import ssl
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.specimens.greeting import Greeting
-from tlstax.specimens.guest_access import GuestAccess
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.greeting import Greeting
 
 CERTIFICATE_EXPIRED = 10
 CERTIFICATE_NOT_YET_VALID = 9

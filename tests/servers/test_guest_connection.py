@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.specimens import certificates, guest_connection
+from tlstax.guests import connection as guest_connection
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import GuestAddress
+from tlstax.guests.server import GuestServer
+from tlstax.guests.tls import GuestTls, SslMode
+from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.guest_access import GuestAccess
-from tlstax.specimens.guest_address import GuestAddress
-from tlstax.specimens.guest_server import GuestServer
-from tlstax.specimens.guest_tls import GuestTls, SslMode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild

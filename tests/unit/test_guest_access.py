@@ -11,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.errors import UserMistake
-from tlstax.specimens import certificates, guest_access, guest_address, guest_tls, login_file, option_file
-from tlstax.specimens.guest_access import GuestOptions
-from tlstax.specimens.guest_address import GuestAddress
+from tlstax.guests import access as guest_access
+from tlstax.guests import address as guest_address
+from tlstax.guests import login_file, option_file
+from tlstax.guests import tls as guest_tls
+from tlstax.guests.access import GuestOptions
+from tlstax.guests.address import GuestAddress
+from tlstax.specimens import certificates
 
 LOGIN_FILE = (
     "AAAAAAAdCxIHDB8ZFw4cEhoEGQAbHRwNEAAAAMBIVoyUpKVUtvaVJDunG3ogAAAAVPBTOtcnNeF8tu1M8PIGnHN0thn+JfZ5JRXmiVYP"

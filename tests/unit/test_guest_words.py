@@ -8,11 +8,13 @@ import pytest
 from pymysql.err import OperationalError
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.specimens import greeting, guest_failures, guest_refusals
-from tlstax.specimens.greeting import Greeting
-from tlstax.specimens.guest_access import GuestAccess
-from tlstax.specimens.guest_address import GuestAddress
-from tlstax.specimens.guest_tls import GuestTls
+from tlstax.guests import failures as guest_failures
+from tlstax.guests import greeting
+from tlstax.guests import refusals as guest_refusals
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import GuestAddress
+from tlstax.guests.greeting import Greeting
+from tlstax.guests.tls import GuestTls
 
 MYSQL_GREETING = (
     b"K\x00\x00\x00\n9.7.4-2\x00!,\x00\x00R4^\x13\x15\x08Ic\x00\xff\xff\xff\x02\x00\xff\xdf\x15\x00\x00\x00\x00"

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.errors import UserMistake
-from tlstax.specimens import guest_address, guest_tls, login_file, option_file
-from tlstax.specimens.guest_address import GuestAddress
-from tlstax.specimens.guest_tls import GuestTls
+from tlstax.guests import address as guest_address
+from tlstax.guests import login_file, option_file
+from tlstax.guests import tls as guest_tls
+from tlstax.guests.address import GuestAddress
+from tlstax.guests.tls import GuestTls
 
 PASSWORD_VARIABLE = "TLSTAX_PASSWORD"  # noqa: S105 (the variable's name)
 

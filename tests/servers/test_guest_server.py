@@ -16,9 +16,9 @@ import pymysql
 import pytest
 
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.specimens import guest_access
-from tlstax.specimens.guest_access import GuestAccess, GuestOptions
-from tlstax.specimens.guest_server import GuestServer
+from tlstax.guests import access as guest_access
+from tlstax.guests.access import GuestAccess, GuestOptions
+from tlstax.guests.server import GuestServer
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server, TableContent
 from tlstax.specimens.server_build import ServerBuild
@@ -155,9 +155,9 @@ def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServ
 
 RUN = """
 import os, signal, sys
-from tlstax.specimens import guest_access
-from tlstax.specimens.guest_access import GuestOptions
-from tlstax.specimens.guest_server import GuestServer
+from tlstax.guests import access as guest_access
+from tlstax.guests.access import GuestOptions
+from tlstax.guests.server import GuestServer
 from tlstax.specimens.server import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1])))
 guest.prepare_table(TableContent(rows=3000, seed=5))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pymysql.err import MySQLError
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.specimens.guest_access import PASSWORD_VARIABLE, GuestAccess
+from tlstax.guests.access import PASSWORD_VARIABLE, GuestAccess
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from contextlib import suppress
 import pymysql
 from pymysql.err import MySQLError
 
-from tlstax.specimens import greeting, guest_failures, guest_refusals
-from tlstax.specimens.guest_access import GuestAccess
-from tlstax.specimens.guest_tls import DEMANDING
+from tlstax.guests import failures as guest_failures
+from tlstax.guests import greeting
+from tlstax.guests import refusals as guest_refusals
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.tls import DEMANDING
 from tlstax.specimens.server import Database
 
 CONNECT_TIMEOUT_S = 10.0

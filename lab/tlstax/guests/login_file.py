@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import padding
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from tlstax.errors import UserMistake
-from tlstax.specimens import option_file
-from tlstax.specimens.option_file import Groups
+from tlstax.guests import option_file
+from tlstax.guests.option_file import Groups
 
 UNUSED_BYTES = 4
 KEY_MATERIAL_BYTES = 20

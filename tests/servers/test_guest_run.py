@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import tlstax
+from tlstax.places import cache_dir
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.places import cache_dir
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

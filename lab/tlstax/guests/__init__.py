@@ -1,0 +1,1 @@
+"""Servers that are not ours: how to get in, what is refused, and how they are left as they were found."""
