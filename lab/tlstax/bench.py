@@ -75,7 +75,6 @@ def open_bench(
     with opened as (server, verification):
         say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
         server.check_connections(max(_connections(study)))
-        say(f"filling {server.table_name} with {study.rows:,} rows")
         rows = server.prepare_table(content, say)
         admin = server.admin()
         try:

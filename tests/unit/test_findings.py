@@ -110,7 +110,10 @@ def test_what_was_negotiated_is_said_of_each_case() -> None:
     }
     assert said["point-select", "off", "off"] == "plaintext"
     assert said["point-select", "1.3", "off"] == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
-    assert said["reconnect", "1.3", "on"] == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed"
+    assert (
+        said["reconnect", "1.3", "on"]
+        == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed, after a HelloRetryRequest"
+    )
     assert said["reconnect", "1.2", "off"] == "TLSv1.2 ECDHE-RSA-AES128-GCM-SHA256 secp256r1"
 
 

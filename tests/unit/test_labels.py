@@ -11,6 +11,7 @@ from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study
 
 CASES = cases(load_study("tax"))
+BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
 PLAIN, FULL, RESUMED = (
     fake_record(Trial(block=0, position=place, case=CASES[place]), tax_truth(CASES[place]))
     for place in (5, 7, 8)
@@ -51,9 +52,9 @@ def test_groups() -> None:
 
 def test_what_was_negotiated() -> None:
     assert negotiated([PLAIN]) == "plaintext"
-    assert negotiated([RESUMED, RESUMED]) == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed"
+    assert negotiated([RESUMED, RESUMED]) == f"{BOTH_13}, resumed, after a HelloRetryRequest"
     assert negotiated([FULL, RESUMED]) == (
-        "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1; TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed"
+        f"{BOTH_13}, after a HelloRetryRequest; {BOTH_13}, resumed, after a HelloRetryRequest"
     )
     assert negotiated([crashed(FULL.trial)]) == ""
 

@@ -9,6 +9,8 @@ from typing import TextIO
 from tlstax.findings.stopping import Progress
 
 _ERASE_LINE = "\r\x1b[2K"
+_MOST_SHOWN = 1.0
+"""A width that two blocks give may be beyond all measure; it only says that it is early."""
 _QUIET_EVERY_S = 10.0
 """Where standard error is not a terminal, a line this often is enough."""
 
@@ -71,7 +73,10 @@ def _outlook(progress: Progress | None) -> str:
     if progress is None:
         return ""
     width = progress.worst_half_width
-    known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})" if width is not None else "first blocks"
+    if width is None or width > _MOST_SHOWN:
+        known = "first blocks"
+    else:
+        known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})"
     return f" · {known} · {_left(progress.left_s)} left"
 
 

@@ -11,6 +11,7 @@ from tlstax.records import TrialRecord
 def negotiated(records: Iterable[TrialRecord]) -> str:
     """What these trials negotiated: "plaintext", or "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed".
 
+    A HelloRetryRequest is part of it: it makes a handshake cost a round trip more (RFC 8446, 4.1.4).
     Handshakes of the measured window say it where there were any, else the connections that were asked
     before. Trials that differ are all named; "" where no trial says anything.
     """
@@ -34,4 +35,5 @@ def _of_trial(record: TrialRecord) -> list[str]:
 
 def _words(seen: TlsView | Handshakes) -> str:
     words = " ".join(part for part in (seen.version, seen.cipher, seen.group) if part)
-    return f"{words}, resumed" if seen.resumed else words
+    resumed = ", resumed" if seen.resumed else ""
+    return f"{words}{resumed}{', after a HelloRetryRequest' if seen.hello_retry else ''}"

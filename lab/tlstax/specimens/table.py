@@ -51,7 +51,7 @@ def prepare(
         if _is_equal(database, name, content):
             return content.rows
         drop(database, name)
-    tell(f"filling table {name} with {content.rows} rows")
+    tell(f"filling table {name} with {content.rows:,} rows")
     _create(database, name, comment)
     for statements in _transactions(name, content):
         with database.cursor() as cursor:
