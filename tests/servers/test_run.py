@@ -107,8 +107,10 @@ def server_of(process: subprocess.Popen[str]) -> psutil.Process:
     return next(child for child in family(process) if any("mysqld" in part for part in child.cmdline()))
 
 
-def sessions() -> set[Path]:
-    return set((cache_dir() / "sessions").glob("[0-9a-f]*"))
+def session_of(process: subprocess.Popen[str]) -> Path:
+    """The session directory that the run's server has its data in."""
+    data = next(part for part in server_of(process).cmdline() if part.startswith("--datadir="))
+    return Path(data.removeprefix("--datadir=")).parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -199,11 +201,12 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind(
 
 def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subprocess.Popen[str]) -> None:
     children = family(running)
+    own = session_of(running)
     before = home.trials()
     running.kill()
     running.communicate(timeout=WITHIN_S)
     wait_until(lambda: all_gone(children))
-    left = sessions()
+    assert own.is_dir()
     with home.store() as store:
         stored = store.load("last")
     assert stored.status == "interrupted"
@@ -212,7 +215,7 @@ def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subpro
     assert shown.returncode == 0
     # The next start removes what the killed one left.
     assert home.run("run", *ROWS, "--budget", "1s").returncode == 0
-    assert not left & sessions()
+    assert not own.exists()
 
 
 def test_a_server_that_dies_costs_one_trial_and_is_started_again(

@@ -125,6 +125,8 @@ def test_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, sta
     (tmp_path / "current").write_text(source)
     monkeypatch.setattr(processor, "CLOCK_SOURCE", tmp_path / "current")
     assert processor.clock().status == status
+    monkeypatch.setattr(processor, "CLOCK_SOURCE", tmp_path / "not there")
+    assert processor.clock().found == "unknown"
 
 
 @pytest.mark.parametrize(("ports", "status"), [("32768\t60999\n", "ok"), ("60000\t60999\n", "limited")])
