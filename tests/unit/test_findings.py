@@ -229,6 +229,20 @@ def test_a_client_that_is_busy_in_the_baseline_is_named_too() -> None:
     assert [c for c in finding.caveats if c.startswith("client-bound: in plaintext, point selects")] != []
 
 
+def test_a_rate_that_shows_the_work_of_both_sides_says_so() -> None:
+    def truth(case: Case) -> Truth:
+        whole = tax_truth(case)
+        if case.levels["tls"] == "1.3" and case.levels["workload"] == "reconnect":
+            return Truth(1000.0, whole.phase_us, 900.0, 850.0)
+        return Truth(whole.ops_per_s, whole.phase_us, 0.99e6 / whole.ops_per_s, 0.8e6 / whole.ops_per_s)
+
+    found = document(fake_run(noise=0.0, invalid=False, number_of_blocks=3, truth=truth))
+    both = "the client used 85 % of its cores and the server 90 %"
+    assert any(both in caveat for caveat in _finding(found, "ops_per_s", "reconnect", "1.3").caveats)
+    # A server that is busy all the time is what was measured, however busy its client.
+    assert not any("the work of both" in c for c in _finding(found, "ops_per_s", "reconnect", "1.2").caveats)
+
+
 def test_a_control_that_differs_warns_of_every_ratio_beside_it() -> None:
     def truth(case: Case) -> Truth:
         slower = case.role == "control" and case.levels["workload"] == "reconnect"

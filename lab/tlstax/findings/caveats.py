@@ -20,6 +20,9 @@ from tlstax.study import Study
 CLIENT_BOUND_SHARE = 0.9
 """Above this share of its cores the client may be what limits a trial."""
 
+BUSY_CLIENT_SHARE, BUSY_SERVER_SHARE = 0.75, 0.95
+"""A server below its share beside a client above its own waits for the client now and then."""
+
 FEW_BLOCKS = 3
 """With fewer blocks than this an interval rests on hardly any evidence of scatter."""
 
@@ -78,17 +81,28 @@ def _client_bound(comparison: Comparison) -> list[str]:
         full_label(comparison.case): _records(comparison),
         full_label(comparison.baseline): [pair.baseline for pair in comparison.pairs],
     }
-    return [
-        f"client-bound: in {name} the client used {percent(share)} of its cores, so that the server could "
-        "have done more"
-        for name, records in sides.items()
-        if (share := _client_share(records)) > CLIENT_BOUND_SHARE
-    ]
+    return [text for name, records in sides.items() for text in _who_was_busy(name, records)]
 
 
-def _client_share(records: Sequence[TrialRecord]) -> float:
-    shares = [share for record in records if (share := outcome(record, "client_cpu_share")) is not None]
-    return fmean(shares) if shares else 0.0
+def _who_was_busy(name: str, records: Sequence[TrialRecord]) -> list[str]:
+    client = _mean_share(records, "client_cpu_share", otherwise=0.0)
+    server = _mean_share(records, "server_cpu_share", otherwise=1.0)
+    if client > CLIENT_BOUND_SHARE:
+        return [
+            f"client-bound: in {name} the client used {percent(client)} of its cores, so that the server "
+            "could have done more"
+        ]
+    if client > BUSY_CLIENT_SHARE and server < BUSY_SERVER_SHARE:
+        return [
+            f"in {name} the client used {percent(client)} of its cores and the server {percent(server)}: the "
+            "rate shows the work of both, server CPU per operation the server's alone"
+        ]
+    return []
+
+
+def _mean_share(records: Sequence[TrialRecord], name: str, *, otherwise: float) -> float:
+    shares = [share for record in records if (share := outcome(record, name)) is not None]
+    return fmean(shares) if shares else otherwise
 
 
 def _control_differs(control: Interval | None) -> list[str]:
