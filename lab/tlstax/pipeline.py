@@ -25,7 +25,7 @@ WANTED_BLOCKS = 10
 """So many blocks fit the budget: short trials, often repeated and interleaved, hold drift and
 neighbours off better than long ones (Abedi and Brecht, ICPE 2017)."""
 
-TRIAL_OVERHEAD_S = 0.25
+TRIAL_OVERHEAD_S = 0.15
 """About what a trial takes beside its window: start, connections, warm-up, counters."""
 
 SHORTEST_S, LONGEST_S = 0.25, 10.0
