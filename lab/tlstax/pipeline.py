@@ -21,14 +21,15 @@ from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.trial import run_trial
 
-WANTED_BLOCKS = 10
-"""So many blocks fit the budget: short trials, often repeated and interleaved, hold drift and
-neighbours off better than long ones (Abedi and Brecht, ICPE 2017)."""
+WANTED_BLOCKS = 20
+"""So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
+second or a whole one (each is a process, connections and server threads of its own), so many short ones,
+interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
 
-TRIAL_OVERHEAD_S = 0.15
+TRIAL_OVERHEAD_S = 0.1
 """About what a trial takes beside its window: start, connections, warm-up, counters."""
 
-SHORTEST_S, LONGEST_S = 0.25, 10.0
+SHORTEST_S, LONGEST_S = 0.1, 10.0
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""
