@@ -95,7 +95,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
-    from tlstax.cli.run_command import RunOptions, ServerOptions, run_command
+    from tlstax.cli.run_command import RunOptions, run_command
+    from tlstax.guests.access import GuestOptions
 
     raise typer.Exit(
         run_command(
@@ -109,8 +110,8 @@ def run(
                 seed=seed,
                 report=report,
                 json=json,
-                server=ServerOptions(
-                    url=server,
+                guest=GuestOptions(
+                    url=server or "",
                     ssl_mode=ssl_mode,
                     ssl_ca=ssl_ca,
                     ssl_cert=ssl_cert,

@@ -16,21 +16,8 @@ from tlstax.study import Study, load_study, override
 
 
 @dataclass(frozen=True)
-class ServerOptions:
-    """The server that is not ours, as the user named it; `url` is None for the default server."""
-
-    url: str | None = None
-    ssl_mode: str | None = None
-    ssl_ca: str | None = None
-    ssl_cert: str | None = None
-    ssl_key: str | None = None
-    defaults_file: Path | None = None
-    login_path: str | None = None
-
-
-@dataclass(frozen=True)
 class RunOptions:
-    """The options of `tlstax run` as they were typed."""
+    """The options of `tlstax run` as they were typed; `guest.url` is empty for the default server."""
 
     tls: str | None = None
     workload: str | None = None
@@ -41,12 +28,12 @@ class RunOptions:
     seed: int | None = None
     report: Path | None = None
     json: bool = False
-    server: ServerOptions = field(default_factory=ServerOptions)
+    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
 
 
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status."""
-    request = Request(study=study_of(options), guest=guest_of(options.server), seed=options.seed)
+    request = Request(study=study_of(options), guest=guest_of(options.guest), seed=options.seed)
     return measure(request, report=options.report, as_json=options.json)
 
 
@@ -63,9 +50,9 @@ def study_of(options: RunOptions) -> Study:
     return bounded(study, budget=options.budget, precision=options.precision, rows=options.rows)
 
 
-def guest_of(options: ServerOptions) -> GuestAccess | None:
+def guest_of(options: GuestOptions) -> GuestAccess | None:
     """How to get into the server that was named; None for the default one. Raises UserMistake."""
-    if options.url is None:
+    if not options.url:
         only_with_server = (
             ("--ssl-mode", options.ssl_mode),
             ("--ssl-ca", options.ssl_ca),
@@ -82,16 +69,4 @@ def guest_of(options: ServerOptions) -> GuestAccess | None:
         raise UserMistake(
             "--ssl-mode=DISABLED leaves nothing to compare", remedy="plaintext is measured beside TLS anyway"
         )
-    ask = getpass.getpass if sys.stdin.isatty() else None
-    return settle(
-        GuestOptions(
-            url=options.url,
-            ssl_mode=options.ssl_mode,
-            ssl_ca=options.ssl_ca,
-            ssl_cert=options.ssl_cert,
-            ssl_key=options.ssl_key,
-            defaults_file=options.defaults_file,
-            login_path=options.login_path,
-        ),
-        ask,
-    )
+    return settle(options, getpass.getpass if sys.stdin.isatty() else None)

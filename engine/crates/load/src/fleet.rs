@@ -15,6 +15,7 @@ use tlstax_contract::{
 
 use crate::clock::{cpu_between, now_ns, process_cpu};
 use crate::failure::Failure;
+use crate::proof;
 use crate::recorder::{Recorder, merge_counts};
 use crate::schedule::OpenSchedule;
 use crate::shared::Shared;
@@ -200,10 +201,9 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
         match inbox.recv().map_err(|_| died())? {
             Report::Ready(set_up) => {
                 server_version = set_up.server_version;
-                set_up
-                    .proofs
-                    .into_iter()
-                    .for_each(|proof| add(&mut negotiated, proof));
+                for proof in set_up.proofs {
+                    proof::add(&mut negotiated, proof);
+                }
             }
             Report::Failed(failure) => return Err(failure),
             Report::Done(..) => return Err(died()),
@@ -226,16 +226,6 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
         tls_library,
         negotiated,
     })
-}
-
-fn add(all: &mut Vec<Negotiated>, proof: Negotiated) {
-    match all
-        .iter_mut()
-        .find(|known| known.client == proof.client && known.server == proof.server)
-    {
-        Some(known) => known.connections += proof.connections,
-        None => all.push(proof),
-    }
 }
 
 /// Waits for every thread's record, telling of progress meanwhile.

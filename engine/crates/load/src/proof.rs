@@ -1,7 +1,7 @@
 //! What both sides say was negotiated on one connection: the client's library and the server itself.
 
-use tlstax_contract::{Handshakes, TlsView};
-use tlstax_tls::{Negotiated, PeerCertificate};
+use tlstax_contract::{Handshakes, Negotiated, TlsView};
+use tlstax_tls::PeerCertificate;
 
 /// Asks the server what it negotiated on this very connection. The variables are MySQL's and
 /// MariaDB's alike (MySQL Reference Manual, "Server Status Variables").
@@ -36,7 +36,10 @@ pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Opti
 }
 
 /// The client's view from its library.
-pub fn client_view(seen: &Negotiated, certificate: Option<&PeerCertificate>) -> TlsView {
+pub fn client_view(
+    seen: &tlstax_tls::Negotiated,
+    certificate: Option<&PeerCertificate>,
+) -> TlsView {
     TlsView {
         version: seen.version.to_owned(),
         cipher: seen.cipher.to_owned(),
@@ -48,8 +51,18 @@ pub fn client_view(seen: &Negotiated, certificate: Option<&PeerCertificate>) -> 
     }
 }
 
+/// Adds what connections proved to what is known: those that both sides describe alike are counted.
+pub fn add(known: &mut Vec<Negotiated>, proof: Negotiated) {
+    let alike =
+        |other: &&mut Negotiated| other.client == proof.client && other.server == proof.server;
+    match known.iter_mut().find(alike) {
+        Some(other) => other.connections += proof.connections,
+        None => known.push(proof),
+    }
+}
+
 /// One handshake of this kind, for counting.
-pub fn handshake(seen: &Negotiated) -> Handshakes {
+pub fn handshake(seen: &tlstax_tls::Negotiated) -> Handshakes {
     Handshakes {
         version: seen.version.to_owned(),
         cipher: seen.cipher.to_owned(),

@@ -104,14 +104,4 @@ impl Desk {
         }
         take
     }
-
-    /// Adds what one connection proved to what is known.
-    pub fn prove(&mut self, proof: Negotiated) {
-        let alike =
-            |known: &&mut Negotiated| known.client == proof.client && known.server == proof.server;
-        match self.proofs.iter_mut().find(alike) {
-            Some(known) => known.connections += proof.connections,
-            None => self.proofs.push(proof),
-        }
-    }
 }

@@ -198,11 +198,12 @@ impl Connection {
                     .map(|seen| proof::client_view(&seen, certificate.as_ref()))
             }
         };
-        desk.prove(Negotiated {
+        let proof = Negotiated {
             connections: 1,
             client,
             server,
-        });
+        };
+        proof::add(&mut desk.proofs, proof);
         Ok(())
     }
 }
