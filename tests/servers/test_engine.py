@@ -290,6 +290,20 @@ def test_noise_after_a_greeting_does_no_harm(filled: PrivateServer) -> None:
     assert kind_of(failure)[0] in {"protocol", "limits", "timeout", "server_closed", "server_error"}
 
 
+def test_too_few_file_descriptors_are_said_before_anything_is_tried(filled: PrivateServer) -> None:
+    limited = ["prlimit", "--nofile=60:60", *engine_command()]
+    with LoadClient(limited, job(filled, connections=40)) as client, pytest.raises(ClientFailure) as failure:
+        client.wait_ready(WITHIN_S)
+    assert kind_of(failure.value) == ("limits", "client")
+    assert "40 connections need" in str(failure.value)
+
+
+def test_a_soft_limit_of_file_descriptors_is_raised(filled: PrivateServer) -> None:
+    limited = ["prlimit", "--nofile=60:200", *engine_command()]
+    with LoadClient(limited, job(filled, connections=80)) as client:
+        assert sum(seen.connections for seen in client.wait_ready(WITHIN_S).negotiated) == 80
+
+
 def test_what_is_not_a_job_is_refused() -> None:
     for text in ("go\n", "{}\n", ""):
         done = subprocess.run(

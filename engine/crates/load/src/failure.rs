@@ -43,9 +43,10 @@ impl Failure {
         let code = error.raw_os_error();
         let out_of = match code {
             Some(libc::EMFILE | libc::ENFILE) => Some("file descriptors: raise `ulimit -n`"),
-            Some(libc::EADDRNOTAVAIL) => {
-                Some("local ports: give more source addresses or widen ip_local_port_range")
-            }
+            Some(libc::EADDRNOTAVAIL) => Some(
+                "local ports, which closed connections keep for a minute (TIME_WAIT): widen \
+                 net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
+            ),
             Some(libc::ENOBUFS | libc::ENOMEM) => Some("memory for sockets"),
             _ => None,
         };

@@ -9,6 +9,7 @@ mod clock;
 mod connection;
 mod failure;
 mod fleet;
+mod limits;
 mod prepare;
 mod proof;
 mod recorder;

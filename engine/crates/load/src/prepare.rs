@@ -7,6 +7,7 @@ use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
+use crate::limits::allow_open_files;
 use crate::script::{Resumption, Script};
 use crate::shared::{Shared, TlsTerms};
 use crate::socket::Target;
@@ -14,9 +15,10 @@ use crate::socket::Target;
 /// Makes ready what can be made ready without connecting.
 ///
 /// # Errors
-/// A host that is not known, a statement that cannot be compiled, a TLS library or setting that is
+/// Too few open files allowed, a host that is not known, a statement that cannot be compiled, a TLS library or setting that is
 /// refused.
 pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
+    allow_open_files(job)?;
     let target = Target::resolve(&job.endpoint).map_err(|error| {
         let message = format!("the server's name cannot be resolved ({error})");
         Failure::new(ErrorKind::Resolve, Fault::Job, message)

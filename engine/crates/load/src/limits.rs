@@ -1,0 +1,36 @@
+//! What this machine must allow for a job, checked before the first connection is made.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tlstax_contract::{ErrorKind, Fault, Job};
+
+use crate::failure::Failure;
+
+/// Descriptors beside one a connection: standard streams, libraries, one epoll a thread.
+const BESIDE_CONNECTIONS: u64 = 32;
+
+/// Raises the limit of open files as far as the job needs, which the hard limit must allow
+/// (getrlimit(2)).
+///
+/// # Errors
+/// The hard limit is too low.
+pub fn allow_open_files(job: &Job) -> Result<(), Failure> {
+    let needed = u64::from(job.connections) + u64::from(job.threads) + BESIDE_CONNECTIONS;
+    let refused = |why: String| Failure::new(ErrorKind::Limits, Fault::Client, why);
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
+        .map_err(|error| refused(format!("the limit of open files cannot be read ({error})")))?;
+    if needed > hard {
+        return Err(refused(format!(
+            "{} connections need {needed} open files and this process may have {hard}: raise \
+             `ulimit -Hn` or ask for fewer connections",
+            job.connections
+        )));
+    }
+    if needed <= soft {
+        return Ok(());
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(|error| {
+        refused(format!(
+            "the limit of open files cannot be raised ({error})"
+        ))
+    })
+}
