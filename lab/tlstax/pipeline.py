@@ -79,7 +79,7 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
         try:
             why = _measure(study, bench, header, store, watcher)
         except Interrupted:
-            store.finish(header.run, "interrupted", "it was interrupted")
+            store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
         except TlstaxError as error:
             store.finish(header.run, "failed", error.message)
             raise
