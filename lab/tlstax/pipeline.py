@@ -35,6 +35,12 @@ SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "
 """Errors of a client that every further trial of the case would meet again."""
 
 
+REMEDIES = {
+    "no_tls": "turn TLS on at the server, or there is nothing to compare",
+    "certificate": "mend the certificate, or choose an --ssl-mode that does not verify it",
+}
+
+
 class Watcher(Protocol):
     """Who is told what goes on."""
 
@@ -138,4 +144,6 @@ def _stop_on_the_users_mistake(record: TrialRecord) -> None:
         return
     for error in record.client_errors:
         if error.fatal and error.kind in SAME_MISTAKE:
-            raise UserMistake(f"{full_label(record.trial.case)}: {error.message}")
+            raise UserMistake(
+                f"{full_label(record.trial.case)}: {error.message}", remedy=REMEDIES.get(error.kind, "")
+            )
