@@ -6,8 +6,9 @@ from fake_trials import crashed, fake_run
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
-from tlstax.findings.wording import alike, counted, percent, signed_percent
+from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
 from tlstax.records import Finding, Ratio, RunDocument
+from tlstax.report.figures import interval
 from tlstax.study import load_study, override
 
 FLOOR = 0.013
@@ -163,3 +164,14 @@ def test_an_estimate_and_its_ends_are_rounded_alike() -> None:
 
 def test_one_thing_is_not_many() -> None:
     assert [counted(number, "block") for number in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
+
+
+def test_an_interval_of_any_width_is_not_spelled_out() -> None:
+    """Two blocks that scatter give intervals like -99 to +8685 %, which tell only that they are too few."""
+    found = document(fake_run(number_of_blocks=2, noise=0.5, seed=3, invalid=False))
+    wide = [f for f in found.findings if f.outcome == "ops_per_s" and not is_telling(f.ratio)]
+    assert wide, "the noise was meant to be too much"
+    said = [sentence for sentence in headline(found) if "2 blocks are too few" in sentence]
+    assert len(said) == len([f for f in wide if f.role == "treatment"])
+    assert percent(461.38) == ">1,000 %"
+    assert interval(wide[0].ratio) == "too wide"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.findings.outcomes import OUTCOMES
-from tlstax.findings.wording import alike, counted, percent, signed_percent
+from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels
 from tlstax.records import Finding, Ratio, RunDocument
 
@@ -72,6 +72,8 @@ def _evidence(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
+    if not is_telling(ratio):
+        return f"{counted(ratio.blocks, 'block')} are too few: the interval spans more than a factor of ten"
     start, end = (_signed(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"

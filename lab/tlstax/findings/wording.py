@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from math import ceil, log10
 
+from tlstax.records import Ratio
+
+MOST_PER_CENT = 1000
+"""What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
+
+WIDEST_SPAN = 10.0
+
+
+def is_telling(ratio: Ratio) -> bool:
+    """Whether a ratio's interval, if it has one, lies within one order of magnitude."""
+    return ratio.low is None or ratio.high is None or ratio.high <= WIDEST_SPAN * ratio.low
+
 
 def percent(fraction: float) -> str:
     """A fraction as a percentage of two digits or so: 0.0713 is "7.1 %", 0.34 is "34 %"."""
     value = abs(fraction) * 100
+    if value > MOST_PER_CENT:
+        return f">{MOST_PER_CENT:,} %"
     if value >= 99.5:
         return f"{value:.0f} %"
     return "under 0.01 %" if 0 < value < 0.01 else f"{value:.2g} %"

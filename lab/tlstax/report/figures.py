@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tlstax.findings.wording import is_telling
 from tlstax.records import Ratio
 
 NOTHING = "\N{EN DASH}"
@@ -86,9 +87,14 @@ def change(ratio: Ratio) -> str:
 
 
 def interval(ratio: Ratio) -> str:
-    """The two ends of the interval in the form of `change`; empty where there is none."""
+    """The two ends of the interval in the form of `change`; empty where there is none.
+
+    An interval over more than an order of magnitude is only said to be too wide.
+    """
     if ratio.low is None or ratio.high is None:
         return ""
+    if not is_telling(ratio):
+        return "too wide"
     sign, _ = _form(ratio.point)
     low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
     return f"{_in_form(low, sign)} … {_in_form(high, sign)}"
