@@ -20,6 +20,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
     Account,
+    ClosedLoop,
     Done,
     Job,
     OpenLoop,
@@ -33,6 +34,9 @@ from tlstax.contract import (
 from tlstax.findings.histograms import decode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
 
 ROWS = 1000
 WITHIN_S = 60.0
@@ -171,6 +175,42 @@ def test_an_open_loop_shows_a_stall_to_all_that_was_due_in_it(filled: PrivateSer
     p85_us, p99_us = decode(done.histograms_ns["operation"]).percentiles_us((85, 99))
     assert p85_us > 100_000
     assert p99_us > 400_000
+
+
+@pytest.mark.parametrize("schedule", [ClosedLoop(), OpenLoop(rate_per_s=100.0, arrivals="uniform")])
+def test_connections_that_the_server_drops_are_opened_again(
+    filled: PrivateServer, schedule: ClosedLoop | OpenLoop
+) -> None:
+    with LoadClient(engine_command(), job(filled, schedule=schedule, duration_s=2.0)) as client:
+        client.wait_ready(WITHIN_S)
+        client.go()
+        time.sleep(0.5)
+        with filled.admin() as database, database.cursor() as cursor:
+            user = filled.load_account.user
+            cursor.execute("SELECT id FROM information_schema.processlist WHERE user = %s", (user,))
+            dropped = [row[0] for row in cursor.fetchall()]
+            for number in dropped:
+                cursor.execute(f"KILL {number}")
+        done = client.wait_done(WITHIN_S)
+    assert len(dropped) == 4
+    assert sum(error.count for error in done.errors) == 4
+    assert done.window.connections == 4
+    if isinstance(schedule, OpenLoop):
+        assert done.operations > 0.9 * done.scheduled
+
+
+def test_a_server_that_is_gone_for_good_ends_the_job(mysql_build: ServerBuild, session: Session) -> None:
+    small = ServerSettings(buffer_pool_bytes=64 * 1024 * 1024)
+    with PrivateServer.start(mysql_build, session, small) as server:
+        server.prepare_table(TableContent(rows=ROWS, seed=1))
+        schedule = OpenLoop(rate_per_s=20.0, arrivals="uniform")
+        with LoadClient(engine_command(), job(server, schedule=schedule, duration_s=60.0)) as client:
+            client.wait_ready(WITHIN_S)
+            client.go()
+            os.kill(server.pid or 0, signal.SIGKILL)
+            with pytest.raises(ClientFailure) as failure:
+                client.wait_done(WITHIN_S)
+    assert kind_of(failure.value) == ("connect", "network")
 
 
 def test_a_wrong_password_is_access_denied(filled: PrivateServer) -> None:

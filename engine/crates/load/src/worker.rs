@@ -300,7 +300,12 @@ impl Worker {
 
     /// Writes a failure down and lets the connection rest.
     fn fail(&mut self, index: usize, failure: Failure) -> Result<(), Failure> {
-        self.busy -= 1;
+        if self.connections[index].is_working() {
+            self.busy -= 1;
+        } else {
+            // It hung up while nothing was due on it.
+            self.idle.retain(|other| *other != index);
+        }
         self.connections[index].abandon(&mut self.desk);
         let recorder = &mut self.desk.recorder;
         recorder.error(failure.kind, failure.code);
@@ -316,36 +321,21 @@ impl Worker {
 
     /// Ends what is overdue and wakes what has rested.
     fn look_after(&mut self, end_ns: u64, closed_loop: bool) -> Result<(), Failure> {
-        if self.resting.is_empty() && self.next_tick_ns == 0 {
-            self.next_tick_ns = now_ns() + TICK_NS;
-        }
         let now = now_ns();
         while let Some((index, failure)) = self.overdue(now) {
             self.fail(index, failure)?;
         }
-        while self
-            .resting
-            .front()
-            .is_some_and(|(until, _)| *until <= now || now >= end_ns)
-        {
+        // What has not rested enough when the stage ends goes on resting into the next.
+        while now < end_ns && self.resting.front().is_some_and(|(until, _)| *until <= now) {
             let Some((_, index)) = self.resting.pop_front() else {
                 break;
             };
-            self.wake(index, now, end_ns, closed_loop)?;
+            self.wake(index, now, closed_loop)?;
         }
         Ok(())
     }
 
-    fn wake(
-        &mut self,
-        index: usize,
-        now_ns: u64,
-        end_ns: u64,
-        closed_loop: bool,
-    ) -> Result<(), Failure> {
-        if now_ns >= end_ns {
-            return Ok(());
-        }
+    fn wake(&mut self, index: usize, now_ns: u64, closed_loop: bool) -> Result<(), Failure> {
         if self.shared.script.recover.is_none() {
             if closed_loop {
                 return self.start(index, now_ns, now_ns);

@@ -148,6 +148,11 @@ impl Connection {
         self.due_ns
     }
 
+    /// Whether it is in the middle of a round.
+    pub fn is_working(&self) -> bool {
+        !matches!(self.state, State::Closed | State::Idle)
+    }
+
     /// Whether there is a socket.
     pub fn is_open(&self) -> bool {
         self.state != State::Closed

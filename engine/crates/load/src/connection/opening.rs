@@ -21,6 +21,7 @@ impl Connection {
         shared: &Shared,
         desk: &mut Desk,
     ) -> Result<(), Failure> {
+        self.state = State::Connecting;
         let source = desk.take_source(&shared.sources);
         let socket = shared
             .target
@@ -41,7 +42,6 @@ impl Connection {
         self.readable = false;
         self.first_query = true;
         self.connect_ns = now_ns;
-        self.state = State::Connecting;
         Ok(())
     }
 
