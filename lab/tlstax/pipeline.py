@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tlstax import __version__
 from tlstax.bench import Bench, open_bench
+from tlstax.clients.engine import engine_specimen
 from tlstax.errors import Interrupted, TlstaxError, UserMistake
 from tlstax.findings.stopping import Continue, Progress, Stop, decide
 from tlstax.guests.access import GuestAccess
@@ -112,7 +113,7 @@ def _header(study: Study, bench: Bench, seed: int, duration_s: float) -> RunHead
         seed=seed,
         trial_duration_s=duration_s,
         machine=bench.machine,
-        specimens=(bench.server.specimen,),
+        specimens=(bench.server.specimen, engine_specimen()),
         guest=bench.guest,
     )
 

@@ -134,6 +134,9 @@ def test_every_level_of_both_workloads_has_a_finding_that_names_what_was_negotia
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0
     rates = [finding for finding in document["findings"] if finding["outcome"] == "ops_per_s"]
     assert len(rates) == 10
+    specimens = {specimen["kind"]: specimen for specimen in document["specimens"]}
+    assert specimens["server"]["name"] == "mysql-9.7"
+    assert all(len(specimens[kind]["sha256"]) == 64 for kind in ("server", "client"))
     for finding in rates:
         case = finding["case"]
         version = {"off": "plaintext", "1.2": "TLSv1.2 ECDHE-RSA-", "1.3": "TLSv1.3 TLS_"}[case["tls"]]

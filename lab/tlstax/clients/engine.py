@@ -1,11 +1,14 @@
-"""The engine, tlstax's own load client: where its binary is."""
+"""The engine, tlstax's own load client: where its binary is, and what it is as a specimen."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
+from tlstax import __version__
 from tlstax.errors import MachineFault
+from tlstax.records import Specimen
 
 BINARY_VARIABLE = "TLSTAX_ENGINE"
 """Set by the launcher to the binary that it built from these sources."""
@@ -19,3 +22,19 @@ def engine_command() -> list[str]:
             "the load engine has not been built", remedy="start tlstax by its launcher, which builds it"
         )
     return [path]
+
+
+def engine_specimen() -> Specimen:
+    """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
+    (path,) = engine_command()
+    with Path(path).open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return Specimen(
+        name="tlstax-engine",
+        kind="client",
+        version=__version__,
+        origin="this project",
+        why="the load client",
+        path=path,
+        sha256=checksum,
+    )
