@@ -6,7 +6,7 @@ from fake_trials import crashed, fake_run
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
-from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
+from tlstax.findings.wording import alike, counted, is_telling, known_to, percent, signed_percent
 from tlstax.records import Finding, Ratio, RunDocument
 from tlstax.report.figures import interval
 from tlstax.study import load_study, override
@@ -175,3 +175,8 @@ def test_an_interval_of_any_width_is_not_spelled_out() -> None:
     assert len(said) == len([f for f in wide if f.role == "treatment"])
     assert percent(461.38) == ">1,000 %"
     assert interval(wide[0].ratio) == "too wide"
+
+
+def test_how_well_something_is_known() -> None:
+    assert known_to(0.034) == "known to ±3.4 %"
+    assert known_to(461.38) == "not even known to ±100 %"

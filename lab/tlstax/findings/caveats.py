@@ -12,7 +12,7 @@ from tlstax.findings.estimates import Estimate
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
 from tlstax.findings.stats import Interval
-from tlstax.findings.wording import counted, percent
+from tlstax.findings.wording import counted, known_to, percent
 from tlstax.labels import full_label, group_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Study
@@ -115,7 +115,7 @@ def _control_differs(control: Interval | None) -> list[str]:
 def _imprecise(study: Study, ratio: Interval) -> list[str]:
     if ratio.half_width is None or ratio.half_width <= study.precision:
         return []
-    return [f"known to ±{percent(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
+    return [f"{known_to(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -169,8 +169,8 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
         return []
     width, case = max(wide, key=lambda found: found[0])
     return [
-        f"the precision of ±{percent(study.precision)} was not reached: the widest ratio is known to "
-        f"±{percent(width)} ({full_label(case)})"
+        f"the precision of ±{percent(study.precision)} was not reached: the widest ratio is "
+        f"{known_to(width)} ({full_label(case)})"
     ]
 
 

@@ -10,7 +10,7 @@ from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stats import Interval
-from tlstax.findings.wording import percent
+from tlstax.findings.wording import known_to, percent
 from tlstax.labels import full_label
 from tlstax.records import TrialRecord
 from tlstax.study import Study
@@ -127,4 +127,4 @@ def _spent(study: Study, progress: Progress) -> str:
     spent = f"the budget of {study.budget_s:g} s is spent"
     if progress.worst_half_width is None:
         return f"{spent} before every ratio had two blocks"
-    return f"{spent}; the widest ratio is known to ±{percent(progress.worst_half_width)} ({progress.worst})"
+    return f"{spent}; the widest ratio is {known_to(progress.worst_half_width)} ({progress.worst})"

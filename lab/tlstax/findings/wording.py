@@ -27,6 +27,11 @@ def percent(fraction: float) -> str:
     return "under 0.01 %" if 0 < value < 0.01 else f"{value:.2g} %"
 
 
+def known_to(half_width: float) -> str:
+    """How well something is known: "known to ±3.4 %", or "not even known to ±100 %"."""
+    return f"known to ±{percent(half_width)}" if half_width <= 1 else "not even known to ±100 %"
+
+
 def signed_percent(fraction: float) -> str:
     """The same with its sign: "+1.1 %", "-0.4 %" (with a real minus sign), "0 %"."""
     text = percent(fraction)

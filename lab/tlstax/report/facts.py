@@ -121,6 +121,8 @@ def noise_words(group: Group, outcome: str) -> str:
         return "Noise floor unknown: one block alone shows no scatter, so no difference (≈) can be told."
     if floor is None:
         return "Noise floor unknown: there is no valid control."
+    if floor > 1:
+        return "Noise floor over ±100 %: the control strays too far for any difference (≈) to be told."
     return (
         f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
         "may stray from the baseline. Smaller differences (≈) cannot be told from noise."
