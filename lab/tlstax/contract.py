@@ -23,9 +23,6 @@ from pydantic import (
     PositiveInt,
 )
 
-SCHEMA = 1
-"""Version of the protocol; a client refuses a job of another version."""
-
 PHASES = (
     "tcp_connect",
     "greeting",
@@ -151,7 +148,10 @@ Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
 
 
 class Job(Frozen):
-    """All that a client is told. Never stored as it is: `without_password` is."""
+    """All that a client is told. Never stored as it is: `without_password` is.
+
+    `schema` is the version of the protocol; a client refuses a job of another version.
+    """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     endpoint: Endpoint

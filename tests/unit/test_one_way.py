@@ -13,6 +13,7 @@ import tlstax
 PACKAGE = Path(tlstax.__file__).parent
 ACTING = (
     "bench",
+    "checksums",
     "cli",
     "clients",
     "doctor",

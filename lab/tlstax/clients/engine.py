@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 from tlstax import __version__
+from tlstax.checksums import sha256_of
 from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 
@@ -27,8 +27,6 @@ def engine_command() -> list[str]:
 def engine_specimen() -> Specimen:
     """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
     (path,) = engine_command()
-    with Path(path).open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
     return Specimen(
         name="tlstax-engine",
         kind="client",
@@ -36,5 +34,5 @@ def engine_specimen() -> Specimen:
         origin="this project",
         why="the load client",
         path=path,
-        sha256=checksum,
+        sha256=sha256_of(Path(path)),
     )

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready
 from tlstax.errors import MachineFault
+from tlstax.specimens.processes import mortal
 
 _EVENT: TypeAdapter[Ready | Interval | ErrorEvent | Done] = TypeAdapter(Event)
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -34,17 +35,18 @@ class ClientFailure(Exception):
 class LoadClient:
     """Runs one job in a child process. Use as a context manager; leaving it ends the child.
 
-    The child is started under `setpriv --pdeathsig KILL` (util-linux), so that it dies with the
-    laboratory however that dies, and in a session of its own, so that Ctrl-C reaches only us.
+    The child dies with the laboratory however that dies (see `specimens.processes`), and is in a session
+    of its own, so that Ctrl-C reaches only us.
     """
 
     def __init__(self, command: Sequence[str], job: Job) -> None:
         self._job = job
         self._errors: list[ErrorEvent] = []
+        mortal_command = mortal(command)
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         try:
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *command],
+                mortal_command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from tlstax.findings.outcomes import OUTCOMES
-from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
+from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels
 from tlstax.records import Finding, Ratio, RunDocument
-
-MANY_TIMES = 2.0
-"""From here on a factor is easier to grasp than a percentage."""
 
 _WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
 

@@ -11,6 +11,9 @@ MOST_PER_CENT = 1000
 
 WIDEST_SPAN = 10.0
 
+MANY_TIMES = 2.0
+"""From here on a factor is easier to grasp than a percentage."""
+
 
 def is_telling(ratio: Ratio) -> bool:
     """Whether a ratio's interval, if it has one, lies within one order of magnitude."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import time
 from functools import lru_cache
 from pathlib import Path
 
+from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
 from tlstax.records import MappedLibrary, ServerCpu
 
@@ -84,5 +84,4 @@ def _sha256(path: str) -> str:
 
 @lru_cache
 def _sha256_of_version(path: str, _inode: int, _mtime_ns: int) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(Path(path))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tlstax.findings.wording import is_telling
+from tlstax.findings.wording import MANY_TIMES, is_telling
 from tlstax.records import Ratio
 
 NOTHING = "\N{EN DASH}"
@@ -18,9 +18,6 @@ ALIKE = "≈"
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIVIDED = "\N{DIVISION SIGN}"
-
-MANY_TIMES = 2.0
-"""From here on a factor is easier to grasp than a percentage."""
 
 _DURATIONS_US = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import secrets
@@ -27,6 +26,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tlstax import places
+from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
 from tlstax.errors import MachineFault
 from tlstax.specimens import apt_command, processes
@@ -182,10 +182,8 @@ def _fill(recipe: Recipe, partial: Path, progress: Progress) -> Manifest:
 def _unpack(file: Path, tree: Path) -> Deb:
     fields = _dpkg_deb("--show", "--showformat", "${Package}\n${Version}\n${Architecture}", str(file))
     package, version, architecture = fields.splitlines()
-    with file.open("rb") as content:
-        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
     _dpkg_deb("--extract", str(file), str(tree))
-    return Deb(package=package, version=version, architecture=architecture, sha256=sha256)
+    return Deb(package=package, version=version, architecture=architecture, sha256=sha256_of(file))
 
 
 def _dpkg_deb(*arguments: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+from tlstax.checksums import sha256_of
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.records import Specimen
 from tlstax.specimens import apt_root
@@ -69,7 +69,7 @@ def server_at(path: Path, *, name: str | None = None, why: str = "asked for by i
         origin="this machine",
         why=why,
         path=str(executable),
-        sha256=_sha256(executable),
+        sha256=sha256_of(executable),
     )
     try:
         flavour, version = version_of(ServerBuild(specimen, "mysql", executable))
@@ -115,7 +115,7 @@ def _build_of(root: AptRoot, flavour: Flavour, why: str) -> ServerBuild:
         origin=f"Debian {recipe.suite}",
         why=why,
         path=str(root.program),
-        sha256=_sha256(root.program),
+        sha256=sha256_of(root.program),
         packages=root.manifest.versions(),
     )
     return ServerBuild(specimen, flavour, root.program, root.tree)
@@ -132,8 +132,3 @@ def _find_program(name: str) -> Path | None:
     found = shutil.which(name)
     candidates = [Path(found)] if found else [Path(place) / name for place in SYSTEM_DIRECTORIES]
     return next((path for path in candidates if path.is_file()), None)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
