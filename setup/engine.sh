@@ -1,4 +1,5 @@
-# Builds the load engine in release mode and keeps it under the hash of the sources it was built from.
+# Builds the load engine, and the floor it is compared with, in release mode, and keeps both under the
+# hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
 build_engine() {
@@ -13,15 +14,20 @@ build_engine() {
         find_places "$root" "$requirements"
     done
     engine=$cache/engines/$engine_key/tlstax-engine
-    # A rename, because another tlstax may look for the engine at this moment.
-    {
-        mkdir -p -- "${engine%/*}" &&
-            cp -- "$target/release/tlstax-engine" "$scratch/tlstax-engine" &&
-            mv -f -- "$scratch/tlstax-engine" "$engine"
-    } 2>>"$log" || fail_step "keeping the engine in $cache"
+    # Renames, because another tlstax may look for the engine at this moment; the engine last, since
+    # where it is everything is.
+    local program
+    for program in tlstax-floor tlstax-engine; do
+        {
+            mkdir -p -- "${engine%/*}" &&
+                cp -- "$target/release/$program" "$scratch/$program" &&
+                mv -f -- "$scratch/$program" "${engine%/*}/$program"
+        } 2>>"$log" || fail_step "keeping the engine in $cache"
+    done
 }
 
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH" cargo build --release --locked --color never \
-        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" --package tlstax-engine
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
+        --package tlstax-engine --package tlstax-floor
 }

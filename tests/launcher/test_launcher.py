@@ -48,7 +48,8 @@ def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
     assert told(out, "arguments").endswith("-P -s -m tlstax run two words")
     assert told(out, "path") == str(clone.root / "lab")
     assert told(out, "cache") == str(clone.cache)
-    assert Path(told(out, "engine")).read_text() == "//! First.\n"
+    engine = Path(told(out, "engine"))
+    assert engine.read_text() == engine.with_name("tlstax-floor").read_text() == "//! First.\n"
 
 
 @pytest.mark.parametrize("how", ["link", "relative", "other folder"])

@@ -131,6 +131,9 @@ fn serve(
     reports: &Sender<Report>,
 ) -> Result<Option<(Recorder, Counts)>, Failure> {
     pin(job, number)?;
+    // Sleeps end when they should, not up to 50 µs later (prctl(2), PR_SET_TIMERSLACK); a kernel that
+    // refuses still sleeps.
+    let _ = nix::sys::prctl::set_timerslack(1);
     let threads = job.threads as usize;
     let share = |all: usize| all / threads + usize::from(number < all % threads);
     let samples = (job.row_samples as usize).div_ceil(threads);

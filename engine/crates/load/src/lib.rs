@@ -5,11 +5,12 @@
 
 #![forbid(unsafe_code)]
 
-mod clock;
+pub mod clock;
 mod connection;
 mod failure;
 mod fleet;
 mod limits;
+mod pace;
 mod prepare;
 mod proof;
 mod recorder;

@@ -7,6 +7,9 @@ use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, RowSample, Wire};
+use tlstax_tls::Negotiated;
+
+use crate::proof;
 
 /// The phases of a connection's life, in their order, and what contains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +116,19 @@ impl Recorder {
         }
     }
 
-    /// Notes one handshake, or as many as `seen.count` says.
-    pub fn handshake(&mut self, seen: &Handshakes) {
-        add_handshakes(&mut self.counts.handshakes, seen);
+    /// Notes one handshake. Only the first of its kind is copied.
+    pub fn handshake(&mut self, seen: &Negotiated) {
+        let alike = self.counts.handshakes.iter_mut().find(|known| {
+            known.resumed == seen.resumed
+                && known.hello_retry == seen.hello_retry
+                && known.cipher == seen.cipher
+                && known.version == seen.version
+                && known.group.as_deref() == seen.group.as_deref()
+        });
+        match alike {
+            Some(known) => known.count += 1,
+            None => self.counts.handshakes.push(proof::handshake(seen)),
+        }
     }
 
     /// Notes segments that the kernel counted on one connection.
@@ -212,14 +225,13 @@ mod tests {
     use super::*;
     use hdrhistogram::serialization::Deserializer;
 
-    fn handshake(resumed: bool) -> Handshakes {
-        Handshakes {
-            version: "TLSv1.3".into(),
-            cipher: "TLS_AES_128_GCM_SHA256".into(),
+    fn handshake(resumed: bool) -> Negotiated {
+        Negotiated {
+            version: "TLSv1.3",
+            cipher: "TLS_AES_128_GCM_SHA256",
             group: None,
             resumed,
             hello_retry: None,
-            count: 1,
         }
     }
 

@@ -12,6 +12,7 @@ use tlstax_contract::{Counts, ErrorKind, Fault, Negotiated};
 use crate::clock::now_ns;
 use crate::connection::{Advance, Connection, RoundId};
 use crate::failure::Failure;
+use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder, merge_counts};
 use crate::schedule::OpenSchedule;
 use crate::shared::{Desk, Shared};
@@ -167,10 +168,15 @@ impl Worker {
     /// The server is given up.
     pub fn work(&mut self, end_ns: u64, mut schedule: Option<OpenSchedule>) -> Result<(), Failure> {
         self.failures_in_a_row = 0;
+        let mut pace = Pace::default();
         self.start_due(end_ns, &mut schedule)?;
         while self.busy > 0 || self.has_more(end_ns, schedule.as_ref()) {
+            if let Some(rest_ns) = pace.rest_ns(self.busy).filter(|_| schedule.is_none()) {
+                rest(rest_ns);
+            }
             let now = now_ns();
             let ready = self.wait(self.patience_ns(now, schedule.as_ref()))?;
+            pace.looked(ready, now_ns());
             for place in 0..ready {
                 let (index, advance) = self.proceed(place);
                 self.handle(index, advance, end_ns, schedule.is_none())?;
@@ -401,4 +407,9 @@ impl Worker {
         let advance = self.connections[index].proceed(readable, &self.shared, &mut self.desk);
         (index, advance)
     }
+}
+
+/// Sleeps by the clock.
+fn rest(rest_ns: u64) {
+    std::thread::sleep(std::time::Duration::from_nanos(rest_ns));
 }

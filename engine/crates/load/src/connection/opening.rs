@@ -6,7 +6,6 @@ use tlstax_wire::{LoginReport, LoginStep};
 
 use super::{Advance, Connection, Parsers, State, internal, socket};
 use crate::failure::Failure;
-use crate::proof;
 use crate::recorder::Phase;
 use crate::shared::{Desk, Shared};
 use crate::socket::connect_result;
@@ -116,7 +115,7 @@ impl Connection {
             .negotiated()
             .ok_or_else(|| internal("a handshake without an outcome"))?;
         self.end_phase(Phase::TlsHandshake, self.phase_ns, desk);
-        desk.recorder.handshake(&proof::handshake(&seen));
+        desk.recorder.handshake(&seen);
         self.login.tls_established(&mut self.out)?;
         self.state = State::LoggingIn;
         self.readable = false;

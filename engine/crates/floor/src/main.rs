@@ -1,0 +1,126 @@
+//! The bare floor: the least that a client can do on the same sockets with the same bytes.
+//!
+//! It speaks the contract (`contract/README.md`) so that it can be measured like the engine, and
+//! leaves out all that makes a load generator: it takes no time, keeps no histogram, parses no
+//! answer (it counts bytes) and makes its requests beforehand. It shares with the engine how a
+//! socket is opened, the login's bytes and the binding of libssl.
+
+#![forbid(unsafe_code)]
+
+mod line;
+mod opening;
+mod requests;
+mod round;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+
+use tlstax_contract::{
+    Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule, TlsLibrary, Wire,
+};
+use tlstax_load::{Failure, Shared, clock, prepare};
+
+use crate::round::Floor;
+
+fn main() -> ExitCode {
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say(&Event::Error(failure.event(true)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve() -> Result<(), Failure> {
+    let mut input = std::io::stdin().lock();
+    let mut text = String::new();
+    input.read_line(&mut text)?;
+    let job = Job::from_json(&text).map_err(|error| refused(&error.to_string()))?;
+    check(&job)?;
+    let shared = prepare(&job)?;
+    let mut floor = Floor::set_up(&job, &shared)?;
+    floor.run(clock::now_ns() + nanoseconds(job.warmup_s))?;
+    say(&Event::Ready(ready(&shared, &floor)));
+    text.clear();
+    if input.read_line(&mut text)? == 0 {
+        return Ok(());
+    }
+    let before = floor.connections;
+    let (cpu, start_ns) = (clock::process_cpu(), clock::now_ns());
+    let operations = floor.run(start_ns + nanoseconds(job.duration_s))?;
+    let elapsed_ns = clock::now_ns() - start_ns;
+    let cpu = clock::cpu_between(cpu, clock::process_cpu());
+    say(&Event::Done(Box::new(Done {
+        elapsed_s: seconds(elapsed_ns),
+        operations,
+        scheduled: operations,
+        skipped: 0,
+        window: counts(floor.connections - before),
+        lifetime: counts(floor.connections),
+        histograms_ns: BTreeMap::new(),
+        cpu,
+        wire: Wire::default(),
+        errors: Vec::new(),
+        row_samples: Vec::new(),
+        overhead: None,
+    })));
+    Ok(())
+}
+
+/// What a bare loop cannot do.
+fn check(job: &Job) -> Result<(), Failure> {
+    let one_statement = job.workload.statements.len() == 1;
+    let resumes = matches!(&job.tls, tlstax_contract::Tls::On(settings) if settings.resumption);
+    if job.threads > 1 || job.schedule != (Schedule::Closed {}) || !one_statement || resumes {
+        return Err(refused(
+            "the floor is one thread, one statement, a closed loop and full handshakes",
+        ));
+    }
+    Ok(())
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::new(ErrorKind::BadJob, Fault::Job, why)
+}
+
+fn ready(shared: &Shared, floor: &Floor) -> Ready {
+    let library = shared.tls.as_ref().and_then(|_| shared.library.get());
+    Ready {
+        client: "tlstax-floor".into(),
+        client_version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        server_version: floor.server_version.clone(),
+        tls_library: library.map(|library| TlsLibrary {
+            version: library.version_text().to_owned(),
+            libssl_path: library.libssl_path().to_owned(),
+            libcrypto_path: library.libcrypto_path().to_owned(),
+        }),
+        negotiated: Vec::new(),
+    }
+}
+
+fn counts(connections: u64) -> Counts {
+    Counts {
+        connections,
+        ..Counts::default()
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn say(event: &Event) {
+    let mut output = std::io::stdout().lock();
+    // Nobody to tell when the laboratory is gone: the end of standard input says the same.
+    let _ = serde_json::to_writer(&mut output, event);
+    let _ = output.write_all(b"\n");
+}
