@@ -5,11 +5,16 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod clock;
 mod connection;
+mod dispatch;
 mod failure;
 mod fleet;
 mod limits;
+mod null_server;
+mod overhead;
+mod ports;
 mod prepare;
 mod proof;
 mod recorder;
