@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -46,6 +46,12 @@ struct Go {
     end_ns: u64,
 }
 
+/// A thread, and how it is told to begin; it hangs up when the starter is dropped.
+struct Thread {
+    starter: Sender<Go>,
+    handle: JoinHandle<()>,
+}
+
 /// What all threads brought home.
 struct Total {
     record: Recorder,
@@ -69,7 +75,7 @@ pub fn run(
     let overhead = own_cost(job);
     let (reports, inbox) = channel();
     let gauges: Vec<Arc<Gauge>> = (0..job.threads).map(|_| Arc::default()).collect();
-    let starters = gauges
+    let threads = gauges
         .iter()
         .enumerate()
         .map(|(number, gauge)| spawn(job, shared, Arc::clone(gauge), number, reports.clone()))
@@ -83,13 +89,17 @@ pub fn run(
         start_ns,
         end_ns: start_ns + nanoseconds(job.duration_s),
     };
-    for starter in &starters {
-        starter.send(go).map_err(|_| died())?;
+    for thread in &threads {
+        thread.starter.send(go).map_err(|_| died())?;
     }
     let total = collect(&inbox, &gauges, start_ns, &mut say)?;
     let cpu = cpu_between(cpu_before, process_cpu());
-    let result = done(total, start_ns, cpu);
-    say(Event::Done(Box::new(Done { overhead, ..result })));
+    // Hanging up belongs to no operation, so the clock is read before.
+    for Thread { starter, handle } in threads {
+        drop(starter);
+        handle.join().map_err(|_| died())?;
+    }
+    say(Event::Done(Box::new(done(total, start_ns, cpu, overhead))));
     Ok(())
 }
 
@@ -130,28 +140,25 @@ fn spawn(
     gauge: Arc<Gauge>,
     number: usize,
     reports: Sender<Report>,
-) -> Result<Sender<Go>, Failure> {
+) -> Result<Thread, Failure> {
     let (starter, orders) = channel();
     let (job, shared) = (job.clone(), Arc::clone(shared));
-    thread::Builder::new()
+    let handle = thread::Builder::new()
         .name(format!("load-{number}"))
         .spawn(move || {
-            let report = match serve(&job, shared, gauge, number, &orders, &reports) {
-                Ok(Some(share)) => Report::Done(Box::new(share)),
-                Ok(None) => return,
-                Err(failure) => Report::Failed(failure),
-            };
-            // Nobody listens any more when the job was ended meanwhile.
-            let _ = reports.send(report);
+            if let Err(failure) = serve(&job, shared, gauge, number, &orders, &reports) {
+                // Nobody listens any more when the job was ended meanwhile.
+                let _ = reports.send(Report::Failed(failure));
+            }
         })
         .map_err(|error| {
             let message = format!("this machine does not allow another thread ({error})");
             Failure::new(ErrorKind::Limits, Fault::Client, message)
         })?;
-    Ok(starter)
+    Ok(Thread { starter, handle })
 }
 
-/// One thread's work; nothing when the job was ended before it began.
+/// One thread's work, reported on the way; it ends early when the job was ended before it began.
 fn serve(
     job: &Job,
     shared: Arc<Shared>,
@@ -159,7 +166,7 @@ fn serve(
     number: usize,
     orders: &Receiver<Go>,
     reports: &Sender<Report>,
-) -> Result<Option<Share>, Failure> {
+) -> Result<(), Failure> {
     pin(job, number)?;
     let threads = job.threads as usize;
     let share = |all: usize| all / threads + usize::from(number < all % threads);
@@ -179,10 +186,10 @@ fn serve(
     worker.work(stage, schedule(job, warm, number, 0))?;
     worker.start_afresh(samples);
     if reports.send(Report::Ready(set_up)).is_err() {
-        return Ok(None);
+        return Ok(());
     }
     let Ok(go) = orders.recv() else {
-        return Ok(None);
+        return Ok(());
     };
     // Work that is late gets as long again as the window: left out, it would be missing where the
     // latencies are highest.
@@ -193,12 +200,18 @@ fn serve(
     let cpu_before_ns = thread_cpu_ns();
     worker.work(stage, schedule(job, go, number, 1))?;
     let cpu_ns = thread_cpu_ns() - cpu_before_ns;
-    let (record, lifetime) = worker.into_record();
-    Ok(Some(Share {
+    let (record, lifetime) = worker.take_record();
+    let share = Share {
         record,
         lifetime,
         cpu_ns,
-    }))
+    };
+    if reports.send(Report::Done(Box::new(share))).is_ok() {
+        // Nothing more is ordered; the orders end when the coordinator has read its clock.
+        let _ = orders.recv();
+    }
+    worker.hang_up();
+    Ok(())
 }
 
 /// Pins this thread to its core.
@@ -313,7 +326,7 @@ fn collect(
     Ok(total)
 }
 
-fn done(total: Total, start_ns: u64, cpu: CpuTime) -> Done {
+fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -> Done {
     let record = total.record;
     Done {
         elapsed_s: seconds(record.last_answer_ns.saturating_sub(start_ns).max(1)),
@@ -328,6 +341,6 @@ fn done(total: Total, start_ns: u64, cpu: CpuTime) -> Done {
         threads_cpu_us: total.threads_cpu_us,
         wire: record.wire,
         row_samples: record.row_samples,
-        overhead: None,
+        overhead,
     }
 }

@@ -58,7 +58,7 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let before_ns = thread_cpu_ns();
     worker.work(stage(MEASURED_NS), None)?;
     let used_ns = thread_cpu_ns() - before_ns;
-    let operations = worker.into_record().0.operations;
+    let operations = worker.take_record().0.operations;
     Ok(per_operation(used_ns, operations))
 }
 

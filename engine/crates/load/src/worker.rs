@@ -182,13 +182,18 @@ impl Worker {
     }
 
     /// What was written down since the last fresh start, and the counts of the whole life.
-    pub fn into_record(mut self) -> (Recorder, Counts) {
+    pub fn take_record(&mut self) -> (Recorder, Counts) {
         for connection in &mut self.connections {
             connection.settle_wire(&mut self.desk);
         }
         let record = std::mem::take(&mut self.desk.recorder);
         let mut lifetime = std::mem::take(&mut self.before);
         merge_counts(&mut lifetime, &record.counts);
+        (record, lifetime)
+    }
+
+    /// Says goodbye on every connection that is open.
+    pub fn hang_up(mut self) {
         for connection in self
             .connections
             .iter_mut()
@@ -196,7 +201,6 @@ impl Worker {
         {
             connection.close(&mut self.desk);
         }
-        (record, lifetime)
     }
 
     /// Starts what is due on connections that have been idle, and says what time it is then.

@@ -112,15 +112,9 @@ fn driven(connections: usize, schedule: Option<OpenSchedule>, pause: (u64, u64))
     written
 }
 
-fn every_millisecond() -> Option<OpenSchedule> {
+fn every_millisecond() -> OpenSchedule {
     let rng = Rng::with_seed(1);
-    Some(OpenSchedule::new(
-        RATE_PER_S,
-        Arrivals::Uniform,
-        0,
-        WINDOW,
-        rng,
-    ))
+    OpenSchedule::new(RATE_PER_S, Arrivals::Uniform, 0, WINDOW, rng)
 }
 
 /// What an operation due at `due_ns` must take when the server stands still from [`PAUSE`] to
@@ -152,7 +146,7 @@ fn assert_as_expected(connections: u64, written: &Written) {
 fn an_open_loop_shows_a_pause_to_all_that_was_due_in_it() {
     // The k-th operation due in the pause takes 500.1 ms - k * 1 ms + k / connections * 0.1 ms.
     for (connections, half_of_it_or_more) in [(1, 278), (8, 254)] {
-        let written = driven(connections, every_millisecond(), (PAUSE, RESUME));
+        let written = driven(connections, Some(every_millisecond()), (PAUSE, RESUME));
         assert_as_expected(connections as u64, &written);
         assert_eq!(written.at_least(250 * MS), half_of_it_or_more);
         assert_eq!(written.at_least(500 * MS + SERVICE), 1);
@@ -173,7 +167,7 @@ fn a_closed_loop_shows_the_same_pause_to_one_operation_a_connection() {
 
 #[test]
 fn how_late_operations_start_is_what_they_take_beyond_their_service() {
-    let written = driven(1, every_millisecond(), (PAUSE, RESUME));
+    let written = driven(1, Some(every_millisecond()), (PAUSE, RESUME));
     // One connection answers in the order in which it starts.
     let beyond: Vec<_> = written
         .answered
@@ -188,7 +182,7 @@ fn how_late_operations_start_is_what_they_take_beyond_their_service() {
 
 #[test]
 fn connections_to_spare_keep_the_schedule() {
-    let written = driven(2, every_millisecond(), (WINDOW, WINDOW));
+    let written = driven(2, Some(every_millisecond()), (WINDOW, WINDOW));
     assert_eq!(written.start_delays, [0; 1999]);
     assert_eq!(written.ended_ns, 1999 * MS + SERVICE);
 }
@@ -196,7 +190,7 @@ fn connections_to_spare_keep_the_schedule() {
 #[test]
 fn late_work_is_still_done_after_the_window() {
     let pause = WINDOW - 100 * MS;
-    let written = driven(8, every_millisecond(), (pause, pause + 500 * MS));
+    let written = driven(8, Some(every_millisecond()), (pause, pause + 500 * MS));
     assert_eq!(written.answered.len(), 1999);
     assert_eq!(written.waits_of_skipped, Vec::<u64>::new());
     // All of the last hundred: the one due last waited the least, 401 ms and the queue before it.
@@ -210,7 +204,7 @@ fn late_work_is_still_done_after_the_window() {
 #[test]
 fn what_cannot_be_started_in_time_has_waited_until_the_end() {
     let resume = 10 * SECOND;
-    let written = driven(8, every_millisecond(), (PAUSE, resume));
+    let written = driven(8, Some(every_millisecond()), (PAUSE, resume));
     assert_eq!(written.answered.len(), 999 + 8);
     assert_eq!(written.ended_ns, resume + SERVICE);
     let waits: Vec<u64> = (1008..2000)
@@ -222,7 +216,7 @@ fn what_cannot_be_started_in_time_has_waited_until_the_end() {
 #[test]
 fn a_connection_that_fails_while_it_is_idle_starts_nothing_until_it_has_rested() {
     let mut dispatch = idle(2);
-    dispatch.begin(STAGE, every_millisecond());
+    dispatch.begin(STAGE, Some(every_millisecond()));
     assert!(dispatch.rest(0, 0));
     let start = dispatch.next(MS);
     assert_eq!(start.map(|start| start.index), Some(1));
@@ -242,7 +236,7 @@ fn a_connection_that_fails_while_it_is_idle_starts_nothing_until_it_has_rested()
 #[test]
 fn a_connection_is_started_once_though_it_became_idle_twice() {
     let mut dispatch = idle(1);
-    dispatch.begin(STAGE, every_millisecond());
+    dispatch.begin(STAGE, Some(every_millisecond()));
     dispatch.rest(0, 0);
     assert_eq!(dispatch.rested(REST_NS), Some(0));
     dispatch.park(0);
