@@ -28,7 +28,7 @@ def fraction(text: str, option: str) -> float:
 
 
 def open_loop(rate: str, arrivals: str | None) -> OpenLoop:
-    """An open loop from a rate such as `5000` or `0.5` and the spacing, Poisson by default. Raises UserMistake."""
+    """An open loop at a rate like `5000` or `0.5` and its spacing (None: Poisson). Raises UserMistake."""
     found = re.fullmatch(r"\d+(?:\.\d+)?", rate.strip())
     rate_per_s = float(found[0]) if found else 0.0
     if not 0 < rate_per_s <= HIGHEST_RATE_PER_S:
