@@ -88,6 +88,7 @@ def open_bench(
                     verification=verification,
                     client_cpus=machine.client_cpus if guest is None else (),
                     source_addresses=SOURCE_ADDRESSES if guest is None else (),
+                    schedule=study.schedule,
                     duration_s=duration_s,
                     seed=seed,
                 ),

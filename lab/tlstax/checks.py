@@ -18,6 +18,11 @@ _SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
 _MOST_ERRORS = 0.01
 """Share of failed operations above which a trial says more about failures than about its case."""
 
+NOT_STARTED = (
+    "some operations were due and never started, because the rate is more than was served: latencies are at "
+    "least what is shown"
+)
+
 
 class Complete(NamedTuple):
     """The evidence of a trial that came to its end."""
@@ -167,6 +172,8 @@ def _work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("invalid", f"{failed} of {failed + done.operations} operations failed ({kinds})")
     elif failed:
         yield Doubt("note", f"{failed} operations failed")
+    if done.skipped:
+        yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         yield Doubt("invalid", f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples:

@@ -33,10 +33,15 @@ PHASES = (
     "query",
     "close",
     "operation",
+    "start_delay",
 )
 """Histograms of a `done` event: the phases of a connection's life in their order, `connect` (from the
-first SYN to the server's OK packet, all phases before it together) and `operation` (what the workload
-counts as one operation)."""
+first SYN to the server's OK packet, all phases before it together), `operation` (what the workload
+counts as one operation) and, in an open loop, `start_delay` (from when an operation was due to when it
+was begun)."""
+
+HIGHEST_RATE_PER_S = 10_000_000
+"""More operations a second than any client can start; a rate beyond it is a slip of the pen."""
 
 
 class Frozen(BaseModel):
@@ -137,10 +142,14 @@ class ClosedLoop(Frozen):
 
 
 class OpenLoop(Frozen):
-    """Operations are due at scheduled times whatever the server does; latency counts from then."""
+    """Operations are due at scheduled times whatever the server does; latency counts from then.
+
+    What is due within `duration_s` and cannot be started in it is started later, for as long again;
+    then it is skipped.
+    """
 
     mode: Literal["open"] = "open"
-    rate_per_s: PositiveFloat
+    rate_per_s: Annotated[float, Field(gt=0, le=HIGHEST_RATE_PER_S)]
     arrivals: Literal["uniform", "poisson"] = "poisson"
 
 
@@ -213,9 +222,14 @@ class TlsLibrary(Frozen):
 
 
 class Overhead(Frozen):
-    """What the client's own loop costs per operation on this machine, against nothing."""
+    """What the client's own loop costs per operation on this machine, and over how many it was measured.
+
+    The CPU time of one load thread that does the job's operations against a server that does nothing,
+    in the clear, before the first connection to the real one.
+    """
 
     cpu_us_per_op: NonNegativeFloat
+    operations: PositiveInt
 
 
 class Ready(Frozen):
@@ -331,6 +345,8 @@ class Done(Frozen):
 
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
     HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
+    `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
+    `overhead` is None where it was not measured.
     """
 
     event: Literal["done"] = "done"
@@ -342,6 +358,7 @@ class Done(Frozen):
     lifetime: Counts
     histograms_ns: dict[str, str]
     cpu: CpuTime
+    threads_cpu_us: tuple[NonNegativeFloat, ...] = ()
     wire: Wire
     errors: tuple[ErrorCount, ...]
     row_samples: tuple[RowSample, ...]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax import __version__, workloads
-from tlstax.contract import Account, Endpoint, Frozen, Job, TlsOff, TlsOn, TlsVersion
+from tlstax.contract import (
+    Account,
+    ClosedLoop,
+    Endpoint,
+    Frozen,
+    Job,
+    Schedule,
+    TlsOff,
+    TlsOn,
+    TlsVersion,
+)
 from tlstax.study import Levels
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -37,6 +47,7 @@ class JobTerms(Frozen):
     verification: Verification
     client_cpus: tuple[int, ...]
     source_addresses: tuple[str, ...] = ()
+    schedule: Schedule = ClosedLoop()
     duration_s: float
     seed: int
     timeout_s: float = 10.0
@@ -50,6 +61,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         account=terms.account,
         tls=_tls(levels, terms.verification),
         workload=workloads.built_in(str(levels["workload"]), terms.table, terms.rows),
+        schedule=terms.schedule,
         connections=connections,
         threads=min(connections, max(1, len(terms.client_cpus))),
         cpus=terms.client_cpus,

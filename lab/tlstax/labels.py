@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tlstax.contract import OpenLoop
 from tlstax.study import Case, Level, Levels
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -41,6 +42,11 @@ def group_label(levels: Levels) -> str:
         many = levels["connections"]
         words.append(f"{many} connection{'s' if many != 1 else ''}")
     return ", ".join(words)
+
+
+def schedule_label(schedule: OpenLoop) -> str:
+    """The load of an open loop: "5,000 operations a second"."""
+    return f"{schedule.rate_per_s:,.10g} operations a second"
 
 
 def full_label(case: Case) -> str:

@@ -28,6 +28,7 @@ PHASE_WORDS = {
     "first_query": "time of the first query on a connection",
     "query": "time of a query",
     "close": "time to close",
+    "start_delay": "delay from when an operation was due to when it was begun",
 }
 
 
@@ -61,7 +62,15 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
         _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
         _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
-        Outcome("client_cpu_share", "1", lower_is_better=None, words="how busy each client thread was"),
+        _cost(
+            "client_overhead_us_per_op",
+            "us",
+            "client CPU per operation against a server that does nothing, in the clear: what the load client "
+            "itself costs",
+        ),
+        Outcome(
+            "client_cpu_share", "1", lower_is_better=None, words="how busy the busiest client thread was"
+        ),
         Outcome("server_cpu_share", "cores", lower_is_better=None, words="cores that the server kept busy"),
         _cost("server_rss_bytes", "B", "resident memory of the server"),
         _cost("bytes_per_op", "B", "bytes of TCP payload per operation, both ways"),

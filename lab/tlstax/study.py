@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
 
-from tlstax.contract import Frozen
+from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.errors import UserMistake
 from tlstax.factors import FACTORS, check_factor, check_level, closest
 from tlstax.outcome_table import OUTCOMES
@@ -19,6 +19,10 @@ from tlstax.outcome_table import OUTCOMES
 Level = str | int
 Levels = Mapping[str, Level]
 Role = Literal["baseline", "control", "treatment"]
+
+DECIDES_AT_A_RATE = "latency_p50_us"
+"""The outcome that decides in an open loop, unless a study says otherwise: the throughput is given there,
+and high percentiles of short trials show the machine's scheduling before they show the server."""
 
 RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
@@ -59,7 +63,7 @@ class Study(Frozen):
     levels that make a case the one which its neighbours (equal in every factor that the baseline does
     not name) are compared with; such neighbours are a group. `precision` is the half width of the
     wanted interval of the ratio (0.02 is two per cent), `deciding_outcome` the outcome that it is
-    wanted for.
+    wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,6 +75,7 @@ class Study(Frozen):
     treatments: tuple[dict[str, Level], ...] = ()
     baseline: dict[str, Level] = Field(min_length=1)
     exclude: tuple[Exclusion, ...] = ()
+    schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0, lt=1)
@@ -107,6 +112,10 @@ class Study(Frozen):
         _check_treatments(self)
         _check_levels(self)
         _check_groups(self)
+        if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
+            raise ValueError(
+                f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
+            )
         return self
 
 
@@ -218,6 +227,12 @@ def override(study: Study, factor: str, levels: Sequence[str]) -> Study:
     if any(factor in treatment for treatment in study.treatments):
         return _narrowed(study, factor, chosen, where)
     return _rebuilt(study, where, factors={**study.factors, factor: chosen})
+
+
+def at_rate(study: Study, schedule: OpenLoop) -> Study:
+    """The study in an open loop, as `--rate` asks for; a latency decides where throughput did."""
+    decides = DECIDES_AT_A_RATE if study.deciding_outcome == "ops_per_s" else study.deciding_outcome
+    return _rebuilt(study, "--rate", schedule=schedule, deciding_outcome=decides)
 
 
 def _with_tls(study: Study, levels: Sequence[str], where: str) -> Study:

@@ -59,6 +59,16 @@ def test_histograms_of_the_example_hold_one_value_for_every_operation() -> None:
     assert {decode(encoded).count for encoded in done.histograms_ns.values()} == {done.operations}
 
 
+def test_work_of_an_open_loop_that_was_never_started_is_in_its_histograms() -> None:
+    done = EVENT.validate_python(example("event-done-open-loop"))
+    assert isinstance(done, Done)
+    assert done.skipped > 0
+    counts = {phase: decode(encoded).count for phase, encoded in done.histograms_ns.items()}
+    assert counts["operation"] == done.operations + done.skipped
+    assert counts["start_delay"] == done.scheduled == done.operations + done.skipped
+    assert counts["query"] == done.operations
+
+
 def without(*path: str) -> Callable[[Any], None]:
     def remove(document: Any) -> None:
         for part in path[:-1]:
@@ -90,11 +100,14 @@ def with_value(value: object, *path: str) -> Callable[[Any], None]:
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),
         ("job-tls13-resumed", without("account")),
         ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),
+        ("job-open-loop-prepared", with_value(1e9, "schedule", "rate_per_s")),
         ("job-open-loop-prepared", without("schedule", "rate_per_s")),
         ("event-error", with_value("gremlins", "kind")),
         ("event-error", with_value("nobody", "fault")),
         ("event-done", with_value("stop", "event")),
         ("event-done", without("histograms_ns")),
+        ("event-done", with_value(-1, "threads_cpu_us", 0)),
+        ("event-done", with_value(0, "overhead", "operations")),
         ("event-done", with_value(-1, "operations")),
         ("event-interval", with_value(1, "unheard_of")),
         ("event-ready", without("pid")),

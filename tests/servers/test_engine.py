@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from load_jobs import ROWS, WITHIN_S, job, measured
 
 from tlstax import workloads
 from tlstax.clients.engine import engine_command
@@ -21,12 +22,9 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
     Account,
     ClosedLoop,
-    Done,
     Job,
     OpenLoop,
-    Ready,
     TcpEndpoint,
-    TlsOff,
     TlsOn,
     TlsVersion,
     Workload,
@@ -38,9 +36,6 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 
-ROWS = 1000
-WITHIN_S = 60.0
-
 
 @pytest.fixture
 def filled(private: PrivateServer) -> PrivateServer:
@@ -48,30 +43,9 @@ def filled(private: PrivateServer) -> PrivateServer:
     return private
 
 
-def job(server: PrivateServer, name: str = "point-select", **changes: object) -> Job:
-    plain = Job(
-        endpoint=server.endpoint(),
-        account=server.load_account,
-        tls=TlsOff(),
-        workload=workloads.built_in(name, server.table_name, ROWS),
-        connections=4,
-        duration_s=0.3,
-        seed=1,
-        source_addresses=("127.0.0.2", "127.0.0.3"),
-    )
-    return plain.model_copy(update=changes)
-
-
 def tls(server: PrivateServer, version: TlsVersion = "1.3", **changes: object) -> TlsOn:
     asked = TlsOn(min_version=version, max_version=version, verify="identity", ca_file=server.ca_file)
     return asked.model_copy(update=changes)
-
-
-def measured(job: Job) -> tuple[Ready, Done]:
-    with LoadClient(engine_command(), job) as client:
-        ready = client.wait_ready(WITHIN_S)
-        client.go()
-        return ready, client.wait_done(WITHIN_S)
 
 
 def failed(job: Job) -> ClientFailure:
@@ -151,30 +125,6 @@ def test_more_threads_share_the_connections(filled: PrivateServer) -> None:
     ready, done = measured(job(filled, connections=5, threads=2, tls=tls(filled)))
     assert sum(seen.connections for seen in ready.negotiated) == 5
     assert done.lifetime.connections == 5
-
-
-def test_an_open_loop_keeps_its_schedule(filled: PrivateServer) -> None:
-    schedule = OpenLoop(rate_per_s=200.0, arrivals="uniform")
-    _, done = measured(job(filled, schedule=schedule, duration_s=1.0))
-    assert done.scheduled == pytest.approx(200, abs=2)
-    assert done.operations + done.skipped == done.scheduled
-
-
-def test_an_open_loop_shows_a_stall_to_all_that_was_due_in_it(filled: PrivateServer) -> None:
-    schedule = OpenLoop(rate_per_s=500.0, arrivals="uniform")
-    with LoadClient(engine_command(), job(filled, schedule=schedule, duration_s=2.0)) as client:
-        client.wait_ready(WITHIN_S)
-        client.go()
-        time.sleep(0.5)
-        filled.pause()
-        time.sleep(0.5)
-        filled.resume()
-        done = client.wait_done(WITHIN_S)
-    # Of about 1000 operations, a quarter were due while the server was stopped, evenly over the half
-    # second: a seventh of all waited for more than two tenths.
-    p85_us, p99_us = decode(done.histograms_ns["operation"]).percentiles_us((85, 99))
-    assert p85_us > 100_000
-    assert p99_us > 400_000
 
 
 @pytest.mark.parametrize("schedule", [ClosedLoop(), OpenLoop(rate_per_s=100.0, arrivals="uniform")])

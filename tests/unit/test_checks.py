@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_trials import LIBSSL, fake_record, tax_truth, with_errors
 
-from tlstax.checks import judge, judged
+from tlstax.checks import NOT_STARTED, judge, judged
 from tlstax.plan import cases
 from tlstax.records import Evidence, MappedLibrary, Trial, TrialRecord
 from tlstax.study import Case, load_study
@@ -114,6 +114,11 @@ def test_no_work_or_many_errors_are_invalid_few_errors_a_note() -> None:
     assert "(timeout)" in reasons(with_errors(record_of(PLAIN), "timeout", 400))
     few = judge(with_errors(record_of(PLAIN), "timeout", 1))
     assert (few.value, few.notes) == ("valid", ("1 operations failed",))
+
+
+def test_work_that_was_never_started_is_a_note() -> None:
+    verdict = judge(with_done(record_of(PLAIN), skipped=3))
+    assert (verdict.value, verdict.notes) == ("valid", (NOT_STARTED,))
 
 
 def test_missing_evidence_is_unknown_not_valid() -> None:

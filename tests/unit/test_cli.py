@@ -11,6 +11,7 @@ from tlstax.cli import quantities
 from tlstax.cli.app import main
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Progress
 from tlstax.plan import cases
@@ -41,6 +42,11 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("run", "--budget", "soon"), "write it like 60s, 2m or 1h"),
         (("run", "--budget", "0s"), "not a duration"),
         (("run", "--precision", "200%"), "between 0 and 1"),
+        (("run", "--rate", "fast"), "write it like 5000"),
+        (("run", "--rate", "0"), "not a number of operations a second"),
+        (("run", "--rate", "1000000000"), "up to 10,000,000"),
+        (("run", "--rate", "5000", "--arrivals", "bursts"), "write poisson or uniform"),
+        (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
         (("run", "--tls", ","), "nothing is named"),
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
@@ -135,6 +141,15 @@ def test_options_change_the_study() -> None:
         for connections in (1, 4)
         for role, tls in (("baseline", "off"), ("control", "off"), ("treatment", "1.3"))
     }
+
+
+def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
+    study = study_of(RunOptions(rate="5000"))
+    assert study.schedule == OpenLoop(rate_per_s=5000, arrivals="poisson")
+    assert study.deciding_outcome == "latency_p50_us"
+    even = study_of(RunOptions(rate="0.5", arrivals="uniform"))
+    assert even.schedule == OpenLoop(rate_per_s=0.5, arrivals="uniform")
+    assert study_of(RunOptions()).schedule == ClosedLoop()
 
 
 class Terminal(StringIO):

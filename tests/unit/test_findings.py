@@ -205,12 +205,27 @@ def test_a_busy_client_is_a_caveat_on_what_it_limits() -> None:
         return whole
 
     found = document(fake_run(noise=0.0, invalid=False, number_of_blocks=3, truth=truth))
-    words = "client-bound: in TLS 1.2, point selects on kept connections, 8 connections the client used 95 %"
+    case = "TLS 1.2, point selects on kept connections, 8 connections"
+    words = f"client-bound: in {case} the client's busiest thread used 95 % of a core"
     for outcome, bound in (("ops_per_s", True), ("latency_p99_us", True), ("server_cpu_us_per_op", False)):
         caveats = _finding(found, outcome, "point-select", "1.2").caveats
         assert any(caveat.startswith(words) for caveat in caveats) == bound
         assert not any("client-bound" in c for c in _finding(found, outcome, "point-select", "1.3").caveats)
     assert [c for c in found.caveats if c.startswith("client-bound")] != []
+
+
+def test_one_busy_thread_among_idle_ones_is_a_client_that_limits() -> None:
+    run = fake_run(noise=0.0, invalid=False, number_of_blocks=3)
+
+    def with_threads(record: TrialRecord, *shares: float) -> TrialRecord:
+        assert record.done is not None
+        used = tuple(share * record.done.elapsed_s * 1e6 for share in shares)
+        return record.model_copy(update={"done": record.done.model_copy(update={"threads_cpu_us": used})})
+
+    for shares, bound in (((0.95, 0.05), True), ((0.5, 0.5), False)):
+        trials = tuple(with_threads(record, *shares) for record in run.trials)
+        caveats = document(run.model_copy(update={"trials": trials})).caveats
+        assert any("busiest thread used 95 % of a core" in caveat for caveat in caveats) == bound
 
 
 def test_a_client_that_is_busy_in_the_baseline_is_named_too() -> None:
@@ -237,7 +252,7 @@ def test_a_rate_that_shows_the_work_of_both_sides_says_so() -> None:
         return Truth(whole.ops_per_s, whole.phase_us, 0.99e6 / whole.ops_per_s, 0.8e6 / whole.ops_per_s)
 
     found = document(fake_run(noise=0.0, invalid=False, number_of_blocks=3, truth=truth))
-    both = "the client used 85 % of its cores and the server 90 %"
+    both = "the client's busiest thread used 85 % of a core and the server 90 %"
     assert any(both in caveat for caveat in _finding(found, "ops_per_s", "reconnect", "1.3").caveats)
     # A server that is busy all the time is what was measured, however busy its client.
     assert not any("the work of both" in c for c in _finding(found, "ops_per_s", "reconnect", "1.2").caveats)

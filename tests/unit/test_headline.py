@@ -3,13 +3,15 @@
 import pytest
 from fake_trials import crashed, fake_run
 
+from tlstax.contract import OpenLoop
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
 from tlstax.findings.wording import alike, counted, is_telling, known_to, percent, signed_percent
 from tlstax.records import Finding, Ratio, RunDocument
+from tlstax.report.facts import facts
 from tlstax.report.figures import interval
-from tlstax.study import load_study, override
+from tlstax.study import at_rate, load_study, override
 
 FLOOR = 0.013
 NO_DIFFERENCE = "no difference seen in point selects a second"
@@ -68,6 +70,18 @@ def test_kept_connections(ratio: tuple[float, float, float], says: str) -> None:
 def test_reconnecting(ratio: tuple[float, float, float], says: str) -> None:
     says = says.replace("point selects", "connections")
     assert _said("reconnect", *ratio) == f"reconnecting under TLS 1.3: {says}"
+
+
+def test_an_open_loop_says_at_which_rate_and_speaks_of_latency() -> None:
+    study = at_rate(load_study("tax"), OpenLoop(rate_per_s=5000))
+    stored = fake_run(study, invalid=False)
+    sentence = headline(document(stored))[0]
+    assert sentence.startswith(
+        "TLS 1.3 on kept connections at 5,000 operations a second: median latency of an "
+    )
+    (load,) = [fact.text for fact in facts(stored, document(stored)) if fact.name == "Load"]
+    assert load.startswith("open loop: 5,000 operations a second, at random times (Poisson); the latency")
+    assert "Load" not in [fact.name for fact in facts(fake_run(number_of_blocks=2), TAX)]
 
 
 def test_every_treatment_has_its_sentence_and_resumption_one_more() -> None:

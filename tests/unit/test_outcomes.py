@@ -10,6 +10,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tlstax.contract import Overhead
 from tlstax.errors import MachineFault
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
@@ -60,6 +61,20 @@ def test_numbers_are_exact() -> None:
     )
 
 
+def test_the_clients_own_cost_and_its_busiest_thread_are_outcomes() -> None:
+    record = fake_record(RECONNECT_TLS, Truth(2000, {}, 400, 100), duration_s=2.0, threads=2)
+    assert record.done is not None
+    done = record.done.model_copy(
+        update={
+            "threads_cpu_us": (300_000.0, 100_000.0),
+            "overhead": Overhead(cpu_us_per_op=6.5, operations=900),
+        }
+    )
+    found = outcomes(record.model_copy(update={"done": done}))
+    assert found["client_overhead_us_per_op"] == 6.5
+    assert found["client_cpu_share"] == pytest.approx(0.3 / done.elapsed_s)
+
+
 def test_percentiles_are_those_of_the_histogram_to_three_digits() -> None:
     truth = Truth(20_000, {"operation": 150.0}, 1, 1)
     record = fake_record(RECONNECT_TLS, truth)
@@ -75,7 +90,10 @@ def test_percentiles_are_those_of_the_histogram_to_three_digits() -> None:
 
 def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     tls = outcomes(fake_record(RECONNECT_TLS, tax_truth(RECONNECT_TLS.case)))
-    assert {name for name in OUTCOMES if name.endswith("_p99_us")} - tls.keys() == {"query_p99_us"}
+    assert {name for name in OUTCOMES if name.endswith("_p99_us")} - tls.keys() == {
+        "query_p99_us",
+        "start_delay_p99_us",
+    }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
     assert {**tls, **plain}.keys() == OUTCOMES.keys() == UNITS.keys()

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tlstax.contract import OpenLoop
 from tlstax.errors import UserMistake
 from tlstax.plan import cases
-from tlstax.study import Exclusion, Study, load_study, override, parse_study
+from tlstax.study import Exclusion, Study, at_rate, load_study, override, parse_study
 
 VERSIONS = """
 name = "openssl-versions"
@@ -31,6 +32,16 @@ def _tls(study: Study) -> list[tuple[object, object]]:
         for case in cases(study)
         if case.role != "control" and case.levels["workload"] == "point-select"
     ]
+
+
+def test_a_study_may_be_an_open_loop_decided_by_what_it_finds() -> None:
+    schedule = 'schedule = { mode = "open", rate_per_s = 500, arrivals = "uniform" }\n'
+    assert "the rate is given" in _mistake(schedule + VERSIONS)
+    assert "rate_per_s" in _mistake(schedule.replace("500", "0") + VERSIONS)
+    decided = VERSIONS.replace('"ops_per_s"', '"server_cpu_us_per_op"')
+    study = parse_study(schedule + decided, where="my.toml")
+    assert study.schedule == OpenLoop(rate_per_s=500, arrivals="uniform")
+    assert at_rate(study, OpenLoop(rate_per_s=9)).deciding_outcome == "server_cpu_us_per_op"
 
 
 def test_the_built_in_tax_study_asks_what_the_readme_says() -> None:

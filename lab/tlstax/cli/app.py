@@ -74,6 +74,13 @@ def run(
     precision: Annotated[
         str | None, typer.Option(help="Stop when every ratio is known to this, such as 2% (2%).")
     ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Open loop: so many operations a second over all connections, such as 5000."),
+    ] = None,
+    arrivals: Annotated[
+        str | None, typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson).")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     report: Annotated[
         Path | None,
@@ -107,6 +114,8 @@ def run(
                 rows=rows,
                 budget=budget,
                 precision=precision,
+                rate=rate,
+                arrivals=arrivals,
                 seed=seed,
                 report=report,
                 json=json,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
 from tlstax.errors import UserMistake
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -24,6 +25,20 @@ def fraction(text: str, option: str) -> float:
     if not 0 < value < 1:
         raise UserMistake(f"{option}: {text!r} is not a share between 0 and 1", remedy="write it like 2%")
     return value
+
+
+def open_loop(rate: str, arrivals: str | None) -> OpenLoop:
+    """An open loop at a rate like `5000` or `0.5` and its spacing (None: Poisson). Raises UserMistake."""
+    found = re.fullmatch(r"\d+(?:\.\d+)?", rate.strip())
+    rate_per_s = float(found[0]) if found else 0.0
+    if not 0 < rate_per_s <= HIGHEST_RATE_PER_S:
+        raise UserMistake(
+            f"--rate: {rate!r} is not a number of operations a second, up to {HIGHEST_RATE_PER_S:,}",
+            remedy="write it like 5000",
+        )
+    if arrivals not in {None, "poisson", "uniform"}:
+        raise UserMistake(f"--arrivals: {arrivals!r} is unknown", remedy="write poisson or uniform")
+    return OpenLoop(rate_per_s=rate_per_s, arrivals="uniform" if arrivals == "uniform" else "poisson")
 
 
 def names(text: str, option: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tlstax.cli.measuring import bounded, measure
 from tlstax.errors import UserMistake
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.pipeline import Request
-from tlstax.study import Study, load_study, override
+from tlstax.study import Study, at_rate, load_study, override
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class RunOptions:
     rows: int | None = None
     budget: str | None = None
     precision: str | None = None
+    rate: str | None = None
+    arrivals: str | None = None
     seed: int | None = None
     report: Path | None = None
     json: bool = False
@@ -47,6 +49,12 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor}"))
+    if options.rate is not None:
+        study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
+    elif options.arrivals is not None:
+        raise UserMistake(
+            "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
+        )
     return bounded(study, budget=options.budget, precision=options.precision, rows=options.rows)
 
 

@@ -18,7 +18,7 @@ from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Study
 
 CLIENT_BOUND_SHARE = 0.9
-"""Above this share of its cores the client may be what limits a trial."""
+"""Above this share of a core the client's busiest thread may be what limits a trial."""
 
 BUSY_CLIENT_SHARE, BUSY_SERVER_SHARE = 0.75, 0.95
 """A server below its share beside a client above its own waits for the client now and then."""
@@ -89,13 +89,13 @@ def _who_was_busy(name: str, records: Sequence[TrialRecord]) -> list[str]:
     server = _mean_share(records, "server_cpu_share", otherwise=1.0)
     if client > CLIENT_BOUND_SHARE:
         return [
-            f"client-bound: in {name} the client used {percent(client)} of its cores, so that the server "
-            "could have done more"
+            f"client-bound: in {name} the client's busiest thread used {percent(client)} of a core, so that "
+            "the server could have done more"
         ]
     if client > BUSY_CLIENT_SHARE and server < BUSY_SERVER_SHARE:
         return [
-            f"in {name} the client used {percent(client)} of its cores and the server {percent(server)}: the "
-            "rate shows the work of both, server CPU per operation the server's alone"
+            f"in {name} the client's busiest thread used {percent(client)} of a core and the server "
+            f"{percent(server)}: the rate shows the work of both, server CPU per operation the server's alone"
         ]
     return []
 

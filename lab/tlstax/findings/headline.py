@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tlstax.contract import OpenLoop
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
-from tlstax.labels import label_levels
+from tlstax.labels import label_levels, schedule_label
 from tlstax.records import Finding, Ratio, RunDocument
 
 _WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
@@ -33,6 +34,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
     if len(document.design.levels_of().get("connections", ())) > 1:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
+    if isinstance(document.design.schedule, OpenLoop):
+        subject += f" at {schedule_label(document.design.schedule)}"
     return subject
 
 

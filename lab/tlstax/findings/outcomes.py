@@ -71,8 +71,9 @@ def _latencies(done: Done, only: str | None = None) -> dict[str, float]:
 
 
 def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
-    threads = record.job.threads if record.job is not None else 1
-    found = {"client_cpu_share": done.cpu.total_us / (done.elapsed_s * 1e6 * threads)}
+    found = {"client_cpu_share": _busiest_thread_us(record, done) / (done.elapsed_s * 1e6)}
+    if done.overhead is not None:
+        found["client_overhead_us_per_op"] = done.overhead.cpu_us_per_op
     server = record.server.cpu if record.server is not None else None
     if server is not None:
         found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
@@ -82,6 +83,12 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
             found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
             found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
     return found
+
+
+def _busiest_thread_us(record: TrialRecord, done: Done) -> float:
+    """CPU time of the busiest load thread; of an average one where the client does not tell them apart."""
+    threads = record.job.threads if record.job is not None else 1
+    return max(done.threads_cpu_us, default=done.cpu.total_us / threads)
 
 
 def _memory(record: TrialRecord) -> dict[str, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.wording import counted, percent
-from tlstax.labels import full_label
+from tlstax.labels import full_label, schedule_label
 from tlstax.records import Machine, RunDocument, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
@@ -38,6 +39,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
     found = [
         Fact("Server", _server_words(stored)),
         Fact("Client", "; ".join(client_versions(stored.trials))),
+        Fact("Load", load_words(header.study.schedule)),
         Fact("Machine", machine_words(header.machine)),
         Fact("Trials", trials_words(stored, document)),
         Fact("Ended", ended_words(document)),
@@ -53,6 +55,17 @@ def _server_words(stored: StoredRun) -> str:
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
     return f"{name}{versions}{', not ours (reached as a guest)' if stored.header.guest else ''}"
+
+
+def load_words(schedule: Schedule) -> str:
+    """What sets an open loop apart, so that nobody takes its latencies for a closed loop's; else nothing."""
+    if not isinstance(schedule, OpenLoop):
+        return ""
+    spacing = "evenly spaced" if schedule.arrivals == "uniform" else "at random times (Poisson)"
+    return (
+        f"open loop: {schedule_label(schedule)}, {spacing}; the latency of an operation counts from when it "
+        "was due"
+    )
 
 
 def machine_words(machine: Machine) -> str:

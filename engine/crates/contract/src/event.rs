@@ -63,8 +63,10 @@ pub struct TlsLibrary {
 /// What the client's own loop costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
-    /// Client CPU per operation against nothing.
+    /// Client CPU per operation against a server that does nothing, in the clear.
     pub cpu_us_per_op: f64,
+    /// Over so many operations.
+    pub operations: u64,
 }
 
 /// Everything is up and warm.
@@ -255,6 +257,8 @@ pub struct Done {
     pub histograms_ns: BTreeMap<String, String>,
     /// Of this process, over the window.
     pub cpu: CpuTime,
+    /// Of each load thread, over the window.
+    pub threads_cpu_us: Vec<f64>,
     /// Over the window.
     pub wire: Wire,
     /// Over the window.

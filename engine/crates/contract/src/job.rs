@@ -10,6 +10,9 @@ use thiserror::Error;
 /// The version of the protocol that this crate speaks.
 const SCHEMA: u32 = 1;
 
+/// More operations a second than any client can start; a rate beyond it is a slip of the pen.
+const HIGHEST_RATE_PER_S: f64 = 10_000_000.0;
+
 /// Why a job was refused. The sentence names the field.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum JobError {
@@ -224,7 +227,8 @@ pub enum Arrivals {
 pub enum Schedule {
     /// When the one before has been answered.
     Closed {},
-    /// At scheduled times; latency counts from them.
+    /// At scheduled times; latency counts from them. What is late is started after the window's end
+    /// for as long again, then skipped.
     Open {
         /// Operations per second over all connections.
         rate_per_s: f64,
@@ -346,8 +350,9 @@ impl Job {
             ),
             (
                 "schedule.rate_per_s",
-                !matches!(self.schedule, Schedule::Open { rate_per_s, .. } if !positive(rate_per_s)),
-                "more than 0",
+                !matches!(self.schedule, Schedule::Open { rate_per_s, .. }
+                    if !positive(rate_per_s) || rate_per_s > HIGHEST_RATE_PER_S),
+                "more than 0 and at most 10 million",
             ),
             (
                 "workload.statements.parameters",

@@ -61,6 +61,7 @@ fn serve() -> Result<(), Failure> {
         lifetime: counts(floor.connections),
         histograms_ns: BTreeMap::new(),
         cpu,
+        threads_cpu_us: vec![cpu.total_us],
         wire: Wire::default(),
         errors: Vec::new(),
         row_samples: Vec::new(),

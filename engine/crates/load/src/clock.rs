@@ -14,6 +14,11 @@ pub fn now_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+/// CPU time of the calling thread so far (`CLOCK_THREAD_CPUTIME_ID`).
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
 /// CPU time of this process so far.
 ///
 /// The total comes from `CLOCK_PROCESS_CPUTIME_ID`, which counts nanoseconds. `getrusage(2)` may

@@ -3,18 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tlstax_contract::{
-    Arrivals, Counts, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Ready, Schedule,
-    TlsLibrary,
+    Arrivals, Counts, CpuTime, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Overhead,
+    Ready, Schedule, TlsLibrary,
 };
 
-use crate::clock::{cpu_between, now_ns, process_cpu};
+use crate::clock::{cpu_between, now_ns, process_cpu, thread_cpu_ns};
+use crate::dispatch::Stage;
 use crate::failure::Failure;
+use crate::overhead;
 use crate::proof;
 use crate::recorder::{Recorder, merge_counts};
 use crate::schedule::OpenSchedule;
@@ -26,8 +28,15 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// From one thread to the coordinator.
 enum Report {
     Ready(SetUp),
-    Done(Box<Recorder>, Counts),
+    Done(Box<Share>),
     Failed(Failure),
+}
+
+/// What one thread brings home.
+struct Share {
+    record: Recorder,
+    lifetime: Counts,
+    cpu_ns: u64,
 }
 
 /// The window, told to every thread at once.
@@ -35,6 +44,19 @@ enum Report {
 struct Go {
     start_ns: u64,
     end_ns: u64,
+}
+
+/// A thread, and how it is told to begin; it hangs up when the starter is dropped.
+struct Thread {
+    starter: Sender<Go>,
+    handle: JoinHandle<()>,
+}
+
+/// What all threads brought home.
+struct Total {
+    record: Recorder,
+    lifetime: Counts,
+    threads_cpu_us: Vec<f64>,
 }
 
 /// Runs a job to its end.
@@ -50,9 +72,10 @@ pub fn run(
     mut say: impl FnMut(Event),
     wait_for_go: impl FnOnce(),
 ) -> Result<(), Failure> {
+    let overhead = own_cost(job);
     let (reports, inbox) = channel();
     let gauges: Vec<Arc<Gauge>> = (0..job.threads).map(|_| Arc::default()).collect();
-    let starters = gauges
+    let threads = gauges
         .iter()
         .enumerate()
         .map(|(number, gauge)| spawn(job, shared, Arc::clone(gauge), number, reports.clone()))
@@ -66,13 +89,30 @@ pub fn run(
         start_ns,
         end_ns: start_ns + nanoseconds(job.duration_s),
     };
-    for starter in &starters {
-        starter.send(go).map_err(|_| died())?;
+    for thread in &threads {
+        thread.starter.send(go).map_err(|_| died())?;
     }
-    let (total, lifetime) = collect(&inbox, &gauges, start_ns, &mut say)?;
+    let total = collect(&inbox, &gauges, start_ns, &mut say)?;
     let cpu = cpu_between(cpu_before, process_cpu());
-    say(Event::Done(Box::new(done(total, lifetime, start_ns, cpu))));
+    // Hanging up belongs to no operation, so the clock is read before.
+    for Thread { starter, handle } in threads {
+        drop(starter);
+        handle.join().map_err(|_| died())?;
+    }
+    say(Event::Done(Box::new(done(total, start_ns, cpu, overhead))));
     Ok(())
+}
+
+/// What the loop itself costs, measured where the first thread will run, before there is another.
+fn own_cost(job: &Job) -> Option<Overhead> {
+    let job = job.clone();
+    let measuring = thread::Builder::new()
+        .name("overhead".into())
+        .spawn(move || {
+            pin(&job, 0).ok()?;
+            overhead::measure(&job)
+        });
+    measuring.ok()?.join().ok().flatten()
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -100,28 +140,25 @@ fn spawn(
     gauge: Arc<Gauge>,
     number: usize,
     reports: Sender<Report>,
-) -> Result<Sender<Go>, Failure> {
+) -> Result<Thread, Failure> {
     let (starter, orders) = channel();
     let (job, shared) = (job.clone(), Arc::clone(shared));
-    thread::Builder::new()
+    let handle = thread::Builder::new()
         .name(format!("load-{number}"))
         .spawn(move || {
-            let report = match serve(&job, shared, gauge, number, &orders, &reports) {
-                Ok(Some((record, lifetime))) => Report::Done(Box::new(record), lifetime),
-                Ok(None) => return,
-                Err(failure) => Report::Failed(failure),
-            };
-            // Nobody listens any more when the job was ended meanwhile.
-            let _ = reports.send(report);
+            if let Err(failure) = serve(&job, shared, gauge, number, &orders, &reports) {
+                // Nobody listens any more when the job was ended meanwhile.
+                let _ = reports.send(Report::Failed(failure));
+            }
         })
         .map_err(|error| {
             let message = format!("this machine does not allow another thread ({error})");
             Failure::new(ErrorKind::Limits, Fault::Client, message)
         })?;
-    Ok(starter)
+    Ok(Thread { starter, handle })
 }
 
-/// One thread's work; nothing when the job was ended before it began.
+/// One thread's work, reported on the way; it ends early when the job was ended before it began.
 fn serve(
     job: &Job,
     shared: Arc<Shared>,
@@ -129,7 +166,7 @@ fn serve(
     number: usize,
     orders: &Receiver<Go>,
     reports: &Sender<Report>,
-) -> Result<Option<(Recorder, Counts)>, Failure> {
+) -> Result<(), Failure> {
     pin(job, number)?;
     // Sleeps end when they should, not up to 50 µs later (prctl(2), PR_SET_TIMERSLACK); a kernel that
     // refuses still sleeps.
@@ -145,16 +182,39 @@ fn serve(
         start_ns: now,
         end_ns: now + nanoseconds(job.warmup_s),
     };
-    worker.work(warm.end_ns, schedule(job, warm, number, 0))?;
+    let stage = Stage {
+        end_ns: warm.end_ns,
+        give_up_ns: warm.end_ns,
+    };
+    worker.work(stage, schedule(job, warm, number, 0))?;
     worker.start_afresh(samples);
     if reports.send(Report::Ready(set_up)).is_err() {
-        return Ok(None);
+        return Ok(());
     }
     let Ok(go) = orders.recv() else {
-        return Ok(None);
+        return Ok(());
     };
-    worker.work(go.end_ns, schedule(job, go, number, 1))?;
-    Ok(Some(worker.into_record()))
+    // Work that is late gets as long again as the window: left out, it would be missing where the
+    // latencies are highest.
+    let stage = Stage {
+        end_ns: go.end_ns,
+        give_up_ns: go.end_ns + (go.end_ns - go.start_ns),
+    };
+    let cpu_before_ns = thread_cpu_ns();
+    worker.work(stage, schedule(job, go, number, 1))?;
+    let cpu_ns = thread_cpu_ns() - cpu_before_ns;
+    let (record, lifetime) = worker.take_record();
+    let share = Share {
+        record,
+        lifetime,
+        cpu_ns,
+    };
+    if reports.send(Report::Done(Box::new(share))).is_ok() {
+        // Nothing more is ordered; the orders end when the coordinator has read its clock.
+        let _ = orders.recv();
+    }
+    worker.hang_up();
+    Ok(())
 }
 
 /// Pins this thread to its core.
@@ -237,15 +297,19 @@ fn collect(
     gauges: &[Arc<Gauge>],
     start_ns: u64,
     say: &mut impl FnMut(Event),
-) -> Result<(Recorder, Counts), Failure> {
-    let (mut total, mut lifetime) = (Recorder::new(), Counts::default());
-    let (mut left, mut told) = (gauges.len(), (0, 0));
-    while left > 0 {
+) -> Result<Total, Failure> {
+    let mut total = Total {
+        record: Recorder::new(),
+        lifetime: Counts::default(),
+        threads_cpu_us: Vec::with_capacity(gauges.len()),
+    };
+    let mut told = (0, 0);
+    while total.threads_cpu_us.len() < gauges.len() {
         match inbox.recv_timeout(PROGRESS_EVERY) {
-            Ok(Report::Done(record, counts)) => {
-                total.merge(*record);
-                merge_counts(&mut lifetime, &counts);
-                left -= 1;
+            Ok(Report::Done(share)) => {
+                total.record.merge(share.record);
+                merge_counts(&mut total.lifetime, &share.lifetime);
+                total.threads_cpu_us.push(seconds(share.cpu_ns) * 1e6);
             }
             Ok(Report::Failed(failure)) => return Err(failure),
             Ok(Report::Ready(_)) | Err(RecvTimeoutError::Disconnected) => return Err(died()),
@@ -262,10 +326,11 @@ fn collect(
             }
         }
     }
-    Ok((total, lifetime))
+    Ok(total)
 }
 
-fn done(record: Recorder, lifetime: Counts, start_ns: u64, cpu: tlstax_contract::CpuTime) -> Done {
+fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -> Done {
+    let record = total.record;
     Done {
         elapsed_s: seconds(record.last_answer_ns.saturating_sub(start_ns).max(1)),
         operations: record.operations,
@@ -274,10 +339,11 @@ fn done(record: Recorder, lifetime: Counts, start_ns: u64, cpu: tlstax_contract:
         histograms_ns: record.encoded_histograms(),
         errors: record.error_counts(),
         window: record.counts,
-        lifetime,
+        lifetime: total.lifetime,
         cpu,
+        threads_cpu_us: total.threads_cpu_us,
         wire: record.wire,
         row_samples: record.row_samples,
-        overhead: None,
+        overhead,
     }
 }

@@ -5,12 +5,17 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 pub mod clock;
 mod connection;
+mod dispatch;
 mod failure;
 mod fleet;
 mod limits;
+mod null_server;
+mod overhead;
 mod pace;
+mod ports;
 mod prepare;
 mod proof;
 mod recorder;

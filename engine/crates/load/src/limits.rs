@@ -5,8 +5,11 @@ use tlstax_contract::{ErrorKind, Fault, Job};
 
 use crate::failure::Failure;
 
-/// Descriptors beside one a connection: standard streams, libraries, one epoll a thread.
-const BESIDE_CONNECTIONS: u64 = 32;
+/// Descriptors of a thread: its epoll and its alarm.
+const A_THREAD: u64 = 2;
+/// Descriptors beside those: standard streams, libraries, and the null server's, whose connections
+/// are few and have both ends here.
+const BESIDE: u64 = 32;
 
 /// Raises the limit of open files as far as the job needs, which the hard limit must allow
 /// (getrlimit(2)).
@@ -14,7 +17,7 @@ const BESIDE_CONNECTIONS: u64 = 32;
 /// # Errors
 /// The hard limit is too low.
 pub fn allow_open_files(job: &Job) -> Result<(), Failure> {
-    let needed = u64::from(job.connections) + u64::from(job.threads) + BESIDE_CONNECTIONS;
+    let needed = u64::from(job.connections) + u64::from(job.threads) * A_THREAD + BESIDE;
     let refused = |why: String| Failure::new(ErrorKind::Limits, Fault::Client, why);
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
         .map_err(|error| refused(format!("the limit of open files cannot be read ({error})")))?;

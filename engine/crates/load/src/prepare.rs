@@ -8,6 +8,7 @@ use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
 use crate::limits::allow_open_files;
+use crate::ports::allow_ports;
 use crate::script::{Resumption, Script};
 use crate::shared::{Shared, TlsTerms};
 use crate::socket::Target;
@@ -15,14 +16,17 @@ use crate::socket::Target;
 /// Makes ready what can be made ready without connecting.
 ///
 /// # Errors
-/// Too few open files allowed, a host that is not known, a statement that cannot be compiled, a TLS library or setting that is
-/// refused.
+/// Too few open files or local ports, a host that is not known, a statement that cannot be compiled,
+/// a TLS library or setting that is refused.
 pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     allow_open_files(job)?;
     let target = Target::resolve(&job.endpoint).map_err(|error| {
         let message = format!("the server's name cannot be resolved ({error})");
         Failure::new(ErrorKind::Resolve, Fault::Job, message)
     })?;
+    if let Target::Tcp(server) = target {
+        allow_ports(job.connections, server, &job.source_addresses)?;
+    }
     let resumption = match &job.tls {
         Tls::On(settings) if settings.resumption => Resumption::On,
         _ => Resumption::Off,

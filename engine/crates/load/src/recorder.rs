@@ -33,9 +33,11 @@ pub enum Phase {
     Close,
     /// What the workload counts as one operation; open loop: from when it was due.
     Operation,
+    /// Open loop: from when an operation was due to when it was begun.
+    StartDelay,
 }
 
-const PHASES: [(Phase, &str); 9] = [
+const PHASES: [(Phase, &str); 10] = [
     (Phase::TcpConnect, "tcp_connect"),
     (Phase::Greeting, "greeting"),
     (Phase::TlsHandshake, "tls_handshake"),
@@ -45,6 +47,7 @@ const PHASES: [(Phase, &str); 9] = [
     (Phase::Query, "query"),
     (Phase::Close, "close"),
     (Phase::Operation, "operation"),
+    (Phase::StartDelay, "start_delay"),
 ];
 
 /// One hour: longer than any timeout that a job may sensibly set.

@@ -15,7 +15,6 @@ pub struct OpenSchedule {
     next_due_ns: f64,
     end_ns: f64,
     rng: Rng,
-    taken: u64,
 }
 
 impl OpenSchedule {
@@ -28,7 +27,6 @@ impl OpenSchedule {
             next_due_ns: start_ns as f64,
             end_ns: end_ns as f64,
             rng,
-            taken: 0,
         };
         schedule.next_due_ns += schedule.gap_ns();
         schedule
@@ -52,15 +50,7 @@ impl OpenSchedule {
     pub fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.next_due_ns().filter(|due| *due <= now_ns)?;
         self.next_due_ns += self.gap_ns();
-        self.taken += 1;
         Some(due_ns)
-    }
-
-    /// Takes all that is left and says how many they were: scheduled, but never to be started.
-    pub fn skip_rest(&mut self) -> u64 {
-        let before = self.taken;
-        while self.take_due(u64::MAX).is_some() {}
-        self.taken - before
     }
 }
 
@@ -86,14 +76,6 @@ mod tests {
         assert_eq!(schedule.take_due(350_000_000), Some(300_000_000));
         assert_eq!(schedule.take_due(350_000_000), None);
         assert_eq!(schedule.next_due_ns(), Some(400_000_000));
-    }
-
-    #[test]
-    fn what_is_left_at_the_end_is_counted_as_skipped() {
-        let mut schedule = OpenSchedule::new(10.0, Arrivals::Uniform, 0, SECOND, Rng::with_seed(1));
-        while schedule.take_due(450_000_000).is_some() {}
-        assert_eq!(schedule.skip_rest(), 5);
-        assert_eq!(schedule.next_due_ns(), None);
     }
 
     #[test]

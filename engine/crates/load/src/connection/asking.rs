@@ -39,7 +39,6 @@ impl Connection {
                 self.close(desk);
             } else {
                 self.state = State::Idle;
-                self.deadline_ns = u64::MAX;
             }
             return Ok(Advance::Finished { at_ns });
         };

@@ -96,10 +96,8 @@ pub struct Connection {
     written: usize,
     round: RoundId,
     step: usize,
-    due_ns: u64,
     connect_ns: u64,
     phase_ns: u64,
-    deadline_ns: u64,
     first_query: bool,
     statement_ids: Vec<u32>,
     values: Vec<i64>,
@@ -125,10 +123,8 @@ impl Connection {
             written: 0,
             round: RoundId::SetUp(0),
             step: 0,
-            due_ns: 0,
             connect_ns: 0,
             phase_ns: 0,
-            deadline_ns: u64::MAX,
             first_query: true,
             statement_ids: vec![0; shared.script.templates.len()],
             values: Vec::new(),
@@ -143,42 +139,24 @@ impl Connection {
         self.round
     }
 
-    /// When the round was due.
-    pub fn due_ns(&self) -> u64 {
-        self.due_ns
-    }
-
-    /// Whether it is in the middle of a round.
-    pub fn is_working(&self) -> bool {
-        !matches!(self.state, State::Closed | State::Idle)
-    }
-
     /// Whether there is a socket.
     pub fn is_open(&self) -> bool {
         self.state != State::Closed
     }
 
-    /// Whether an answer is overdue.
-    pub fn is_late(&self, now_ns: u64) -> bool {
-        self.deadline_ns < now_ns
-    }
-
-    /// Begins a round that was due at `due_ns`.
+    /// Begins a round.
     ///
     /// # Errors
     /// The connection's end.
     pub fn begin(
         &mut self,
         round: RoundId,
-        due_ns: u64,
         now_ns: u64,
         shared: &Shared,
         desk: &mut Desk,
     ) -> Result<Advance, Failure> {
         self.round = round;
-        self.due_ns = due_ns;
         self.step = 0;
-        self.deadline_ns = now_ns + shared.timeout_ns;
         if self.state == State::Closed {
             self.connect(now_ns, shared, desk)?;
             return Ok(Advance::Waiting);
@@ -239,7 +217,6 @@ impl Connection {
         self.parsers = None;
         self.collector = None;
         self.state = State::Closed;
-        self.deadline_ns = u64::MAX;
         self.settled = Settled::default();
     }
 

@@ -1,0 +1,131 @@
+//! What the engine's own loop costs on this machine: the job's operations against a server that does
+//! nothing, before the real one is met.
+
+use std::sync::{Arc, OnceLock};
+
+use tlstax_contract::{Job, Overhead};
+use tlstax_wire::LoginConfig;
+
+use crate::clock::{now_ns, thread_cpu_ns};
+use crate::dispatch::Stage;
+use crate::failure::Failure;
+use crate::null_server::NullServer;
+use crate::script::{Resumption, Script};
+use crate::shared::Shared;
+use crate::socket::Target;
+use crate::worker::Worker;
+
+/// The descriptors of so many connections, both ends, fit what [`crate::limits`] allows any job.
+const MOST_CONNECTIONS: usize = 16;
+/// Until caches and branch predictors know the way.
+const WARM_UP_NS: u64 = 4_000_000;
+/// Some thousand operations: enough for an average, short beside any trial.
+const MEASURED_NS: u64 = 12_000_000;
+/// A null server that is silent for so long will say nothing more.
+const TIMEOUT_NS: u64 = 500_000_000;
+/// The answer of a point select.
+const ROWS: usize = 1;
+
+/// Measures in the calling thread, whose CPU time alone counts. The loop is closed and in the clear:
+/// TLS is the library's cost, not the loop's. None where it cannot be measured.
+pub fn measure(job: &Job) -> Option<Overhead> {
+    against(job, ROWS).ok().flatten()
+}
+
+fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
+    let server = NullServer::start(rows).map_err(|error| Failure::connecting(&error))?;
+    let shared = Arc::new(Shared {
+        script: Script::compile(&job.workload, Resumption::Off)?,
+        target: Target::Tcp(server.address()),
+        login: Arc::new(LoginConfig {
+            user: job.account.user.clone(),
+            password: job.account.password.clone(),
+            database: job.account.database.clone(),
+            tls: false,
+            local_socket: false,
+            attributes: job.attributes.clone().into_iter().collect(),
+        }),
+        tls: None,
+        library: OnceLock::new(),
+        sources: Vec::new(),
+        timeout_ns: TIMEOUT_NS,
+    });
+    let count = MOST_CONNECTIONS.min(job.connections as usize);
+    let mut worker = Worker::new(shared, Arc::default(), count, 0, job.seed, 0)?;
+    worker.set_up()?;
+    worker.work(stage(WARM_UP_NS), None)?;
+    worker.start_afresh(0);
+    let before_ns = thread_cpu_ns();
+    worker.work(stage(MEASURED_NS), None)?;
+    let used_ns = thread_cpu_ns() - before_ns;
+    let operations = worker.take_record().0.operations;
+    Ok(per_operation(used_ns, operations))
+}
+
+fn stage(lasting_ns: u64) -> Stage {
+    let end_ns = now_ns() + lasting_ns;
+    Stage {
+        end_ns,
+        give_up_ns: end_ns,
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn per_operation(used_ns: u64, operations: u64) -> Option<Overhead> {
+    (operations > 0).then(|| Overhead {
+        cpu_us_per_op: used_ns as f64 / 1e3 / operations as f64,
+        operations,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(workload: &str) -> Job {
+        let text = format!(
+            r#"{{"schema": 1, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+                "account": {{"user": "u", "password": "p", "database": "d"}},
+                "tls": {{"mode": "off"}}, "workload": {workload},
+                "connections": 40, "duration_s": 1, "seed": 1}}"#
+        );
+        Job::from_json(&text).unwrap()
+    }
+
+    fn workload(reconnect: bool, protocol: &str, statements: usize) -> String {
+        let statement = r#"{"sql": "SELECT c FROM t WHERE id={id}",
+            "parameters": {"id": {"kind": "uniform_int", "low": 1, "high": 9}}}"#;
+        let all = vec![statement; statements].join(",");
+        format!(r#"{{"reconnect": {reconnect}, "protocol": "{protocol}", "statements": [{all}]}}"#)
+    }
+
+    fn cost_us(workload: &str, rows: usize) -> f64 {
+        let found = against(&job(workload), rows).unwrap().unwrap();
+        assert!(found.operations > 0);
+        assert!(found.cpu_us_per_op.is_finite() && found.cpu_us_per_op > 0.0);
+        found.cpu_us_per_op
+    }
+
+    #[test]
+    fn every_kind_of_workload_has_an_overhead() {
+        for protocol in ["text", "prepared"] {
+            for reconnect in [false, true] {
+                cost_us(&workload(reconnect, protocol, 2), ROWS);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_the_loops_work_is_seen() {
+        let plain = cost_us(&workload(false, "text", 1), ROWS);
+        let many_rows = cost_us(&workload(false, "text", 1), 1000);
+        let many_statements = cost_us(&workload(false, "prepared", 10), ROWS);
+        let reconnecting = cost_us(&workload(true, "text", 1), ROWS);
+        assert!(many_rows > 1.5 * plain, "{many_rows} after {plain}");
+        assert!(
+            many_statements > 3.0 * plain,
+            "{many_statements} after {plain}"
+        );
+        assert!(reconnecting > 1.5 * plain, "{reconnecting} after {plain}");
+    }
+}

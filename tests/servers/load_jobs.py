@@ -1,0 +1,35 @@
+"""Jobs for the load engine against real servers, and carrying one out."""
+
+from __future__ import annotations
+
+from tlstax import workloads
+from tlstax.clients.engine import engine_command
+from tlstax.clients.process import LoadClient
+from tlstax.contract import Done, Job, Ready, TlsOff
+from tlstax.specimens.private_server import PrivateServer
+
+ROWS = 1000
+WITHIN_S = 60.0
+
+
+def job(server: PrivateServer, name: str = "point-select", **changes: object) -> Job:
+    """A short job of four connections in the clear, with these changes."""
+    plain = Job(
+        endpoint=server.endpoint(),
+        account=server.load_account,
+        tls=TlsOff(),
+        workload=workloads.built_in(name, server.table_name, ROWS),
+        connections=4,
+        duration_s=0.3,
+        seed=1,
+        source_addresses=("127.0.0.2", "127.0.0.3"),
+    )
+    return plain.model_copy(update=changes)
+
+
+def measured(job: Job) -> tuple[Ready, Done]:
+    """What the engine says of a job that it carries out."""
+    with LoadClient(engine_command(), job) as client:
+        ready = client.wait_ready(WITHIN_S)
+        client.go()
+        return ready, client.wait_done(WITHIN_S)
