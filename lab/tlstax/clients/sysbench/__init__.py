@@ -1,0 +1,16 @@
+"""sysbench as a load client: stands here until its adapter does, and says that there is none."""
+
+from __future__ import annotations
+
+from tlstax.errors import MachineFault
+from tlstax.records import Specimen
+
+
+def sysbench_command() -> list[str]:
+    """The command that starts the adapter; MachineFault, because there is none."""
+    raise MachineFault("this version has no adapter for sysbench")
+
+
+def sysbench_specimen() -> Specimen:
+    """What it is; MachineFault as above."""
+    raise MachineFault("this version has no adapter for sysbench")
