@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tlstax.clients.engine import engine_command, engine_specimen
@@ -13,11 +13,14 @@ from tlstax.records import Specimen
 from tlstax.selfbench.plan import Contestant
 from tlstax.selfbench.records import Absence
 
-Source = tuple[Callable[[], list[str]], Callable[[], Specimen]]
+Say = Callable[[str], None]
+
+Source = tuple[Callable[[Say], list[str]], Callable[[Say], Specimen]]
+"""Gives the command of a contestant, which is fetched if it must be, and what it is; raises MachineFault."""
 
 RIVALS: dict[Contestant, Source] = {
     "sysbench": (sysbench_command, sysbench_specimen),
-    "floor": (floor_command, floor_specimen),
+    "floor": (lambda _: floor_command(), lambda _: floor_specimen()),
 }
 
 
@@ -30,7 +33,7 @@ class Contestants:
     absent: tuple[Absence, ...]
 
 
-def find(say: Callable[[str], None], rivals: dict[Contestant, Source] | None = None) -> Contestants:
+def find(say: Say, rivals: Mapping[Contestant, Source] = RIVALS) -> Contestants:
     """Look for all of them; who cannot be had is said once, with the reason.
 
     MachineFault when the engine has not been built: without it there is nothing to compare.
@@ -38,10 +41,10 @@ def find(say: Callable[[str], None], rivals: dict[Contestant, Source] | None = N
     commands: dict[Contestant, list[str]] = {"engine": engine_command()}
     specimens = [engine_specimen()]
     absent = []
-    for name, (command, specimen) in (RIVALS if rivals is None else rivals).items():
+    for name, (command, specimen) in rivals.items():
         try:
-            commands[name] = command()
-            specimens.append(specimen())
+            commands[name] = command(say)
+            specimens.append(specimen(say))
         except MachineFault as fault:
             commands.pop(name, None)
             absent.append(Absence(contestant=name, why=fault.message))

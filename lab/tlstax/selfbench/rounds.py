@@ -72,7 +72,7 @@ def left_s(elapsed_s: float, done: int, in_block: int, budget_s: float) -> float
 
     So many whole blocks are run as fit the budget at the speed so far, and at least one.
     """
-    if done == 0:
+    if done == 0 or elapsed_s <= 0:
         return None
     block_s = elapsed_s / done * in_block
     return max(1, int(budget_s / block_s)) * block_s - elapsed_s

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 
 
-def sysbench_command() -> list[str]:
+def sysbench_command(_progress: Callable[[str], None]) -> list[str]:
     """The command that starts the adapter; MachineFault, because there is none."""
     raise MachineFault("this version has no adapter for sysbench")
 
 
-def sysbench_specimen() -> Specimen:
+def sysbench_specimen(_progress: Callable[[str], None]) -> Specimen:
     """What it is; MachineFault as above."""
     raise MachineFault("this version has no adapter for sysbench")
