@@ -34,6 +34,10 @@ MACHINE = Machine(
     client_cpus=(1,),
 )
 
+SERVER = ServerFacts(
+    name="mysql-9.7", version="9.7.0", tls_library_version="OpenSSL 3.5.0", tls_versions="TLSv1.3"
+)
+
 SELECT = Cell(workload="point-select", tls="off", connections=8)
 SELECT_TLS = Cell(workload="point-select", tls="1.3", connections=8)
 RECONNECT_TLS = Cell(workload="reconnect", tls="1.3", connections=8)
@@ -51,7 +55,7 @@ def header(*cells: Cell, budget_s: float = 60.0, seed: int = 1) -> Header:
         cells=cells,
         machine=MACHINE,
         specimens=(Specimen(name="tlstax-engine", kind="client", version="0.1.0", origin="this project"),),
-        server=ServerFacts(name="mysql-9.7", version="9.7.0", tls_library_version="OpenSSL 3.5.0"),
+        server=SERVER,
     )
 
 

@@ -11,6 +11,7 @@ from fake_contestants import (
     RECONNECT_TLS,
     SELECT,
     SELECT_TLS,
+    SERVER,
     header,
     observation,
 )
@@ -19,7 +20,7 @@ from tlstax.contract import ErrorCount, Negotiated, TlsView
 from tlstax.selfbench.outcomes import judged
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import doubts
-from tlstax.selfbench.records import Observation
+from tlstax.selfbench.records import Observation, ServerFacts
 
 RECONNECT = Cell(workload="reconnect", tls="off", connections=8)
 ALL = (SELECT, SELECT_TLS, RECONNECT, RECONNECT_TLS, RECONNECT_RESUMED)
@@ -29,8 +30,8 @@ def honest(cell: Cell) -> Observation:
     return observation(Trial(block=0, position=0, cell=cell, contestant="engine"), cpu_us_per_op=10)
 
 
-def reasons(seen: Observation) -> str:
-    return "; ".join(doubts(seen, mariadb=False))
+def reasons(seen: Observation, server: ServerFacts = SERVER) -> str:
+    return "; ".join(doubts(seen, server))
 
 
 def with_window(seen: Observation, changes: Mapping[str, int]) -> Observation:
@@ -101,7 +102,10 @@ def test_the_servers_word_on_encryption_decides() -> None:
     seen = honest(SELECT_TLS)
     assert seen.ready is not None
     silent = seen.model_copy(update={"ready": seen.ready.model_copy(update={"negotiated": ()})})
-    assert "the server was not asked" in reasons(silent)
+    assert reasons(silent) == ""
+    assert judged(silent, header(SELECT_TLS)).negotiated == "TLSv1.3"
+    both = SERVER.model_copy(update={"tls_versions": "TLSv1.2,TLSv1.3"})
+    assert "the server was not asked what was negotiated" in reasons(silent, both)
 
 
 def test_a_full_handshake_among_resumed_ones_is_told() -> None:
@@ -121,7 +125,7 @@ def test_a_full_handshake_among_resumed_ones_is_told() -> None:
 
 def test_mariadb_does_not_count_resumed_sessions() -> None:
     seen = with_window(honest(RECONNECT_RESUMED), {"Ssl_session_cache_hits": 0})
-    assert doubts(seen, mariadb=True) == ()
+    assert reasons(seen, SERVER.model_copy(update={"version": "11.8.6-MariaDB"})) == ""
 
 
 def test_failed_operations_may_be_counted_or_not_and_many_are_too_many() -> None:

@@ -8,6 +8,7 @@ from tlstax.findings.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
 from tlstax.findings.wording import counted
 from tlstax.selfbench.document import CellFigures, TrialCounts
 from tlstax.selfbench.plan import CONTESTANTS
+from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run
 from tlstax.selfbench.words import cell_words, listed
 
@@ -20,7 +21,6 @@ def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCou
         *_rejected(counts),
         *_negotiated_differently(cells),
         *_client_bound(cells),
-        *_threads(run.header),
         *_instructions(run.header),
         *run.header.machine.notes,
     )
@@ -56,10 +56,14 @@ def _rejected(counts: TrialCounts) -> list[str]:
 
 
 def _negotiated_differently(cells: Sequence[CellFigures]) -> list[str]:
-    """A contestant with another cipher does other work; said once for each difference."""
+    """A contestant with another cipher does other work; said once for each difference.
+
+    One that did not ask the server which cipher it was says nothing to compare.
+    """
     found: dict[str, None] = {}
     for cell in cells:
-        seen = {name: getattr(cell, name).negotiated for name in CONTESTANTS if getattr(cell, name)}
+        said = {name: getattr(cell, name).negotiated for name in CONTESTANTS if getattr(cell, name)}
+        seen = {name: words for name, words in said.items() if words != TLS_1_3}
         if len(set(seen.values())) > 1:
             found[", ".join(f"the {name} {words}" for name, words in seen.items())] = None
     return [f"they did not negotiate the same: {words}" for words in found]
@@ -75,14 +79,7 @@ def _client_bound(cells: Sequence[CellFigures]) -> list[str]:
             bound.append(f"the {name} in {many} of {counted(len(shares), 'cell')}")
     if not bound:
         return []
-    return [f"the client's CPUs were busy all the time, so that the client set the rate: {listed(bound)}"]
-
-
-def _threads(header: Header) -> list[str]:
-    if len(header.machine.client_cpus) < 2:
-        return []
-    many = len(header.machine.client_cpus)
-    return [f"the engine has up to {many} threads here and the floor one: compare their CPU, not their rates"]
+    return [f"the client's CPU was busy all the time, so that the client set the rate: {listed(bound)}"]
 
 
 def _instructions(header: Header) -> list[str]:

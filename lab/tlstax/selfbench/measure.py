@@ -45,7 +45,9 @@ class Measurer:
 
         MachineFault when the server died too often.
         """
-        terms = self._bench.terms.model_copy(update={"source_addresses": ()})
+        terms = self._bench.terms.model_copy(
+            update={"source_addresses": (), "client_cpus": self._bench.machine.client_cpus[:1]}
+        )
         job = job_for(trial.cell.levels(), terms, sequence=self._sequence)
         self._sequence += 1
         seen: dict[str, Any] = {"trial": trial}

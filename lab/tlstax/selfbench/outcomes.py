@@ -16,7 +16,7 @@ OUTCOMES = {
     "client_instructions_user_per_op": "of those in user mode",
     "client_instructions_kernel_per_op": "of those in the kernel",
     "server_cpu_us_per_op": "server CPU per operation, µs",
-    "client_cpu_share": "how busy the client kept its CPUs, 1 is all the time",
+    "client_cpu_share": "how busy the client kept its CPU, 1 is all the time",
     "server_cpu_share": "how busy the server kept its CPUs",
 }
 """Every outcome of a contestant in a cell, in the order in which they are shown."""
@@ -24,7 +24,7 @@ OUTCOMES = {
 
 def judged(seen: Observation, header: Header) -> Result:
     """The result of a trial: its outcomes if it was what it claims to be, else why it was not."""
-    reasons = proof.doubts(seen, mariadb=header.mariadb)
+    reasons = proof.doubts(seen, header.server)
     if reasons or seen.done is None:
         return Result(trial=seen.trial, reasons=reasons)
     return Result(
@@ -56,7 +56,7 @@ def outcomes(seen: Observation, done: Done, machine: Machine) -> dict[str, float
 
 
 def _negotiated(seen: Observation) -> str:
-    """What the server said of this contestant's connections; "plaintext" where they were not encrypted."""
+    """What the server said of this contestant's connections; only the version where it was not asked."""
     views = [asked.server for asked in seen.ready.negotiated] if seen.ready is not None else []
     words = (f"{view.version} {view.cipher}" if view else "plaintext" for view in views)
-    return "; ".join(dict.fromkeys(words)) or "plaintext"
+    return "; ".join(dict.fromkeys(words)) or ("plaintext" if seen.trial.cell.tls == "off" else proof.TLS_1_3)

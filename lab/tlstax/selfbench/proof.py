@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tlstax.checks import MOST_ERRORS, SLOW_LOGINS, cache_hits
 from tlstax.contract import Done, Frozen, Ready
 from tlstax.selfbench.plan import RESUMED, Cell
-from tlstax.selfbench.records import Observation
+from tlstax.selfbench.records import Observation, ServerFacts
 
 TLS_1_3 = "TLSv1.3"
 
@@ -21,7 +21,7 @@ class Complete(Frozen):
     setup_delta: dict[str, int]
     window_delta: dict[str, int]
     row_mismatches: tuple[str, ...]
-    mariadb: bool
+    server: ServerFacts
 
     @property
     def failed(self) -> int:
@@ -29,7 +29,7 @@ class Complete(Frozen):
         return sum(error.count for error in self.done.errors)
 
 
-def doubts(seen: Observation, *, mariadb: bool) -> tuple[str, ...]:
+def doubts(seen: Observation, server: ServerFacts) -> tuple[str, ...]:
     """Why the trial must not be counted, in clauses; nothing where every claim is proved.
 
     At `ready` and `done` nothing is in flight, so what the server counted between them is exactly what
@@ -47,7 +47,7 @@ def doubts(seen: Observation, *, mariadb: bool) -> tuple[str, ...]:
         setup_delta=seen.setup_delta,
         window_delta=seen.window_delta,
         row_mismatches=seen.row_mismatches,
-        mariadb=mariadb,
+        server=server,
     )
     return tuple(doubt for check in CHECKS for doubt in check(complete))
 
@@ -84,7 +84,10 @@ def _connections(trial: Complete) -> Iterator[str]:
 
 
 def _encryption(trial: Complete) -> Iterator[str]:
-    """Connections were encrypted with TLS 1.3, or not at all, as the cell has it; the server says so."""
+    """Connections were encrypted with TLS 1.3, or not at all, as the cell has it; the server says so.
+
+    Where a client does not ask it, it is enough that the server accepts no other version.
+    """
     accepted = trial.setup_delta.get("Ssl_finished_accepts", 0)
     if trial.cell.tls == "off":
         if accepted:
@@ -94,7 +97,7 @@ def _encryption(trial: Complete) -> Iterator[str]:
         return
     if trial.cell.workload == "point-select" and accepted < trial.cell.connections:
         yield f"the server counted {accepted} TLS handshakes for {trial.cell.connections} connections"
-    if not trial.ready.negotiated:
+    if not trial.ready.negotiated and trial.server.tls_versions != TLS_1_3:
         yield "the server was not asked what was negotiated"
     for seen in trial.ready.negotiated:
         if seen.server is None:
@@ -112,7 +115,7 @@ def _resumption(trial: Complete) -> Iterator[str]:
             yield f"{resumed} handshakes were resumed where none may be"
     elif resumed != sum(seen.count for seen in handshakes) or resumed == 0:
         yield "not all measured handshakes were resumed"
-    if not trial.mariadb:
+    if not trial.server.mariadb:
         hits = cache_hits(handshakes)
         yield from _equal(trial, "look-ups of resumed sessions", "Ssl_session_cache_hits", hits)
 

@@ -55,11 +55,17 @@ class Result(Frozen):
 
 
 class ServerFacts(Frozen):
-    """The server that all contestants talked to."""
+    """The server that all contestants talked to; `tls_versions` are those that it accepts."""
 
     name: str
     version: str
     tls_library_version: str | None
+    tls_versions: str
+
+    @property
+    def mariadb(self) -> bool:
+        """Whether it is a MariaDB, which does not count resumed sessions."""
+        return "MariaDB" in self.version
 
 
 class Absence(Frozen):
@@ -87,11 +93,6 @@ class Header(Frozen):
     server: ServerFacts
     absent: tuple[Absence, ...] = ()
     why_no_instructions: str = ""
-
-    @property
-    def mariadb(self) -> bool:
-        """Whether the server is a MariaDB, which does not count resumed sessions."""
-        return "MariaDB" in self.server.version
 
 
 class Run(Frozen):

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.bench import Bench, Needs, open_private_bench
+from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.observers import counters
 from tlstax.observers.counters import Counted
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer
 from tlstax.selfbench.plan import Cell
+from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run, ServerFacts
 
 TRIAL_S = 1.0
@@ -57,7 +58,8 @@ def run(request: Request, watcher: Watcher) -> Run:
         seed=seed,
         duration_s=request.trial_duration_s,
     )
-    with open_private_bench(needs, watcher.step) as bench:
+    wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
+    with open_private_bench(needs, watcher.step, wanted) as bench:
         header = _header(request, needs, bench, found, usable)
         measurer = Measurer(bench, found.commands, tuple(usable.events), watcher.warn)
         return rounds.run_blocks(header, found.commands, measurer, watcher)
@@ -65,6 +67,11 @@ def run(request: Request, watcher: Watcher) -> Run:
 
 def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, usable: Counted) -> Header:
     server = bench.server
+    with bench.admin.cursor() as cursor:
+        cursor.execute("SELECT @@tls_version")
+        (tls_versions,) = cursor.fetchone() or ("",)
+    # One CPU for whoever is the client: the floor has one thread, and nobody shall have more than it.
+    machine = bench.machine.model_copy(update={"client_cpus": bench.machine.client_cpus[:1]})
     return Header(
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         tlstax_version=__version__,
@@ -73,12 +80,13 @@ def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, us
         budget_s=request.budget_s,
         trial_duration_s=needs.duration_s,
         cells=request.cells,
-        machine=bench.machine,
+        machine=machine,
         specimens=(server.specimen, *found.specimens),
         server=ServerFacts(
             name=server.specimen.name,
             version=server.version,
             tls_library_version=server.tls_library_version,
+            tls_versions=str(tls_versions),
         ),
         absent=found.absent,
         why_no_instructions=usable.why_none,
