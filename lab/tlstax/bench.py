@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tlstax.clients.engine import engine_command
+from tlstax.contract import ClosedLoop, Schedule
 from tlstax.errors import MachineFault
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.machine import describe_machine
-from tlstax.records import Machine, TrialRecord
+from tlstax.records import Machine
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import default_server
+from tlstax.specimens.resolve import default_server, named_server
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
@@ -41,12 +42,13 @@ class Bench:
     admin: Database
     crashes: int = field(default=0)
 
-    def revive(self, record: TrialRecord, say: Say) -> None:
-        """Bring a server back that died in the trial of `record`; MachineFault when it dies too often.
+    def revive(self, failure: str, say: Say) -> None:
+        """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).
 
-        A guest is not ours to start again: MachineFault when it does not answer any more.
+        MachineFault when it dies too often. A guest is not ours to start again: MachineFault when it does
+        not answer any more.
         """
-        if not record.failure or self.server.is_alive():
+        if not failure or self.server.is_alive():
             return
         self.crashes += 1
         server = self.server
@@ -60,6 +62,26 @@ class Bench:
         self.admin = server.admin()
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What trials ask of a bench: rows in the table, connections at once, a seed, their length and loop."""
+
+    rows: int
+    connections: int
+    seed: int
+    duration_s: float
+    schedule: Schedule = field(default_factory=ClosedLoop)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which private server: one of the catalogue by its name (None: the default), and its own options."""
+
+    name: str | None = None
+    options: tuple[str, ...] = ()
+    max_connections: int = ServerSettings.max_connections
+
+
 @contextmanager
 def open_bench(
     study: Study, guest: GuestAccess | None, *, seed: int, duration_s: float, say: Say
@@ -68,49 +90,81 @@ def open_bench(
 
     `guest` is a server that is not ours, None for the default server.
     """
-    command = engine_command()
+    needs = Needs(study.rows, max(_connections(study)), seed, duration_s, study.schedule)
+    if guest is None:
+        with open_private_bench(needs, say) as bench:
+            yield bench
+        return
+    engine_command()
+    machine = _unpinned(describe_machine())
+    with _guest(guest) as (server, verification):
+        terms = _terms(server, verification, needs)
+        with _furnished(server, terms, needs, machine, say) as bench:
+            yield bench
+
+
+@contextmanager
+def open_private_bench(needs: Needs, say: Say, wanted: Wanted | None = None) -> Iterator[Bench]:
+    """Bring up a private server with its table and take it down at the end, however that comes.
+
+    MachineFault before anything is started when the engine has not been built.
+    """
+    engine_command()
     machine = describe_machine()
-    content = TableContent(rows=study.rows, seed=TABLE_SEED)
-    opened = _private(machine, say) if guest is None else _guest(guest)
-    with opened as (server, verification):
-        say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
-        server.check_connections(max(_connections(study)))
-        rows = server.prepare_table(content, say)
-        admin = server.admin()
-        try:
-            yield Bench(
-                server=server,
-                terms=JobTerms(
-                    endpoint=server.endpoint(),
-                    account=server.load_account,
-                    table=server.table_name,
-                    rows=rows,
-                    verification=verification,
-                    client_cpus=machine.client_cpus if guest is None else (),
-                    source_addresses=SOURCE_ADDRESSES if guest is None else (),
-                    schedule=study.schedule,
-                    duration_s=duration_s,
-                    seed=seed,
-                ),
-                machine=machine if guest is None else _unpinned(machine),
-                command=command,
-                guest=guest is not None,
-                admin=admin,
-            )
-        finally:
-            admin.close()
+    with _private(machine, wanted or Wanted(), say) as (server, verification):
+        terms = _terms(server, verification, needs).model_copy(
+            update={"client_cpus": machine.client_cpus, "source_addresses": SOURCE_ADDRESSES}
+        )
+        with _furnished(server, terms, needs, machine, say) as bench:
+            yield bench
+
+
+@contextmanager
+def _furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
+    """The bench on a running server: enough connections allowed, the table filled."""
+    say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
+    server.check_connections(needs.connections)
+    rows = server.prepare_table(TableContent(rows=needs.rows, seed=TABLE_SEED), say)
+    admin = server.admin()
+    try:
+        yield Bench(
+            server=server,
+            terms=terms.model_copy(update={"rows": rows}),
+            machine=machine,
+            command=engine_command(),
+            guest=not isinstance(server, PrivateServer),
+            admin=admin,
+        )
+    finally:
+        admin.close()
 
 
 def _connections(study: Study) -> list[int]:
     return [int(level) for level in study.levels_of().get("connections", (1,))]
 
 
+def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms:
+    return JobTerms(
+        endpoint=server.endpoint(),
+        account=server.load_account,
+        table=server.table_name,
+        rows=needs.rows,
+        verification=verification,
+        client_cpus=(),
+        schedule=needs.schedule,
+        duration_s=needs.duration_s,
+        seed=needs.seed,
+    )
+
+
 @contextmanager
-def _private(machine: Machine, say: Say) -> Iterator[tuple[Server, Verification]]:
-    build = default_server(say)
+def _private(machine: Machine, wanted: Wanted, say: Say) -> Iterator[tuple[Server, Verification]]:
+    build = default_server(say) if wanted.name is None else named_server(wanted.name, say)
     with open_session() as session:
         say(f"starting {build.specimen.name}")
-        settings = ServerSettings(cpus=machine.server_cpus)
+        settings = ServerSettings(
+            cpus=machine.server_cpus, options=wanted.options, max_connections=wanted.max_connections
+        )
         with PrivateServer.start(build, session, settings) as server:
             yield server, Verification(verify="identity", ca_file=server.ca_file)
 

@@ -12,10 +12,10 @@ from tlstax.study import Levels
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
 
-_SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
+SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
 """Ways of caching_sha2_password that hash the password anew; a warm account takes the fast one."""
 
-_MOST_ERRORS = 0.01
+MOST_ERRORS = 0.01
 """Share of failed operations above which a trial says more about failures than about its case."""
 
 NOT_STARTED = (
@@ -128,7 +128,7 @@ def _server_counts(trial: Complete) -> Iterator[Doubt]:
         if _count(lifetime.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
     else:
-        hits = _cache_hits(lifetime.handshakes)
+        hits = cache_hits(lifetime.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
         counted = delta.get(counter, 0)
@@ -157,7 +157,7 @@ def _libraries(trial: Complete) -> Iterator[Doubt]:
 def _logins(trial: Complete) -> Iterator[Doubt]:
     """Measured logins took the fast path; a cold account would be measured otherwise."""
     for way, count in trial.done.window.authentications.items():
-        if way in _SLOW_LOGINS:
+        if way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
 
 
@@ -167,7 +167,7 @@ def _work(trial: Complete) -> Iterator[Doubt]:
     failed = sum(error.count for error in done.errors)
     if done.operations == 0:
         yield Doubt("invalid", "no operation was finished")
-    if failed > _MOST_ERRORS * (failed + done.operations):
+    if failed > MOST_ERRORS * (failed + done.operations):
         kinds = ", ".join(sorted({error.kind for error in done.errors}))
         yield Doubt("invalid", f"{failed} of {failed + done.operations} operations failed ({kinds})")
     elif failed:
@@ -180,7 +180,7 @@ def _work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("unknown", "no row was kept to be checked at the server")
 
 
-def _cache_hits(handshakes: tuple[Handshakes, ...]) -> int:
+def cache_hits(handshakes: tuple[Handshakes, ...]) -> int:
     """How often the server must have found a session: once for each ClientHello that offers one.
 
     A HelloRetryRequest makes the client say hello a second time with the same session (RFC 8446,

@@ -131,7 +131,7 @@ def _measure(study: Study, bench: Bench, header: RunHeader, store: Store, watche
             store.add_trial(header.run, record)
             records.append(record)
             _stop_on_the_users_mistake(record)
-            bench.revive(record, watcher.warn)
+            bench.revive(record.failure, watcher.warn)
         decision: Stop | Continue = decide(study, records, time.monotonic() - started)
         if isinstance(decision, Stop):
             return decision.why

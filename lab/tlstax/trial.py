@@ -16,7 +16,7 @@ from tlstax.observers import process, status
 from tlstax.records import Evidence, MappedLibrary, ServerObservation, Trial, TrialRecord
 from tlstax.specimens.server import Database
 
-_GRACE_S = 20.0
+GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
 
 
@@ -73,11 +73,11 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
     status_before = status.read_status(admin)
     with LoadClient(bench.command, job) as client:
         try:
-            gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + _GRACE_S)
+            gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(client.pid)
             cpu_before = process.read_cpu(server.pid) if server.pid else None
             client.go()
-            gathered.done = client.wait_done(job.duration_s + job.timeout_s + _GRACE_S)
+            gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
             cpu_after = process.read_cpu(server.pid) if server.pid else None
         finally:
             gathered.client_errors = client.errors
@@ -90,10 +90,10 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
         rss_bytes=process.read_rss_bytes(server.pid) if server.pid else None,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
     )
-    gathered.row_mismatches = _mismatches(admin, gathered.done.row_samples)
+    gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
-def _mismatches(admin: Database, samples: tuple[RowSample, ...]) -> tuple[str, ...]:
+def row_mismatches(admin: Database, samples: tuple[RowSample, ...]) -> tuple[str, ...]:
     """The statements whose rows, asked again by the laboratory, are not what the client read."""
     wrong = []
     with admin.cursor() as cursor:

@@ -157,6 +157,46 @@ def doctor(json: Json = False) -> None:
     raise typer.Exit(doctor_command(as_json=json))
 
 
+@app.command("self-bench")
+def self_bench(
+    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; with commas.")] = None,
+    tls: Annotated[str | None, typer.Option(help="off, 1.3, 1.3-resumed; with commas.")] = None,
+    connections: Annotated[str | None, typer.Option(help="How many at once (1,8,64,512).")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time to spend on trials, such as 2m (10m); at least one block is run.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
+    ] = None,
+    show: Annotated[
+        Path | None,
+        typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
+    ] = None,
+    format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
+    json: Json = False,
+) -> None:
+    """The engine against sysbench and against the bare floor, on a private server in one run."""
+    from tlstax.cli.self_bench_command import SelfBenchOptions, self_bench_command
+
+    raise typer.Exit(
+        self_bench_command(
+            SelfBenchOptions(
+                workload=workload,
+                tls=tls,
+                connections=connections,
+                budget=budget,
+                seed=seed,
+                output=output,
+                show=show,
+                format_name=format_name,
+                json=json,
+            )
+        )
+    )
+
+
 @runs_app.command("list")
 def runs_list(json: Json = False) -> None:
     """Every run that is kept, the newest first."""

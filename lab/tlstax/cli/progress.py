@@ -40,9 +40,13 @@ class ProgressLine:
 
     def trial(self, number: int, block: int, label: str, progress: Progress | None) -> None:
         """A trial begins; `progress` is what was known after the last block."""
+        self.now(f"block {block + 1}, trial {number}: {label}{_outlook(progress)}")
+
+    def now(self, words: str) -> None:
+        """What is going on at this moment; it takes the place of what was said so before."""
         if self._quiet:
             return
-        text = f"{self._elapsed()}  block {block + 1}, trial {number}: {label}{_outlook(progress)}"
+        text = f"{self._elapsed()}  {words}"
         if self._rewrites:
             self._stream.write(_ERASE_LINE + text[:119])
             self._stream.flush()
@@ -77,8 +81,9 @@ def _outlook(progress: Progress | None) -> str:
         known = "first blocks"
     else:
         known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})"
-    return f" · {known} · {_left(progress.left_s)} left"
+    return f" · {known} · {time_left(progress.left_s)} left"
 
 
-def _left(left_s: float) -> str:
+def time_left(left_s: float) -> str:
+    """A time to wait for, in minutes or seconds."""
     return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"

@@ -1,0 +1,93 @@
+"""The document that the self-bench prints and reads again, as frozen types; bench/README.md explains it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field, NonNegativeInt
+
+from tlstax.contract import Frozen
+from tlstax.records import Machine, Specimen
+from tlstax.selfbench.plan import Cell, Contestant
+from tlstax.selfbench.records import ServerFacts, Status
+
+
+class Figure(Frozen):
+    """A geometric mean over blocks with its interval; `low` and `high` are None for one block alone."""
+
+    point: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+
+
+class ContestantFigures(Frozen):
+    """The outcomes of one contestant in one cell (see `outcomes.OUTCOMES`), and what it negotiated.
+
+    None is an outcome that cannot be had on this machine.
+    """
+
+    ops_per_s: Figure | None = None
+    client_cpu_us_per_op: Figure | None = None
+    client_cpu_user_us_per_op: Figure | None = None
+    client_cpu_system_us_per_op: Figure | None = None
+    client_instructions_per_op: Figure | None = None
+    client_instructions_user_per_op: Figure | None = None
+    client_instructions_kernel_per_op: Figure | None = None
+    server_cpu_us_per_op: Figure | None = None
+    client_cpu_share: Figure | None = None
+    server_cpu_share: Figure | None = None
+    negotiated: str = ""
+
+
+class CellFigures(Cell):
+    """A cell: every contestant (None: it has no valid trial here), and the engine's ratios to the others.
+
+    A ratio is the engine's value over the other's, within a block; None where no block has both.
+    """
+
+    engine: ContestantFigures | None = None
+    sysbench: ContestantFigures | None = None
+    floor: ContestantFigures | None = None
+    client_cpu_to_sysbench: Figure | None = None
+    client_cpu_to_floor: Figure | None = None
+    ops_to_sysbench: Figure | None = None
+    ops_to_floor: Figure | None = None
+
+
+class Rejected(Cell):
+    """Trials of one contestant in one cell that were not counted for the same reason."""
+
+    contestant: Contestant
+    reason: str
+    trials: int
+
+
+class TrialCounts(Frozen):
+    """How many trials of complete blocks came out how."""
+
+    valid: NonNegativeInt
+    invalid: NonNegativeInt
+    rejected: tuple[Rejected, ...] = ()
+
+
+class SelfBenchDocument(Frozen):
+    """The one document that `self-bench --json` prints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    status: Status
+    started_at: str
+    tlstax_version: str
+    seed: int
+    rows: int
+    trial_duration_s: float
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+    server: ServerFacts
+    blocks: int
+    cells: tuple[CellFigures, ...]
+    trials: TrialCounts
+    caveats: tuple[str, ...] = ()

@@ -1,0 +1,111 @@
+"""From the results of a run to its document: figures, ratios within blocks, caveats. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tlstax.findings import stats
+from tlstax.selfbench import caveats
+from tlstax.selfbench.document import (
+    CellFigures,
+    ContestantFigures,
+    Figure,
+    Rejected,
+    SelfBenchDocument,
+    TrialCounts,
+)
+from tlstax.selfbench.outcomes import OUTCOMES
+from tlstax.selfbench.plan import CONTESTANTS, Cell, Contestant
+from tlstax.selfbench.records import Result, Run
+
+CONFIDENCE = 0.95
+
+RATIOS: dict[str, tuple[str, Contestant]] = {
+    "client_cpu_to_sysbench": ("client_cpu_us_per_op", "sysbench"),
+    "client_cpu_to_floor": ("client_cpu_us_per_op", "floor"),
+    "ops_to_sysbench": ("ops_per_s", "sysbench"),
+    "ops_to_floor": ("ops_per_s", "floor"),
+}
+"""Each ratio: the outcome that it compares, and with whose the engine's is compared."""
+
+
+def document(run: Run) -> SelfBenchDocument:
+    """What a run shows. Only valid trials count; a ratio takes blocks in which both were valid."""
+    header = run.header
+    cells = tuple(_cell(cell, run.results) for cell in header.cells)
+    blocks = len({result.trial.block for result in run.results})
+    counts = _counts(run.results)
+    return SelfBenchDocument(
+        status=run.status,
+        started_at=header.started_at,
+        tlstax_version=header.tlstax_version,
+        seed=header.seed,
+        rows=header.rows,
+        trial_duration_s=header.trial_duration_s,
+        machine=header.machine,
+        specimens=header.specimens,
+        server=header.server,
+        blocks=blocks,
+        cells=cells,
+        trials=counts,
+        caveats=caveats.of_run(run, blocks, cells, counts),
+    )
+
+
+def figure(values: Sequence[float]) -> Figure | None:
+    """The geometric mean of values above zero, one a block, with its interval; None without any."""
+    logs = stats.log_ratios([(value, 1.0) for value in values if value > 0])
+    if not logs:
+        return None
+    found = stats.interval(logs, CONFIDENCE)
+    return Figure(
+        point=found.point, low=found.low, high=found.high, confidence=CONFIDENCE, blocks=found.blocks
+    )
+
+
+def _cell(cell: Cell, results: Sequence[Result]) -> CellFigures:
+    valid: dict[Contestant, dict[int, Result]] = {name: {} for name in CONTESTANTS}
+    for result in results:
+        if result.valid and result.trial.cell == cell:
+            valid[result.trial.contestant][result.trial.block] = result
+    ratios = {
+        name: figure(
+            [
+                ours.outcomes[outcome] / theirs.outcomes[outcome]
+                for block, ours in valid["engine"].items()
+                if (theirs := valid[other].get(block)) is not None and theirs.outcomes[outcome] > 0
+            ]
+        )
+        for name, (outcome, other) in RATIOS.items()
+    }
+    figures = {name: _contestant(tuple(of_block.values())) for name, of_block in valid.items()}
+    return CellFigures.model_validate({**dict(cell), **figures, **ratios})
+
+
+def _contestant(results: Sequence[Result]) -> ContestantFigures | None:
+    if not results:
+        return None
+    found = {
+        name: figure([result.outcomes[name] for result in results if name in result.outcomes])
+        for name in OUTCOMES
+    }
+    negotiated = "; ".join(dict.fromkeys(result.negotiated for result in results))
+    return ContestantFigures.model_validate({**found, "negotiated": negotiated})
+
+
+def _counts(results: Sequence[Result]) -> TrialCounts:
+    valid = sum(result.valid for result in results)
+    times = Counter(
+        (result.trial.contestant, result.trial.cell, result.reasons[0])
+        for result in results
+        if not result.valid
+    )
+    return TrialCounts(
+        valid=valid,
+        invalid=len(results) - valid,
+        rejected=tuple(
+            Rejected(contestant=contestant, reason=reason, trials=number, **dict(cell))
+            for (contestant, cell, reason), number in times.most_common()
+        ),
+    )

@@ -1,0 +1,99 @@
+"""One trial of the self-bench: a contestant through a cell's job, and both sides read around its window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pymysql
+
+from tlstax.bench import Bench
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Job, Ready
+from tlstax.errors import MachineFault
+from tlstax.jobs import job_for
+from tlstax.observers import counters, process, status
+from tlstax.observers.counters import Counted, ProcessCounters
+from tlstax.selfbench.plan import Contestant, Trial
+from tlstax.selfbench.records import Instructions, Observation
+from tlstax.trial import GRACE_S, row_mismatches
+
+CONNECT_S = 0.05
+"""A connection may take so long to be made: sysbench reads its certificates anew for each."""
+
+
+class Measurer:
+    """Measures trials on a bench; called with one, it gives what was observed."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        commands: Mapping[Contestant, Sequence[str]],
+        events: Sequence[str],
+        warn: Callable[[str], None],
+    ) -> None:
+        """`events` are the counters that work here, none where there are no counters."""
+        self._bench = bench
+        self._commands = commands
+        self._events = tuple(events)
+        self._warn = warn
+        self._sequence = 0
+
+    def __call__(self, trial: Trial) -> Observation:
+        """Run a trial. What fails at the client or the server is in the observation.
+
+        MachineFault when the server died too often.
+        """
+        terms = self._bench.terms.model_copy(
+            update={"source_addresses": (), "client_cpus": self._bench.machine.client_cpus[:1]}
+        )
+        job = job_for(trial.cell.levels(), terms, sequence=self._sequence)
+        self._sequence += 1
+        seen: dict[str, Any] = {"trial": trial}
+        try:
+            self._observe(job, self._commands[trial.contestant], seen)
+        except ClientFailure as failure:
+            seen["failure"] = str(failure)
+        except MachineFault as fault:
+            seen["failure"] = fault.message
+        except (pymysql.Error, OSError) as fault:
+            seen["failure"] = f"the trial broke off ({fault})"
+        self._bench.revive(str(seen.get("failure", "")), self._warn)
+        return Observation.model_validate(seen)
+
+    def _observe(self, job: Job, command: Sequence[str], seen: dict[str, Any]) -> None:
+        """The steps of a trial; what is learned goes into `seen`, so that it is kept when a step fails."""
+        server, admin = self._bench.server, self._bench.admin
+        at_start = status.read_status(admin)
+        with LoadClient(command, job) as client, ExitStack() as watching:
+            ready = client.wait_ready(_ready_within_s(job))
+            seen["ready"] = ready
+            counting = self._count(ready, watching)
+            at_ready = status.read_status(admin)
+            cpu_at_ready = process.read_cpu(server.pid) if server.pid else None
+            client.go()
+            done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            cpu_at_done = process.read_cpu(server.pid) if server.pid else None
+            seen["instructions"] = _instructions(counting.stop()) if counting else None
+        seen["done"] = done
+        at_done = status.read_status(admin)
+        seen["setup_delta"] = status.status_delta(at_start, at_ready)
+        seen["window_delta"] = status.status_delta(at_ready, at_done)
+        seen["server_cpu"] = process.cpu_between(cpu_at_ready, cpu_at_done)
+        seen["row_mismatches"] = row_mismatches(admin, done.row_samples)
+
+    def _count(self, ready: Ready, watching: ExitStack) -> ProcessCounters | None:
+        """The counters, already counting; None where the machine has none."""
+        if not self._events:
+            return None
+        return watching.enter_context(ProcessCounters(ready.pid, self._events))
+
+
+def _ready_within_s(job: Job) -> float:
+    return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
+
+
+def _instructions(counted: Counted) -> Instructions | None:
+    user = counted.events.get(counters.USER)
+    return None if user is None else Instructions(user=user, kernel=counted.events.get(counters.KERNEL))

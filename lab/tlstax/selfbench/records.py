@@ -1,0 +1,107 @@
+"""What the self-bench learns: one observation a trial, what it amounts to, and the run as a whole."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+
+from tlstax.contract import Done, Frozen, Ready
+from tlstax.records import Machine, ServerCpu, Specimen
+from tlstax.selfbench.plan import Cell, Contestant, Trial
+
+Status = Literal["complete", "interrupted", "failed"]
+
+
+class Instructions(Frozen):
+    """Instructions of the client over the window; `kernel` is None where only user mode may be counted."""
+
+    user: NonNegativeInt
+    kernel: NonNegativeInt | None
+
+
+class Observation(Frozen):
+    """All that one trial left behind, before it is judged.
+
+    `setup_delta` is the change of the server's global status counters from before the client started to
+    its `ready`, `window_delta` from there to its `done`. In both moments nothing is in flight.
+    `instructions` is None where the machine has no counters. `row_mismatches` names statements whose rows
+    were not the server's. `failure` says why the trial did not come to its end; empty when it did.
+    """
+
+    trial: Trial
+    ready: Ready | None = None
+    done: Done | None = None
+    setup_delta: dict[str, int] = {}
+    window_delta: dict[str, int] = {}
+    server_cpu: ServerCpu | None = None
+    instructions: Instructions | None = None
+    row_mismatches: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class Result(Frozen):
+    """A judged trial: its outcomes, or, where it was not what it claims to be, the reasons."""
+
+    trial: Trial
+    outcomes: dict[str, float] = {}
+    reasons: tuple[str, ...] = ()
+    negotiated: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+
+class ServerFacts(Frozen):
+    """The server that all contestants talked to; `tls_versions` are those that it accepts."""
+
+    name: str
+    version: str
+    tls_library_version: str | None
+    tls_versions: str
+
+    @property
+    def mariadb(self) -> bool:
+        """Whether it is a MariaDB, which does not count resumed sessions."""
+        return "MariaDB" in self.version
+
+
+class Absence(Frozen):
+    """A contestant that could not be had, and why."""
+
+    contestant: Contestant
+    why: str
+
+
+class Header(Frozen):
+    """What a run set out to do, known before its first trial.
+
+    `why_no_instructions` is empty where the machine's counters were read.
+    """
+
+    started_at: str
+    tlstax_version: str
+    seed: NonNegativeInt
+    rows: PositiveInt
+    budget_s: PositiveFloat
+    trial_duration_s: PositiveFloat
+    cells: tuple[Cell, ...]
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+    server: ServerFacts
+    absent: tuple[Absence, ...] = ()
+    why_no_instructions: str = ""
+
+
+class Run(Frozen):
+    """A run as it ended: the results of its complete blocks, in the order of the trials.
+
+    `why` says what made it fail; empty otherwise.
+    """
+
+    header: Header
+    results: tuple[Result, ...]
+    status: Status = "complete"
+    why: str = ""

@@ -1,0 +1,93 @@
+"""The whole of a self-bench, readable in one function: contestants → server → blocks → what was measured."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from tlstax import __version__
+from tlstax.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.observers import counters
+from tlstax.observers.counters import Counted
+from tlstax.selfbench import contestants, rounds
+from tlstax.selfbench.contestants import Contestants
+from tlstax.selfbench.measure import Measurer
+from tlstax.selfbench.plan import Cell
+from tlstax.selfbench.proof import TLS_1_3
+from tlstax.selfbench.records import Header, Run, ServerFacts
+
+TRIAL_S = 1.0
+"""sysbench's --time counts whole seconds, so nothing shorter can be asked of it."""
+
+ROWS = 100_000
+
+
+class Watcher(rounds.Watcher, Protocol):
+    """Who is told what goes on."""
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compared, for how long. `seed` is None for a random one."""
+
+    cells: tuple[Cell, ...]
+    budget_s: float
+    seed: int | None = None
+    rows: int = ROWS
+    trial_duration_s: float = TRIAL_S
+
+
+def run(request: Request, watcher: Watcher) -> Run:
+    """Compare the contestants and give back what was measured. MachineFault where nothing could be."""
+    seed = secrets.randbelow(2**32) if request.seed is None else request.seed
+    found = contestants.find(watcher.warn)
+    usable = counters.usable_events()
+    needs = Needs(
+        rows=request.rows,
+        connections=max(cell.connections for cell in request.cells),
+        seed=seed,
+        duration_s=request.trial_duration_s,
+    )
+    wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
+    with open_private_bench(needs, watcher.step, wanted) as bench:
+        header = _header(request, needs, bench, found, usable)
+        measurer = Measurer(bench, found.commands, tuple(usable.events), watcher.warn)
+        return rounds.run_blocks(header, found.commands, measurer, watcher)
+
+
+def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, usable: Counted) -> Header:
+    server = bench.server
+    with bench.admin.cursor() as cursor:
+        cursor.execute("SELECT @@tls_version")
+        (tls_versions,) = cursor.fetchone() or ("",)
+    # One CPU for whoever is the client: the floor has one thread, and nobody shall have more than it.
+    machine = bench.machine.model_copy(update={"client_cpus": bench.machine.client_cpus[:1]})
+    return Header(
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        tlstax_version=__version__,
+        seed=needs.seed,
+        rows=needs.rows,
+        budget_s=request.budget_s,
+        trial_duration_s=needs.duration_s,
+        cells=request.cells,
+        machine=machine,
+        specimens=(server.specimen, *found.specimens),
+        server=ServerFacts(
+            name=server.specimen.name,
+            version=server.version,
+            tls_library_version=server.tls_library_version,
+            tls_versions=str(tls_versions),
+        ),
+        absent=found.absent,
+        why_no_instructions=usable.why_none,
+    )

@@ -1,0 +1,151 @@
+"""The self-bench's document as text for a terminal of 100 columns, and as Markdown. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.findings.wording import counted
+from tlstax.report.facts import machine_words
+from tlstax.report.figures import NOTHING, significant
+from tlstax.report.markdown import escaped
+from tlstax.report.untrusted import printable
+from tlstax.selfbench.document import CellFigures, ContestantFigures, Figure, SelfBenchDocument
+from tlstax.selfbench.words import answer, ratio_text
+
+WIDTH = 100
+
+
+class Column(NamedTuple):
+    """A column: its head on a terminal, on two lines, and its head in Markdown."""
+
+    above: str
+    below: str
+    name: str
+
+
+COLUMNS = (
+    Column("", "workload", "workload"),
+    Column("", "TLS", "TLS"),
+    Column("", "conns", "connections"),
+    Column("ops/s", "engine", "ops/s, engine"),
+    Column("ops/s to", "sysbench's", "ops/s to sysbench's"),
+    Column("client", "engine", "client CPU µs/op, engine"),
+    Column("CPU µs", "sysbench", "client CPU µs/op, sysbench"),
+    Column("per op", "floor", "client CPU µs/op, floor"),
+    Column("CPU to", "sysbench's", "CPU to sysbench's"),
+    Column("CPU to", "floor's", "CPU to floor's"),
+)
+
+FIRST_NUMBER = 2
+
+READING = "a ratio is the engine's value over the other's, with its 95 % interval; below 1 is less CPU"
+
+
+def terminal(document: SelfBenchDocument, *, width: int = WIDTH, colour: bool = False) -> str:
+    """The table, a line a cell, then the caveats and the answer; nothing is said by colour alone."""
+    text = StringIO()
+    console = Console(
+        file=text,
+        width=max(width, WIDTH),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(Text("The engine beside sysbench and the bare floor", style="bold"))
+    console.print()
+    console.print(_table(document))
+    console.print()
+    for fact in _facts(document):
+        console.print(_item(fact))
+    for caveat in document.caveats:
+        console.print(_item(caveat))
+    console.print()
+    console.print(Text(printable(answer(document)), style="bold"))
+    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+
+
+def markdown(document: SelfBenchDocument) -> str:
+    """The same as a Markdown table, to be pasted into bench/README.md."""
+    heads = [escaped(column.name) for column in COLUMNS]
+    rules = ["---"] * FIRST_NUMBER + ["---:"] * (len(COLUMNS) - FIRST_NUMBER)
+    rows = [[escaped(cell) for cell in line_of(cell)] for cell in document.cells]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows))
+    bullets = "\n".join(f"- {escaped(text)}" for text in (*_facts(document), *document.caveats))
+    return f"{escaped(answer(document))}\n\n{table}\n\n{bullets}\n"
+
+
+def line_of(cell: CellFigures) -> list[str]:
+    """A cell as the texts of its line, one for each of COLUMNS."""
+    return [
+        cell.workload,
+        {"off": "off", "1.3": "1.3", "1.3-resumed": "resumed"}[cell.tls],
+        str(cell.connections),
+        _value(cell.engine, "ops_per_s"),
+        _ratio(cell.ops_to_sysbench),
+        *(_value(of, "client_cpu_us_per_op") for of in (cell.engine, cell.sysbench, cell.floor)),
+        _ratio(cell.client_cpu_to_sysbench),
+        _ratio(cell.client_cpu_to_floor),
+    ]
+
+
+def _table(document: SelfBenchDocument) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for place in range(len(COLUMNS)):
+        table.add_column(justify="right" if place >= FIRST_NUMBER else "left", no_wrap=True)
+    table.add_row(*(Text(column.above, style="bold") for column in COLUMNS))
+    table.add_row(*(Text(column.below, style="bold") for column in COLUMNS))
+    workload = None
+    for cell in document.cells:
+        if workload not in {None, cell.workload}:
+            table.add_row()
+        workload = cell.workload
+        table.add_row(*(Text(text) for text in line_of(cell)))
+    return table
+
+
+def _item(text: str) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text("\N{BULLET}"), Text(printable(text)))
+    return table
+
+
+def _facts(document: SelfBenchDocument) -> Iterable[str]:
+    """How to read the table, what ran, where and how often."""
+    yield READING
+    server = document.server
+    library = f" with {server.tls_library_version}" if server.tls_library_version else ""
+    yield f"server {server.name}, {server.version}{library}"
+    clients = [f"{s.name} {s.version}" for s in document.specimens if s.kind == "client"]
+    yield f"clients {', '.join(clients)}"
+    yield machine_words(document.machine)
+    counts = document.trials
+    yield (
+        f"{counts.valid} valid and {counts.invalid} invalid trials of {document.trial_duration_s:g} s, "
+        f"in {counted(document.blocks, 'block')}; seed {document.seed}, {document.started_at}"
+    )
+
+
+def _value(figures: ContestantFigures | None, outcome: str) -> str:
+    found: Figure | None = getattr(figures, outcome) if figures is not None else None
+    return significant(found.point) if found is not None else NOTHING
+
+
+def _ratio(figure: Figure | None) -> str:
+    """The point and its interval, 0.47 0.45–0.49; the point alone where there is none."""
+    if figure is None:
+        return NOTHING
+    ends: Sequence[float] = [end for end in (figure.low, figure.high) if end is not None]
+    interval = NOTHING.join(ratio_text(end) for end in ends)
+    return f"{ratio_text(figure.point)} {interval}".rstrip()

@@ -1,0 +1,158 @@
+"""`tlstax self-bench` as a user meets it, and with real contestants of which some do not do as told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import tlstax
+from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.places import cache_dir
+from tlstax.selfbench import contestants, session
+from tlstax.selfbench.document import SelfBenchDocument
+from tlstax.selfbench.estimate import document
+from tlstax.selfbench.plan import CONTESTANTS, Trial, cells
+
+WITHIN_S = 120.0
+SMALL = ("self-bench", "--workload", "point-select", "--tls", "off", "--connections", "2")
+
+LIAR = """
+import json, subprocess, sys
+engine = subprocess.Popen([sys.argv[1]], stdin=0, stdout=subprocess.PIPE, text=True)
+for line in engine.stdout:
+    event = json.loads(line)
+    if event["event"] == "done":
+        event["operations"] *= 2
+    print(json.dumps(event), flush=True)
+"""
+"""A contestant that claims twice the work that it did."""
+
+
+class Silent:
+    """A watcher who does not watch."""
+
+    def step(self, text: str) -> None: ...
+
+    def warn(self, text: str) -> None: ...
+
+    def trial(self, trial: Trial, number: int, left_s: float | None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def start(*arguments: str, data: Path) -> subprocess.Popen[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(tlstax.__file__).parents[1]),
+        "TLSTAX_DATA": str(data),
+        "TLSTAX_CACHE": str(cache_dir()),
+    }
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "tlstax", *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> dict[str, Any]:
+    """One block of a small cell, as JSON."""
+    assert mysql_build
+    data = tmp_path_factory.mktemp("short")
+    kept = data / "kept.json"
+    with start(*SMALL, "--budget", "1s", "--json", "--output", str(kept), data=data) as process:
+        out, err = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 0, err
+    assert kept.read_text(encoding="utf-8") == out
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:
+    assert (short["schema"], short["status"], short["blocks"]) == (1, "complete", 1)
+    assert short["trials"]["invalid"] == 0, short["trials"]
+    assert short["server"]["name"] == "mysql-9.7"
+    (cell,) = short["cells"]
+    assert (cell["workload"], cell["tls"], cell["connections"]) == ("point-select", "off", 2)
+    for outcome in ("ops_per_s", "client_cpu_us_per_op", "server_cpu_us_per_op", "client_cpu_share"):
+        assert cell["engine"][outcome]["point"] > 0
+    assert cell["engine"]["negotiated"] == "plaintext"
+    assert set(short) == set(SelfBenchDocument.model_json_schema(mode="serialization")["properties"])
+
+
+def test_a_contestant_has_figures_or_a_reason_why_not(short: dict[str, Any]) -> None:
+    (cell,) = short["cells"]
+    for rival in ("sysbench", "floor"):
+        missing = [text for text in short["caveats"] if text.startswith(f"there is no {rival} ")]
+        assert (cell[rival] is None) == (cell[f"client_cpu_to_{rival}"] is None) == bool(missing)
+
+
+def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
+    tmp_path: Path, mysql_build: object
+) -> None:
+    assert mysql_build
+    with start(*SMALL, "--budget", "10m", data=tmp_path) as process:
+        assert process.stderr is not None
+        # A line every ten seconds says what is going on; from the second block on, there is one to show.
+        next(line for line in process.stderr if "block " in line and "block 1," not in line)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "the run was interrupted: " in out
+    assert any(line.startswith("point-select off") for line in out.splitlines())
+    assert len(children) >= 1
+    deadline = time.monotonic() + WITHIN_S
+    while any(c.is_running() and c.status() != psutil.STATUS_ZOMBIE for c in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def _standing_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The engine in the floor's place, and a liar in sysbench's."""
+    script = tmp_path / "liar.py"
+    script.write_text(LIAR)
+    liar = [sys.executable, "-P", str(script), *engine_command()]
+    monkeypatch.setitem(contestants.RIVALS, "sysbench", (lambda _: liar, lambda _: engine_specimen()))
+    monkeypatch.setitem(
+        contestants.RIVALS, "floor", (lambda _: engine_command(), lambda _: engine_specimen())
+    )
+
+
+@pytest.mark.usefixtures("_standing_in", "mysql_build")
+def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
+    request = session.Request(
+        cells=cells(connections=(2,)), budget_s=0.1, seed=1, rows=2_000, trial_duration_s=0.3
+    )
+    run = session.run(request, Silent())
+    found = document(run)
+    by_contestant = {
+        name: [result for result in run.results if result.trial.contestant == name] for name in CONTESTANTS
+    }
+    assert [len(results) for results in by_contestant.values()] == [5, 4, 4]
+    for name in ("engine", "floor"):
+        assert [result.reasons for result in by_contestant[name] if not result.valid] == []
+    for result in by_contestant["sysbench"]:
+        assert "SELECT statements (Com_select) where there must be" in result.reasons[0]
+    for cell in found.cells:
+        assert cell.engine is not None
+        assert cell.engine.negotiated.startswith("plaintext" if cell.tls == "off" else "TLSv1.3 TLS_")
+        assert (cell.sysbench, cell.client_cpu_to_sysbench) == (None, None)
+        if cell.tls != "1.3-resumed":
+            assert cell.client_cpu_to_floor is not None
+            # The engine beside itself: whatever the machine does meanwhile, not a multiple.
+            assert 0.33 < cell.client_cpu_to_floor.point < 3
