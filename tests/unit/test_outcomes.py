@@ -96,9 +96,9 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
-    not_in_the_fakes = {"start_delay_p50_us", "start_delay_p99_us", "client_overhead_us_per_op"}
-    assert {**tls, **plain}.keys() == OUTCOMES.keys() - not_in_the_fakes
-    assert OUTCOMES.keys() == UNITS.keys()
+    # A client that does not say what it costs itself, in a closed loop.
+    untold = {"client_overhead_us_per_op", "start_delay_p50_us", "start_delay_p99_us"}
+    assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,10 @@ impl Dispatch {
     /// tick from now.
     pub fn next_look_ns(&self, now_ns: u64) -> u64 {
         let tick_ns = now_ns + TICK_NS;
-        let rested_ns = self.resting.front().map_or(tick_ns, |&(until, _)| until);
-        rested_ns.min(tick_ns)
+        // When the stage is over nobody is woken any more, and to look for it would be to spin.
+        let first = self.resting.front();
+        let waking = first.filter(|_| now_ns < self.last_start_ns());
+        waking.map_or(tick_ns, |&(until_ns, _)| until_ns.min(tick_ns))
     }
 
     /// Takes an operation that was due and never started; how long it has waited until now. To be

@@ -22,7 +22,7 @@ const WARM_UP_NS: u64 = 4_000_000;
 /// Some thousand operations: enough for an average, short beside any trial.
 const MEASURED_NS: u64 = 12_000_000;
 /// A null server that is silent for so long will say nothing more.
-const TIMEOUT_NS: u64 = 500_000_000;
+const TIMEOUT_NS: u64 = 2_000_000_000;
 /// The answer of a point select.
 const ROWS: usize = 1;
 

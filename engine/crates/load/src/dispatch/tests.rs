@@ -245,6 +245,16 @@ fn a_connection_is_started_once_though_it_became_idle_twice() {
 }
 
 #[test]
+fn nothing_is_looked_for_at_once_when_the_stage_is_over() {
+    let mut dispatch = idle(2);
+    dispatch.begin(STAGE, None);
+    dispatch.rest(0, 0);
+    assert_eq!(dispatch.next_look_ns(MS), REST_NS);
+    assert_eq!(dispatch.next_look_ns(WINDOW), WINDOW + TICK_NS);
+    assert_eq!(dispatch.rested(WINDOW), None);
+}
+
+#[test]
 fn a_server_is_given_up_after_many_failures_and_no_success() {
     let mut dispatch = idle(1);
     dispatch.begin(STAGE, None);
