@@ -330,7 +330,8 @@ class Done(Frozen):
     """The result. The window runs from `go` to the last answer; what was started in it is finished.
 
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
-    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
+    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start. `wire`
+    is None where the client cannot tell.
     """
 
     event: Literal["done"] = "done"
@@ -342,7 +343,7 @@ class Done(Frozen):
     lifetime: Counts
     histograms_ns: dict[str, str]
     cpu: CpuTime
-    wire: Wire
+    wire: Wire | None
     errors: tuple[ErrorCount, ...]
     row_samples: tuple[RowSample, ...]
     overhead: Overhead | None = None
