@@ -57,12 +57,14 @@ class ServerBuild:
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
-    """The dynamic loader of a Debian root and the directory of its libraries.
+    """The dynamic loader of a Debian root and the directories of its libraries.
 
     FileNotFoundError when the root has none. The names follow Debian's multiarch layout,
-    usr/lib/TRIPLET/ld-linux-*.so.*.
+    usr/lib/TRIPLET/ld-linux-*.so.*; packages of Debian 12 and before have some of their files in lib/TRIPLET.
     """
-    for base in (root / "usr" / "lib", root / "lib"):
+    bases = (root / "usr" / "lib", root / "lib")
+    for base in bases:
         for loader in sorted(base.glob("*-linux-gnu*/ld-linux*.so.*")):
-            return loader, (loader.parent,)
+            directories = (base / loader.parent.name for base in bases)
+            return loader, tuple(directory for directory in directories if directory.is_dir())
     raise FileNotFoundError(f"{root} has no dynamic loader")

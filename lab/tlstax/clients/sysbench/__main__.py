@@ -66,10 +66,12 @@ def _serve(laboratory: Laboratory) -> None:
         paths = _library_paths(sysbench.pid) if isinstance(job.tls, TlsOn) else None
         laboratory.say(messages.ready_event(told, pid=sysbench.pid, version=VERSION, library_paths=paths))
         sysbench.listen_until(laboratory.has_said_go, None, "")
-        sysbench.start_window()
+        sysbench.open_window()
         within_s = job.timeout_s + job.duration_s
-        sysbench.listen_until(lambda: len(told.finished) == job.connections, within_s, "finish")
+        sysbench.listen_until(lambda: told.over == job.connections, within_s, "finish")
         used = CpuTime.model_validate(cpu_between(before, sysbench.settled_cpu()), from_attributes=True)
+        sysbench.close_window()
+        sysbench.listen_until(lambda: len(told.finished) == job.connections, job.timeout_s, "report")
         # Whoever has the result may kill us at once: by then nothing may be left on the disk.
         session.close()
         laboratory.say(messages.done_event(told, cpu=used, reconnects=job.workload.reconnect))

@@ -9,9 +9,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import ValidationError
 
@@ -67,15 +68,18 @@ class Sysbench:
         self._laboratory = laboratory
         self._log = ""
         self._partial = b""
-        self._report, report = os.pipe()
-        word, self._word = os.pipe()
+        self._report, report = _pipe("rb")
+        self._window, window = _pipe("wb")
+        self._leave, leave = _pipe("wb")
         secret = os.memfd_create("options")
         os.write(secret, launch.options.encode())
         ours = [
             f"--config-file=/proc/self/fd/{secret}",
             f"--tlstax_report={report}",
-            f"--tlstax_word={word}",
+            f"--tlstax_window={window}",
+            f"--tlstax_leave={leave}",
         ]
+        theirs = (secret, report, window, leave)
         try:
             self._process = subprocess.Popen(
                 mortal(launch.program.command([*ours, *launch.arguments, str(launch.script), "run"])),
@@ -84,11 +88,11 @@ class Sysbench:
                 stderr=subprocess.STDOUT,
                 cwd=launch.directory,
                 env=dict(launch.environment),
-                pass_fds=(secret, report, word),
+                pass_fds=theirs,
                 bufsize=0,
             )
         finally:
-            for descriptor in (secret, report, word):
+            for descriptor in theirs:
                 os.close(descriptor)
 
     @property
@@ -106,9 +110,8 @@ class Sysbench:
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
-        for descriptor in (self._report, self._word):
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+        for pipe in (self._report, self._window, self._leave):
+            pipe.close()
 
     def listen_until(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
         """Take in messages until `reached`.
@@ -125,16 +128,20 @@ class Sysbench:
                 self._laboratory.read_some()
             if self._output in ready:
                 self._take_log()
-            if self._report in ready:
+            if self._report.fileno() in ready:
                 self._take_messages()
 
-    def start_window(self) -> None:
+    def open_window(self) -> None:
         """Give the word that the first thread waits for."""
-        os.write(self._word, b"!")
+        self._window.write(b"!")
+
+    def close_window(self) -> None:
+        """Let the threads tell how the window went."""
+        self._window.close()
 
     def release(self) -> None:
-        """Let the threads go that wait after the window, and wait until sysbench has ended."""
-        os.close(self._word)
+        """Let the threads close their connections, and wait until sysbench has ended."""
+        self._leave.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=END_S)
 
@@ -157,8 +164,8 @@ class Sysbench:
         return -1 if stdout is None else stdout.fileno()
 
     def _select(self, within_s: float | None) -> set[int]:
-        with selectors.DefaultSelector() as selector:
-            for descriptor in (STANDARD_INPUT, self._output, self._report):
+        with selectors.PollSelector() as selector:
+            for descriptor in (STANDARD_INPUT, self._output, self._report.fileno()):
                 selector.register(descriptor, selectors.EVENT_READ)
             return {key.fd for key, _ in selector.select(within_s)}
 
@@ -181,13 +188,13 @@ class Sysbench:
 
     def _last_words(self) -> Iterator[None]:
         deadline = time.monotonic() + LAST_WORDS_S
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             while selector.select(deadline - time.monotonic()) and time.monotonic() < deadline:
                 yield
 
     def _take_messages(self) -> None:
-        data = os.read(self._report, READ_BYTES)
+        data = os.read(self._report.fileno(), READ_BYTES)
         if not data:
             while self._read_log():
                 pass
@@ -199,6 +206,13 @@ class Sysbench:
             except ValidationError as error:
                 text = f"our script in sysbench broke its protocol: {error.errors()[0]['msg']}"
                 raise SysbenchFailed(failure("internal", "client", text)) from None
+
+
+def _pipe(mode: Literal["rb", "wb"]) -> tuple[FileIO, int]:
+    """Our end of a new pipe and sysbench's."""
+    read, write = os.pipe()
+    ours, theirs = (read, write) if mode == "rb" else (write, read)
+    return FileIO(ours, mode), theirs
 
 
 def _sleeps(pid: int) -> bool:

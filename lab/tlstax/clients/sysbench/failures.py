@@ -70,6 +70,8 @@ def death(status: int, log: str) -> ErrorEvent:
 
 def _numbered(code: int, text: str) -> ErrorEvent:
     kind, fault = _KINDS.get(code, ("server_error", "server") if code < 2000 else ("protocol", "server"))
+    if text.startswith("Plugin "):
+        kind, fault = "internal", "client"
     if code == 2026:
         kind, fault = _tls_failure(text)
     if code in {2002, 2003} and text.endswith(_ADDRESS_NOT_AVAILABLE):

@@ -90,8 +90,14 @@ class Started(Frozen):
     at_ns: NonNegativeInt
 
 
+class Over(Frozen):
+    """A thread's last event is over."""
+
+    say: Literal["over"]
+
+
 class ThreadFinished(Frozen):
-    """A thread's last event is over; the counts are those of the window."""
+    """How the window went in a thread: when its last event was over, and what it counted."""
 
     say: Literal["finished"]
     thread: NonNegativeInt
@@ -100,7 +106,7 @@ class ThreadFinished(Frozen):
     errors: NonNegativeInt
 
 
-Message = Proof | RowShown | ThreadReady | Started | ThreadFinished
+Message = Proof | RowShown | ThreadReady | Started | Over | ThreadFinished
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="say")])
 
 
@@ -112,6 +118,7 @@ class Told:
     rows: list[RowShown] = field(default_factory=list)
     ready: dict[int, ThreadReady] = field(default_factory=dict)
     started: Started | None = None
+    over: int = 0
     finished: dict[int, ThreadFinished] = field(default_factory=dict)
 
     def add(self, message: Message) -> None:
@@ -125,6 +132,8 @@ class Told:
                 self.ready[message.thread] = message
             case Started():
                 self.started = message
+            case Over():
+                self.over += 1
             case ThreadFinished():
                 self.finished[message.thread] = message
 

@@ -57,8 +57,9 @@ class SysbenchProgram:
         stock = self.executable.parent.parent / STOCK_SCRIPTS
         found = {"LUA_PATH": f"{SCRIPTS}/?.lua;{stock}/?.lua", "LC_ALL": "C"}
         if self.root is not None:
-            loader, _ = loader_of(self.root)
-            found["MARIADB_PLUGIN_DIR"] = str(loader.parent / "libmariadb3" / "plugin")
+            _, directories = loader_of(self.root)
+            plugins = (directory / "libmariadb3" / "plugin" for directory in directories)
+            found["MARIADB_PLUGIN_DIR"] = str(next(filter(Path.is_dir, plugins), ""))
         return found
 
 

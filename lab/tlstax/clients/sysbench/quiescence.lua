@@ -3,7 +3,8 @@
 -- sysbench starts its clock when the last thread has returned from thread_init. So every thread connects,
 -- proves what it has, warms up and says `ready` there; all but the first then wait at sysbench's own barrier,
 -- and the first waits for the adapter's word. In thread_done, which comes after a thread's last event, each
--- says `finished` and waits again, before anything is closed. In between there is nothing of ours.
+-- notes the time, says `over` and waits, before anything is counted or closed. Only that much of ours is in
+-- the window: two system calls a thread.
 --
 -- Messages are JSON, one a line, each written at once: a pipe keeps writes of up to PIPE_BUF (4096) bytes
 -- apart (pipe(7)). The names in the declarations are sysbench's, libmariadb's, OpenSSL's and libc's.
@@ -45,8 +46,12 @@ local TIME_LIMIT = 4 -- the place of max_time_ns in sb_globals, in words of eigh
 local TIME_GIVEN_S = 999999 -- what --time was given; proves that the place is right
 local LONGEST_TEXT = 1000
 
-local quiescence = { TIME_GIVEN_S = TIME_GIVEN_S }
+local OVER = '{"say":"over"}\n'
+
+local quiescence = {}
 local before = {}
+local time = ffi.new("tlstax_time[1]")
+local buffer = ffi.new("char[1]")
 
 -- Adds the options that the adapter gives to those of the script.
 function quiescence.add_options()
@@ -54,17 +59,21 @@ function quiescence.add_options()
    options.table_name = {"Table to select from", "sbtest1"}
    options.table_size = {"Number of rows in the table", 10000}
    options.tlstax_report = {"Descriptor to write messages to", 0}
-   options.tlstax_word = {"Descriptor to wait for the adapter's word on", 0}
+   options.tlstax_window = {"Descriptor on which a byte opens the window, and its end closes it", 0}
+   options.tlstax_leave = {"Descriptor whose end lets the threads close their connections", 0}
    options.tlstax_warmup_us = {"How long each thread works before it is ready", 0}
    options.tlstax_duration_us = {"How long events are started for", 0}
    options.tlstax_samples = {"How many rows to show", 0}
    sysbench.cmdline.options = options
 end
 
-local function now_ns()
-   local time = ffi.new("tlstax_time[1]")
-   ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
+local function noted_ns()
    return tonumber(time[0].tv_sec) * 1e9 + tonumber(time[0].tv_nsec)
+end
+
+local function now_ns()
+   ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
+   return noted_ns()
 end
 
 local function quoted(text)
@@ -85,10 +94,9 @@ local function say(form, ...)
    end
 end
 
--- Blocks until the adapter writes a byte or, after the window, closes its end.
-local function wait_for_word()
-   local buffer = ffi.new("char[1]")
-   return tonumber(ffi.C.read(sysbench.opt.tlstax_word, buffer, 1))
+-- Blocks until the adapter writes a byte (1) or closes its end (0).
+local function wait_on(descriptor)
+   return tonumber(ffi.C.read(descriptor, buffer, 1))
 end
 
 local function counted(counter)
@@ -185,20 +193,22 @@ function quiescence.hold()
    end
    say('{"say":"ready","thread":%d,"warmup_events":%d}', sysbench.tid, warmup_events)
    if first then
-      if wait_for_word() ~= 1 then
+      if wait_on(sysbench.opt.tlstax_window) ~= 1 then
          error("the adapter is gone")
       end
       say('{"say":"started","at_ns":%.0f}', now_ns())
    end
 end
 
--- Says how the window went and waits until the adapter has read the clocks; to be called first in
--- thread_done.
+-- Ends the window: holds still until the adapter has read the clocks, then says how the window went and
+-- waits until that is passed on; to be called first in thread_done.
 function quiescence.finish()
-   local at_ns = now_ns()
-   say('{"say":"finished","thread":%d,"at_ns":%.0f,"events":%d,"errors":%d}', sysbench.tid, at_ns,
+   ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
+   ffi.C.write(sysbench.opt.tlstax_report, OVER, #OVER)
+   wait_on(sysbench.opt.tlstax_window)
+   say('{"say":"finished","thread":%d,"at_ns":%.0f,"events":%d,"errors":%d}', sysbench.tid, noted_ns(),
        counted(ffi.C.SB_CNT_TRX) - before.events, counted(ffi.C.SB_CNT_ERROR) - before.errors)
-   wait_for_word()
+   wait_on(sysbench.opt.tlstax_leave)
 end
 
 return quiescence
