@@ -57,14 +57,12 @@ class ServerBuild:
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
-    """The dynamic loader of a Debian root and the directories of its libraries.
+    """The dynamic loader of a Debian root and the directory of its libraries.
 
     FileNotFoundError when the root has none. The names follow Debian's multiarch layout,
-    usr/lib/TRIPLET/ld-linux-*.so.*; packages of Debian 12 and before have some of their files in lib/TRIPLET.
+    usr/lib/TRIPLET/ld-linux-*.so.*.
     """
-    bases = (root / "usr" / "lib", root / "lib")
-    for base in bases:
+    for base in (root / "usr" / "lib", root / "lib"):
         for loader in sorted(base.glob("*-linux-gnu*/ld-linux*.so.*")):
-            directories = (base / loader.parent.name for base in bases)
-            return loader, tuple(directory for directory in directories if directory.is_dir())
+            return loader, (loader.parent,)
     raise FileNotFoundError(f"{root} has no dynamic loader")

@@ -24,8 +24,8 @@ CLIENT_LIBRARY = "libmariadb.so.3"
 
 RECIPE = Recipe(
     name=f"sysbench-{VERSION}",
-    title=f"sysbench {VERSION} from Debian bookworm",
-    suite="bookworm",
+    title=f"sysbench {VERSION} from Debian trixie",
+    suite="trixie",
     packages=(f"sysbench={VERSION}*",),
     program="usr/bin/sysbench",
     bytes_needed=200_000_000,
@@ -57,9 +57,8 @@ class SysbenchProgram:
         stock = self.executable.parent.parent / STOCK_SCRIPTS
         found = {"LUA_PATH": f"{SCRIPTS}/?.lua;{stock}/?.lua", "LC_ALL": "C"}
         if self.root is not None:
-            _, directories = loader_of(self.root)
-            plugins = (directory / "libmariadb3" / "plugin" for directory in directories)
-            found["MARIADB_PLUGIN_DIR"] = str(next(filter(Path.is_dir, plugins), ""))
+            loader, _ = loader_of(self.root)
+            found["MARIADB_PLUGIN_DIR"] = str(loader.parent / "libmariadb3" / "plugin")
         return found
 
 
