@@ -255,8 +255,8 @@ pub struct Done {
     pub histograms_ns: BTreeMap<String, String>,
     /// Of this process, over the window.
     pub cpu: CpuTime,
-    /// Over the window.
-    pub wire: Wire,
+    /// Over the window; none where the client cannot tell.
+    pub wire: Option<Wire>,
     /// Over the window.
     pub errors: Vec<ErrorCount>,
     /// For checking at the server.

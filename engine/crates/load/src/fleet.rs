@@ -273,7 +273,7 @@ fn done(record: Recorder, lifetime: Counts, start_ns: u64, cpu: tlstax_contract:
         window: record.counts,
         lifetime,
         cpu,
-        wire: record.wire,
+        wire: Some(record.wire),
         row_samples: record.row_samples,
         overhead: None,
     }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from pydantic import BaseModel
 
-STANDARD_INPUT = 0
+STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
 LONGEST_LINE = 16 * 1024 * 1024
 
 
@@ -40,9 +39,10 @@ class Laboratory:
         return b"go" in (line.strip() for line in self._buffer.split(b"\n")[:-1])
 
     def say(self, event: BaseModel) -> None:
-        """Write an event as a line."""
+        """Write an event as a line; LaboratoryGone when nobody reads."""
+        left = event.model_dump_json().encode() + b"\n"
         try:
-            sys.stdout.write(event.model_dump_json() + "\n")
-            sys.stdout.flush()
+            while left:
+                left = left[os.write(STANDARD_OUTPUT, left) :]
         except BrokenPipeError:
             raise LaboratoryGone from None
