@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _serve(laboratory: Laboratory) -> None:
-    job = _job(laboratory.job_line())
+    job = _job(laboratory)
     wanted = demand_of(job)
     found = program.present()
     _take_limits(job)
@@ -78,9 +78,11 @@ def _serve(laboratory: Laboratory) -> None:
         sysbench.release()
 
 
-def _job(line: bytes) -> Job:
+def _job(laboratory: Laboratory) -> Job:
     try:
-        return Job.model_validate_json(line)
+        return Job.model_validate_json(laboratory.job_line())
+    except LaboratoryGone:
+        raise Refusal("there was no job on standard input") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
