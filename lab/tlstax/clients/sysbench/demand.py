@@ -11,7 +11,8 @@ STATEMENT = re.compile(r"SELECT c FROM ([A-Za-z0-9_]+) WHERE id=\{(\w+)\}")
 """What sysbench's oltp_point_select asks; the table's name may be any."""
 
 TIME_GIVEN_S = 999_999
-"""What --time is given; the script sets the real limit, which need not be whole seconds (quiescence.lua)."""
+"""What --time is given, by which the script finds the place of the limit; then it sets the real one, which
+need not be whole seconds (quiescence.lua)."""
 
 LARGEST_SEED = 2**31 - 1
 """sysbench reads --rand-seed as a C int, and takes the time of day for 0."""
