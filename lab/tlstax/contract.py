@@ -346,7 +346,7 @@ class Done(Frozen):
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
     HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
     `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
-    `overhead` is None where it was not measured.
+    `overhead` is None where it was not measured, `wire` where the client cannot tell.
     """
 
     event: Literal["done"] = "done"
@@ -359,7 +359,7 @@ class Done(Frozen):
     histograms_ns: dict[str, str]
     cpu: CpuTime
     threads_cpu_us: tuple[NonNegativeFloat, ...] = ()
-    wire: Wire
+    wire: Wire | None
     errors: tuple[ErrorCount, ...]
     row_samples: tuple[RowSample, ...]
     overhead: Overhead | None = None

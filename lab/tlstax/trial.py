@@ -74,7 +74,7 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
     with LoadClient(bench.command, job) as client:
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
-            gathered.client_libraries = process.mapped_tls_libraries(client.pid)
+            gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
             cpu_before = process.read_cpu(server.pid) if server.pid else None
             client.go()
             gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)

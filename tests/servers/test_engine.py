@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from load_jobs import ROWS, WITHIN_S, job, measured
@@ -325,6 +326,19 @@ def test_a_killed_engine_is_a_failure_that_says_so(filled: PrivateServer) -> Non
         os.kill(client.pid, signal.SIGKILL)
         with pytest.raises(ClientFailure, match="killed by signal 9"):
             client.wait_done(WITHIN_S)
+
+
+def test_a_client_may_clear_up_behind_it_and_is_killed_when_it_will_not_end(
+    filled: PrivateServer, tmp_path: Path
+) -> None:
+    cleared = tmp_path / "cleared"
+    with LoadClient(["sh", "-c", f"cat >/dev/null; sleep 0.2; touch '{cleared}'"], job(filled)):
+        assert not cleared.exists()
+    assert cleared.exists()
+    with LoadClient(["sleep", "600"], job(filled)) as client:
+        handle = os.pidfd_open(client.pid)
+    _wait_for_end(handle)
+    os.close(handle)
 
 
 def _wait_for_end(handle: int) -> None:

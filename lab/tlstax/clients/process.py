@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
@@ -23,6 +23,9 @@ _EVENT: TypeAdapter[Ready | Interval | ErrorEvent | Done] = TypeAdapter(Event)
 _LONGEST_LINE = 64 * 1024 * 1024
 """A client that writes more than this without a newline has lost its mind."""
 
+_GRACE_S = 2.0
+"""How long a client may take to end in order, once its standard input has ended, before it is killed."""
+
 
 class ClientFailure(Exception):
     """The client did not do its job: it said why (`errors`), or it died, or it fell silent."""
@@ -34,6 +37,8 @@ class ClientFailure(Exception):
 
 class LoadClient:
     """Runs one job in a child process. Use as a context manager; leaving it ends the child.
+
+    The child is told first, by the end of its standard input, so that it can clear up behind it.
 
     The child dies with the laboratory however that dies (see `specimens.processes`), and is in a session
     of its own, so that Ctrl-C reaches only us.
@@ -71,10 +76,13 @@ class LoadClient:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-        self._log.close()
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=_GRACE_S)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._log.close()
 
     @property
     def pid(self) -> int:

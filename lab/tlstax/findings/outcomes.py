@@ -22,8 +22,8 @@ def outcomes(record: TrialRecord) -> dict[str, float]:
     """Every outcome that this trial yields, in the units of `UNITS`; none where it has no result.
 
     What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
-    and memory of a server out of reach, segments where TCP_INFO is not to be had. Raises MachineFault
-    where a histogram cannot be decoded.
+    and memory of a server out of reach, bytes where the client does not count them, segments where TCP_INFO
+    is not to be had. Raises MachineFault where a histogram cannot be decoded.
     """
     done = record.done
     if done is None:
@@ -98,9 +98,9 @@ def _memory(record: TrialRecord) -> dict[str, float]:
 
 
 def _wire(done: Done) -> dict[str, float]:
-    if not done.operations:
-        return {}
     wire, operations = done.wire, done.operations
+    if wire is None or not operations:
+        return {}
     found = {
         "bytes_per_op": (wire.bytes_sent + wire.bytes_received) / operations,
         "bytes_sent_per_op": wire.bytes_sent / operations,

@@ -259,8 +259,8 @@ pub struct Done {
     pub cpu: CpuTime,
     /// Of each load thread, over the window.
     pub threads_cpu_us: Vec<f64>,
-    /// Over the window.
-    pub wire: Wire,
+    /// Over the window; none where the client cannot tell.
+    pub wire: Option<Wire>,
     /// Over the window.
     pub errors: Vec<ErrorCount>,
     /// For checking at the server.

@@ -16,9 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{
-    Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule, TlsLibrary, Wire,
-};
+use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule, TlsLibrary};
 use tlstax_load::{Failure, Shared, clock, prepare};
 
 use crate::round::Floor;
@@ -62,7 +60,7 @@ fn serve() -> Result<(), Failure> {
         histograms_ns: BTreeMap::new(),
         cpu,
         threads_cpu_us: vec![cpu.total_us],
-        wire: Wire::default(),
+        wire: None,
         errors: Vec::new(),
         row_samples: Vec::new(),
         overhead: None,

@@ -342,7 +342,7 @@ fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -
         lifetime: total.lifetime,
         cpu,
         threads_cpu_us: total.threads_cpu_us,
-        wire: record.wire,
+        wire: Some(record.wire),
         row_samples: record.row_samples,
         overhead,
     }

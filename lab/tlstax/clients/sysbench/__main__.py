@@ -1,0 +1,168 @@
+"""sysbench behind the contract: one job from standard input, events to standard output.
+
+`sysbench_command` starts it. The measured work is all sysbench's; this program starts it, waits with it, and
+reads its CPU clock from outside while it stands still before and after the window.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+
+from pydantic import ValidationError
+
+from tlstax.clients.sysbench import messages, program, tls_files
+from tlstax.clients.sysbench.child import Launch, Sysbench, SysbenchFailed
+from tlstax.clients.sysbench.demand import (
+    Demand,
+    Refusal,
+    arguments,
+    demand_of,
+    password_line,
+    version_is_asked_for,
+)
+from tlstax.clients.sysbench.failures import failure
+from tlstax.clients.sysbench.laboratory import Laboratory, LaboratoryGone
+from tlstax.clients.sysbench.messages import Told
+from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
+from tlstax.contract import CpuTime, Job, TcpEndpoint, TlsOff, TlsOn
+from tlstax.errors import TlstaxError
+from tlstax.observers.process import cpu_between, mapped_tls_libraries
+from tlstax.specimens.sessions import Session, open_session
+
+
+def main() -> int:
+    """Serve one job; the exit status is 0 after `done`."""
+    laboratory = Laboratory()
+    try:
+        try:
+            _serve(laboratory)
+        except SysbenchFailed as failed:
+            laboratory.say(failed.event)
+        except Refusal as refusal:
+            laboratory.say(failure("bad_job", "job", str(refusal)))
+        except TlstaxError as error:
+            laboratory.say(failure("internal", "client", error.sentence()))
+        else:
+            return 0
+    except LaboratoryGone:
+        pass
+    return 1
+
+
+def _serve(laboratory: Laboratory) -> None:
+    job = _job(laboratory)
+    wanted = demand_of(job)
+    found = program.present()
+    _take_limits(job)
+    with open_session() as session, _start(job, wanted, found, session, laboratory) as sysbench:
+        told = sysbench.told
+        within_s = job.timeout_s + job.warmup_s
+        sysbench.listen_until(lambda: len(told.ready) == job.connections, within_s, "get ready")
+        _check_encryption(job.tls, told)
+        before = sysbench.settled_cpu()
+        paths = _library_paths(sysbench.pid) if isinstance(job.tls, TlsOn) else None
+        laboratory.say(messages.ready_event(told, pid=sysbench.pid, version=VERSION, library_paths=paths))
+        sysbench.listen_until(laboratory.has_said_go, None, "")
+        sysbench.open_window()
+        within_s = job.timeout_s + job.duration_s
+        sysbench.listen_until(lambda: told.over == job.connections, within_s, "finish")
+        used = CpuTime.model_validate(cpu_between(before, sysbench.settled_cpu()), from_attributes=True)
+        sysbench.close_window()
+        sysbench.listen_until(lambda: len(told.finished) == job.connections, job.timeout_s, "report")
+        # Whoever has the result may kill us at once: by then nothing may be left on the disk.
+        session.close()
+        laboratory.say(messages.done_event(told, cpu=used, reconnects=job.workload.reconnect))
+        sysbench.release()
+
+
+def _job(laboratory: Laboratory) -> Job:
+    try:
+        return Job.model_validate_json(laboratory.job_line())
+    except LaboratoryGone:
+        raise Refusal("there was no job on standard input") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise Refusal(f"the job cannot be read at {where}: {first['msg']}") from None
+
+
+def _take_limits(job: Job) -> None:
+    """What sysbench inherits from us: the processors of the job and as many files as are allowed."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if job.cpus:
+        try:
+            os.sched_setaffinity(0, job.cpus)
+        except OSError:
+            asked = ", ".join(map(str, job.cpus))
+            raise SysbenchFailed(
+                failure("limits", "client", f"this machine has no processors {asked} for sysbench")
+            ) from None
+
+
+def _start(
+    job: Job, wanted: Demand, found: SysbenchProgram, session: Session, laboratory: Laboratory
+) -> Sysbench:
+    """Start sysbench in a directory of its own, where it looks for the files of TLS."""
+    directory = session.new_directory()
+    environment = {**found.environment(), "OPENSSL_CONF": os.devnull}
+    if isinstance(job.tls, TlsOn):
+        try:
+            tls_files.lay_out(directory, job.tls)
+        except OSError as error:
+            text = f"{error.filename} cannot be read ({error.strerror})"
+            raise SysbenchFailed(failure("certificate", "job", text)) from None
+        environment["OPENSSL_CONF"] = str(directory / tls_files.OPENSSL_CONF)
+    address = _numeric(job.endpoint) if isinstance(job.endpoint, TcpEndpoint) else None
+    launch = Launch(
+        program=found,
+        script=SCRIPTS / f"{wanted.script}.lua",
+        arguments=arguments(job, wanted, address=address),
+        options=password_line(job.account.password),
+        directory=directory,
+        environment=environment,
+    )
+    return Sysbench(launch, laboratory)
+
+
+def _numeric(endpoint: TcpEndpoint) -> str:
+    """The host's address, IPv4 first; libmariadb would take `localhost` for a Unix socket."""
+    try:
+        found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        text = f"{endpoint.host} cannot be resolved ({error.strerror})"
+        raise SysbenchFailed(failure("resolve", "network", text)) from None
+    by_family = sorted(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return str(by_family[0][4][0])
+
+
+def _check_encryption(tls: TlsOff | TlsOn, told: Told) -> None:
+    """What was negotiated is what the job asked for; SysbenchFailed otherwise."""
+    for proof in told.proofs.values():
+        client, server = proof.negotiated()
+        if isinstance(tls, TlsOff):
+            if client is not None or server is not None:
+                raise SysbenchFailed(
+                    failure("internal", "client", "sysbench's client library encrypts without being asked to")
+                )
+        elif client is None or server is None:
+            text = "TLS was asked for, and sysbench's connection is not encrypted"
+            raise SysbenchFailed(failure("no_tls", "server", text))
+        elif not version_is_asked_for(tls, client.version):
+            text = f"sysbench negotiated {client.version}, which the job does not ask for"
+            raise SysbenchFailed(failure("tls_library", "client", text))
+
+
+def _library_paths(pid: int) -> tuple[str, str] | None:
+    """Paths of the libssl and the libcrypto that are mapped into sysbench."""
+    mapped = [library.path for library in mapped_tls_libraries(pid)]
+    libssl = next((path for path in mapped if "/libssl" in path), None)
+    libcrypto = next((path for path in mapped if "/libcrypto" in path), None)
+    return (libssl, libcrypto) if libssl and libcrypto else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""The sysbench process: started so that it dies with us, listened to, given its word, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from pydantic import ValidationError
+
+from tlstax.clients.sysbench import failures
+from tlstax.clients.sysbench.failures import failure
+from tlstax.clients.sysbench.laboratory import STANDARD_INPUT, Laboratory
+from tlstax.clients.sysbench.messages import MESSAGE, Told
+from tlstax.clients.sysbench.program import SysbenchProgram
+from tlstax.contract import ErrorEvent
+from tlstax.observers.process import CpuReading, read_cpu
+from tlstax.specimens.processes import mortal
+
+STANDARD_ERROR = 2
+READ_BYTES = 1 << 16
+LAST_WORDS_S = 0.2
+"""How long more lines are waited for after the first by which sysbench gives up."""
+
+SETTLED_S = 0.002
+SETTLING_S = 2.0
+END_S = 10.0
+LOG_CHARACTERS = 64 * 1024
+
+
+class SysbenchFailed(Exception):
+    """sysbench gave up, died or fell silent; `event` says why in the contract's words."""
+
+    def __init__(self, event: ErrorEvent) -> None:
+        super().__init__(event.message)
+        self.event = event
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How sysbench is to be started.
+
+    `options` is what it reads as a file of options: the password, which must be on no command line and in
+    no file of the disk, so it lies in memory (memfd_create(2)). `directory` is where it looks for files.
+    """
+
+    program: SysbenchProgram
+    script: Path
+    arguments: Sequence[str]
+    options: str
+    directory: Path
+    environment: Mapping[str, str]
+
+
+class Sysbench:
+    """A running sysbench. Use as a context manager; leaving it ends the process."""
+
+    def __init__(self, launch: Launch, laboratory: Laboratory) -> None:
+        self.told = Told()
+        self._laboratory = laboratory
+        self._log = ""
+        self._partial = b""
+        self._report, report = _pipe("rb")
+        self._window, window = _pipe("wb")
+        self._leave, leave = _pipe("wb")
+        secret = os.memfd_create("options")
+        os.write(secret, launch.options.encode())
+        ours = [
+            f"--config-file=/proc/self/fd/{secret}",
+            f"--tlstax_report={report}",
+            f"--tlstax_window={window}",
+            f"--tlstax_leave={leave}",
+        ]
+        theirs = (secret, report, window, leave)
+        try:
+            self._process = subprocess.Popen(
+                mortal(launch.program.command([*ours, *launch.arguments, str(launch.script), "run"])),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=launch.directory,
+                env=dict(launch.environment),
+                pass_fds=theirs,
+                bufsize=0,
+            )
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+
+    @property
+    def pid(self) -> int:
+        """Its process id (setpriv and the loader replace themselves)."""
+        return self._process.pid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        for pipe in (self._report, self._window, self._leave):
+            pipe.close()
+
+    def listen_until(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
+        """Take in messages until `reached`.
+
+        SysbenchFailed when sysbench gives up, dies or is silent for so long; LaboratoryGone when standard
+        input ends meanwhile.
+        """
+        while not reached():
+            ready = self._select(within_s)
+            if not ready:
+                message = f"sysbench did not {doing} within {within_s:g} s"
+                raise SysbenchFailed(failure("timeout", "server", message))
+            if STANDARD_INPUT in ready:
+                self._laboratory.read_some()
+            if self._output in ready:
+                self._take_log()
+            if self._report.fileno() in ready:
+                self._take_messages()
+
+    def open_window(self) -> None:
+        """Give the word that the first thread waits for."""
+        self._window.write(b"!")
+
+    def close_window(self) -> None:
+        """Let the threads tell how the window went."""
+        self._window.close()
+
+    def release(self) -> None:
+        """Let the threads close their connections, and wait until sysbench has ended."""
+        self._leave.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=END_S)
+
+    def settled_cpu(self) -> CpuReading:
+        """Its CPU time once every thread sleeps; SysbenchFailed when they do not, or it cannot be read."""
+        deadline = time.monotonic() + SETTLING_S
+        while not _sleeps(self.pid):
+            if time.monotonic() > deadline:
+                text = f"sysbench still works {SETTLING_S:g} s after it should stand still"
+                raise SysbenchFailed(failure("internal", "client", text))
+            time.sleep(SETTLED_S)
+        reading = read_cpu(self.pid)
+        if reading is None:
+            raise SysbenchFailed(failure("internal", "client", "sysbench's CPU clock cannot be read"))
+        return reading
+
+    @property
+    def _output(self) -> int:
+        stdout = self._process.stdout
+        return -1 if stdout is None else stdout.fileno()
+
+    def _select(self, within_s: float | None) -> set[int]:
+        with selectors.PollSelector() as selector:
+            for descriptor in (STANDARD_INPUT, self._output, self._report.fileno()):
+                selector.register(descriptor, selectors.EVENT_READ)
+            return {key.fd for key, _ in selector.select(within_s)}
+
+    def _take_log(self) -> None:
+        """Pass on what sysbench prints; when it gives up, learn why."""
+        if not self._read_log():
+            raise SysbenchFailed(failures.death(self._process.wait(), self._log))
+        if failures.has_failed(self._log):
+            for _ in self._last_words():
+                self._read_log()
+            event = failures.failure_in(self._log)
+            raise SysbenchFailed(event or failures.death(self._process.wait(), self._log))
+
+    def _read_log(self) -> bool:
+        """Keep and pass on some of the log; False at its end."""
+        data = os.read(self._output, READ_BYTES)
+        os.write(STANDARD_ERROR, data)
+        self._log = (self._log + data.decode(errors="replace"))[-LOG_CHARACTERS:]
+        return bool(data)
+
+    def _last_words(self) -> Iterator[None]:
+        deadline = time.monotonic() + LAST_WORDS_S
+        with selectors.PollSelector() as selector:
+            selector.register(self._output, selectors.EVENT_READ)
+            while selector.select(deadline - time.monotonic()) and time.monotonic() < deadline:
+                yield
+
+    def _take_messages(self) -> None:
+        data = os.read(self._report.fileno(), READ_BYTES)
+        if not data:
+            while self._read_log():
+                pass
+            raise SysbenchFailed(failures.death(self._process.wait(), self._log))
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            try:
+                self.told.add(MESSAGE.validate_json(line.decode(errors="replace")))
+            except ValidationError as error:
+                text = f"our script in sysbench broke its protocol: {error.errors()[0]['msg']}"
+                raise SysbenchFailed(failure("internal", "client", text)) from None
+
+
+def _pipe(mode: Literal["rb", "wb"]) -> tuple[FileIO, int]:
+    """Our end of a new pipe and sysbench's."""
+    read, write = os.pipe()
+    ours, theirs = (read, write) if mode == "rb" else (write, read)
+    return FileIO(ours, mode), theirs
+
+
+def _sleeps(pid: int) -> bool:
+    """Whether every thread waits for something (state S of proc(5), third field)."""
+    try:
+        states = [task.read_text().rpartition(")")[2].split()[0] for task in _tasks(pid)]
+    except (OSError, IndexError):
+        return False
+    return set(states) == {"S"}
+
+
+def _tasks(pid: int) -> Iterator[Path]:
+    return (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())

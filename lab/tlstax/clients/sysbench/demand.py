@@ -1,0 +1,187 @@
+"""From a job to what sysbench is told, and what sysbench cannot do; pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from tlstax.contract import Frozen, Job, TlsOn, UniformInt, UnixEndpoint
+
+STATEMENT = re.compile(r"SELECT c FROM ([A-Za-z0-9_]+) WHERE id=\{(\w+)\}")
+"""What sysbench's oltp_point_select asks; the table's name may be any."""
+
+TIME_GIVEN_S = 999_999
+"""What --time is given, by which the script finds the place of the limit; then it sets the real one, which
+need not be whole seconds (quiescence.lua)."""
+
+LARGEST_SEED = 2**31 - 1
+"""sysbench reads --rand-seed as a C int, and takes the time of day for 0."""
+
+LONGEST_OPTION_LINE = 254
+"""sysbench reads a file of options in lines of 255 characters at most, the line's end included."""
+
+_PROTOCOL_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+"""Levels of the contract in the words of OpenSSL's configuration (SSL_CONF_cmd(3), MinProtocol)."""
+
+UNFIT_SIGNATURE = "ed448"
+"""Signatures that a client may make with its certificate when it is to show none: OpenSSL then leaves out
+a certificate with a key of another kind (SSL_CONF_cmd(3), ClientSignatureAlgorithms)."""
+
+
+class Refusal(Exception):
+    """The job asks for what sysbench cannot do; told in one sentence."""
+
+
+class Demand(Frozen):
+    """Which script is run, on which table of how many rows."""
+
+    script: Literal["point_select", "reconnect"]
+    table: str
+    rows: int
+
+
+def demand_of(job: Job) -> Demand:
+    """What the job asks for; Refusal where sysbench cannot do it."""
+    for impossible, sentence in _limits(job):
+        if impossible:
+            raise Refusal(sentence)
+    (statement,) = job.workload.statements
+    match = STATEMENT.fullmatch(statement.sql)
+    identifier = statement.parameters.get(match[2]) if match else None
+    if match is None or not isinstance(identifier, UniformInt) or identifier.low != 1:
+        raise Refusal(
+            "sysbench asks SELECT c FROM table WHERE id={id} with ids from 1 on, and the job something else"
+        )
+    return Demand(
+        script="reconnect" if job.workload.reconnect else "point_select",
+        table=match[1],
+        rows=identifier.high,
+    )
+
+
+def _limits(job: Job) -> list[tuple[bool, str]]:
+    workload = job.workload
+    limits = [
+        (
+            job.schedule.mode != "closed",
+            "sysbench is run in a closed loop only, and the job wants an open one",
+        ),
+        (len(workload.statements) != 1, "sysbench runs one statement an operation, and the job has more"),
+        (
+            workload.reconnect and workload.protocol == "prepared",
+            "sysbench sends a text query on each new connection, and the job wants a prepared statement",
+        ),
+        (
+            isinstance(job.endpoint, UnixEndpoint) and "," in job.endpoint.path,
+            "sysbench takes a comma in a socket's path for the end of it",
+        ),
+    ]
+    return [*limits, *_tls_limits(job.tls)] if isinstance(job.tls, TlsOn) else limits
+
+
+def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
+    """There is one switch for TLS; OpenSSL's configuration adds the versions, which can be proved."""
+    unknown = {
+        "cipher_list": tls.cipher_list,
+        "ciphersuites": tls.ciphersuites,
+        "groups": tls.groups,
+        "server_name": tls.server_name,
+        "resumption": tls.resumption,
+        "library": tls.library,
+        "keylog_file": tls.keylog_file,
+    }
+    return [
+        *((bool(value), f"sysbench cannot be told tls.{name}") for name, value in unknown.items()),
+        (
+            tls.ca_file is None,
+            "sysbench always checks a certificate's chain, and the job names no authority (tls.ca_file)",
+        ),
+        (
+            (tls.certificate_file is None) != (tls.key_file is None),
+            "sysbench needs tls.certificate_file and tls.key_file together",
+        ),
+    ]
+
+
+def arguments(job: Job, demand: Demand, *, address: str | None) -> list[str]:
+    """The options that follow from the job, but for the password; `address` is the TCP host's, resolved.
+
+    Percentiles, ignored errors and the rest keep sysbench's defaults, which is what people run.
+    """
+    endpoint = job.endpoint
+    if isinstance(endpoint, UnixEndpoint):
+        where = [f"--mysql-socket={endpoint.path}"]
+    else:
+        where = [f"--mysql-host={address}", f"--mysql-port={endpoint.port}"]
+    return [
+        *where,
+        f"--mysql-user={job.account.user}",
+        f"--mysql-db={job.account.database or ''}",
+        f"--mysql-ssl={'on' if isinstance(job.tls, TlsOn) else 'off'}",
+        f"--db-ps-mode={'auto' if job.workload.protocol == 'prepared' else 'disable'}",
+        f"--threads={job.connections}",
+        f"--time={TIME_GIVEN_S}",
+        "--rand-type=uniform",
+        f"--rand-seed={job.seed % LARGEST_SEED + 1}",
+        f"--table_name={demand.table}",
+        f"--table_size={demand.rows}",
+        f"--tlstax_warmup_us={round(job.warmup_s * 1e6)}",
+        f"--tlstax_duration_us={max(1, round(job.duration_s * 1e6))}",
+        f"--tlstax_samples={job.row_samples}",
+    ]
+
+
+def password_line(password: str) -> str:
+    """The password as a line of a file of options; Refusal where sysbench's syntax cannot say it.
+
+    A value may stand in quotes of either kind, without escapes; bare, it ends at white space or a comma
+    (sysbench's sb_options.c, read_config).
+    """
+    quote = next((quote for quote in "'\"" if quote not in password), None)
+    if quote is not None:
+        value = f"{quote}{password}{quote}"
+    elif re.search(r"[\s,]", password) or password[0] in "'\"#":
+        raise Refusal("sysbench cannot be told a password with both kinds of quotes and a space or comma")
+    else:
+        value = password
+    line = f"mysql-password={value}\n"
+    if re.search(r"[\0\n]", password) or len(line.encode()) > LONGEST_OPTION_LINE:
+        raise Refusal("sysbench cannot be told a password of several lines or of more than 200 characters")
+    return line
+
+
+def openssl_conf(tls: TlsOn) -> str:
+    """The only OpenSSL configuration that sysbench reads (config(5)): the versions, and no certificate.
+
+    sysbench loads a client certificate whether one is wanted or not, and a server that trusts an authority
+    asks for it: without one in the job it must not be shown, or both sides would do work that was not asked
+    for, and the server would refuse it.
+    """
+    settings = {
+        "MinProtocol": _PROTOCOL_NAMES.get(tls.min_version or ""),
+        "MaxProtocol": _PROTOCOL_NAMES.get(tls.max_version or ""),
+        "ClientSignatureAlgorithms": None if tls.certificate_file else UNFIT_SIGNATURE,
+    }
+    lines = [f"{name} = {value}" for name, value in settings.items() if value is not None]
+    return "\n".join(
+        [
+            "openssl_conf = settings",
+            "[settings]",
+            "ssl_conf = modules",
+            "[modules]",
+            "system_default = tls",
+            "[tls]",
+            *lines,
+            "",
+        ]
+    )
+
+
+def version_is_asked_for(tls: TlsOn, version: str) -> bool:
+    """Whether a negotiated version, as OpenSSL prints it, lies within the job's bounds."""
+    order = list(_PROTOCOL_NAMES.values())
+    if version not in order:
+        return False
+    lowest = order.index(_PROTOCOL_NAMES[tls.min_version]) if tls.min_version else 0
+    highest = order.index(_PROTOCOL_NAMES[tls.max_version]) if tls.max_version else len(order)
+    return lowest <= order.index(version) <= highest

@@ -1,0 +1,210 @@
+"""What our scripts tell from within sysbench, and the events of the contract that follow from it; pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt, TypeAdapter
+
+from tlstax.contract import (
+    Counts,
+    CpuTime,
+    Done,
+    ErrorCount,
+    Frozen,
+    Handshakes,
+    Negotiated,
+    Ready,
+    RowSample,
+    TlsLibrary,
+    TlsView,
+)
+
+
+class ClientSide(Frozen):
+    """What libmariadb says of a connection; None on plaintext."""
+
+    version: str | None
+    cipher: str | None
+
+
+class ServerSide(Frozen):
+    """The server's status variables Ssl_version, Ssl_cipher and Ssl_sessions_reused on that connection."""
+
+    version: str | None
+    cipher: str | None
+    sessions_reused: str | None
+
+
+class Proof(Frozen):
+    """What both sides say of a thread's first connection, and which software said it."""
+
+    say: Literal["proof"]
+    thread: NonNegativeInt
+    client: ClientSide
+    server: ServerSide
+    server_version: str
+    client_library: str
+    tls_library: str
+
+    def negotiated(self) -> tuple[TlsView | None, TlsView | None]:
+        """Both views. MariaDB's count of resumed sessions stays 0 whatever happens, so it tells nothing."""
+        client = server = None
+        if self.client.cipher:
+            client = TlsView(version=self.client.version or "", cipher=self.client.cipher, resumed=None)
+        if self.server.cipher:
+            reused = self.server.sessions_reused
+            telling = reused is not None and (reused != "0" or "MariaDB" not in self.server_version)
+            server = TlsView(
+                version=self.server.version or "",
+                cipher=self.server.cipher,
+                resumed=reused != "0" if telling else None,
+            )
+        return client, server
+
+
+class RowShown(Frozen):
+    """A text query before the window and the row that came back."""
+
+    say: Literal["row"]
+    sql: str
+    found: bool
+    value: str | None
+
+
+class ThreadReady(Frozen):
+    """A thread is warm and holds still."""
+
+    say: Literal["ready"]
+    thread: NonNegativeInt
+    warmup_events: NonNegativeInt
+
+
+class Started(Frozen):
+    """The adapter's word has arrived."""
+
+    say: Literal["started"]
+    at_ns: NonNegativeInt
+
+
+class Over(Frozen):
+    """A thread's last event is over."""
+
+    say: Literal["over"]
+
+
+class ThreadFinished(Frozen):
+    """How the window went in a thread: when its last event was over, and what it counted."""
+
+    say: Literal["finished"]
+    thread: NonNegativeInt
+    at_ns: NonNegativeInt
+    events: NonNegativeInt
+    errors: NonNegativeInt
+
+
+Message = Proof | RowShown | ThreadReady | Started | Over | ThreadFinished
+MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="say")])
+
+
+@dataclass
+class Told:
+    """All that was told so far."""
+
+    proofs: dict[int, Proof] = field(default_factory=dict)
+    rows: list[RowShown] = field(default_factory=list)
+    ready: dict[int, ThreadReady] = field(default_factory=dict)
+    started: Started | None = None
+    over: int = 0
+    finished: dict[int, ThreadFinished] = field(default_factory=dict)
+
+    def add(self, message: Message) -> None:
+        """Keep a message."""
+        match message:
+            case Proof():
+                self.proofs[message.thread] = message
+            case RowShown():
+                self.rows.append(message)
+            case ThreadReady():
+                self.ready[message.thread] = message
+            case Started():
+                self.started = message
+            case Over():
+                self.over += 1
+            case ThreadFinished():
+                self.finished[message.thread] = message
+
+
+def ready_event(told: Told, *, pid: int, version: str, library_paths: tuple[str, str] | None) -> Ready:
+    """Every thread has proved itself and holds still; `library_paths` are libssl's and libcrypto's."""
+    groups = Counter(proof.negotiated() for proof in told.proofs.values())
+    any_proof = next(iter(told.proofs.values()))
+    library = None
+    if library_paths is not None:
+        library = TlsLibrary(
+            version=any_proof.tls_library, libssl_path=library_paths[0], libcrypto_path=library_paths[1]
+        )
+    return Ready(
+        client="sysbench",
+        client_version=f"{version} with MariaDB Connector/C {any_proof.client_library}",
+        pid=pid,
+        server_version=any_proof.server_version,
+        tls_library=library,
+        negotiated=tuple(
+            Negotiated(connections=count, client=client, server=server)
+            for (client, server), count in groups.items()
+        ),
+    )
+
+
+def done_event(told: Told, *, cpu: CpuTime, reconnects: bool) -> Done:
+    """Every thread has finished. Latencies are left out: sysbench keeps them in coarse classes only."""
+    started_ns = told.started.at_ns if told.started else 0
+    ended_ns = max(thread.at_ns for thread in told.finished.values())
+    operations = sum(thread.events for thread in told.finished.values())
+    failed = sum(thread.errors for thread in told.finished.values())
+    in_window = {n: told.finished[n].events if reconnects else 0 for n in told.proofs}
+    before = {n: 1 + (told.ready[n].warmup_events if reconnects else 0) for n in told.proofs}
+    return Done(
+        elapsed_s=max(1, ended_ns - started_ns) / 1e9,
+        operations=operations,
+        scheduled=operations + failed,
+        skipped=0,
+        window=_counts(told, in_window),
+        lifetime=_counts(told, {n: before[n] + in_window[n] for n in told.proofs}),
+        histograms_ns={},
+        cpu=cpu,
+        wire=None,
+        errors=(ErrorCount(kind="server_error", code=None, count=failed),) if failed else (),
+        row_samples=tuple(_samples(told)),
+    )
+
+
+def _counts(told: Told, connections: dict[int, int]) -> Counts:
+    """Connections by thread, each with the handshake that its thread's proof had.
+
+    libmariadb makes a new SSL_CTX for every connection and never offers a session, so all are full.
+    """
+    handshakes: Counter[tuple[str, str]] = Counter()
+    for thread, count in connections.items():
+        client, _ = told.proofs[thread].negotiated()
+        if client is not None and count:
+            handshakes[client.version, client.cipher] += count
+    return Counts(
+        connections=sum(connections.values()),
+        handshakes=tuple(
+            Handshakes(
+                version=version, cipher=cipher, group=None, resumed=False, hello_retry=None, count=count
+            )
+            for (version, cipher), count in handshakes.items()
+        ),
+        authentications={},
+    )
+
+
+def _samples(told: Told) -> Iterator[RowSample]:
+    for row in told.rows:
+        yield RowSample(sql=row.sql, rows=((row.value,),) if row.found else ())

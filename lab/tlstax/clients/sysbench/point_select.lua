@@ -1,0 +1,32 @@
+-- sysbench's own oltp_point_select on connections that are kept, held still around the measured window.
+--
+-- The event and all that it calls are sysbench's. Only the statement is prepared here, outside the event and
+-- in the same words, because sysbench would have the table's name be sbtest and a number.
+
+require("oltp_point_select")
+local quiescence = require("quiescence")
+
+quiescence.add_options()
+
+function prepare_statements()
+   sysbench.opt.point_selects = 1
+   local prepared = con:prepare("SELECT c FROM " .. sysbench.opt.table_name .. " WHERE id=?")
+   local id = prepared:bind_create(sysbench.sql.type.INT)
+   prepared:bind_param(id)
+   stmt[1].point_selects = prepared
+   param[1].point_selects = {id}
+end
+
+local open, close = thread_init, thread_done
+
+function thread_init()
+   open()
+   quiescence.prove(con)
+   quiescence.show_rows(con)
+   quiescence.hold()
+end
+
+function thread_done()
+   quiescence.finish()
+   close()
+end
