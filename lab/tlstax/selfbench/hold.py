@@ -17,6 +17,7 @@ from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
 from tlstax.errors import Interrupted, MachineFault, UserMistake
+from tlstax.findings.wording import counted
 from tlstax.jobs import job_for
 from tlstax.observers import process, status
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
@@ -122,7 +123,9 @@ def _held(tls: HeldTls, request: HoldRequest, bench: Bench) -> Held:
         return _observe(cell, job, bench)
     except ClientFailure as failure:
         log = f": {bench.server.log_tail(1)}" if not bench.server.is_alive() else ""
-        raise MachineFault(f"{cell.connections} connections could not be held: {failure}{log}") from failure
+        raise MachineFault(
+            f"{counted(cell.connections, 'connection')} could not be held: {failure}{log}"
+        ) from failure
 
 
 def _observe(cell: Cell, job: Job, bench: Bench) -> Held:

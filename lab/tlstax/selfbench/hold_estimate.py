@@ -91,10 +91,8 @@ def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
     for level in levels:
         for side, share in (("client", level.client_cpu_share), ("server", level.server_cpu_share)):
             if share is not None and share > BUSY_SHARE:
-                found.append(
-                    f"{TLS_WORDS[level.tls]} the {side}'s CPU was busy {share:.0%} of the time, with little to "
-                    "spare for the schedule"
-                )
+                busy = f"the {side}'s CPU was busy {share:.0%} of the time"
+                found.append(f"{TLS_WORDS[level.tls]} {busy}, with little to spare for the schedule")
         if level.start_delay_us is None and not level.doubts:
             found.append(f"{TLS_WORDS[level.tls]} this engine does not tell how late operations were started")
     return [*dict.fromkeys(found), *run.header.machine.notes]
