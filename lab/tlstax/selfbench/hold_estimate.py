@@ -93,6 +93,10 @@ def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
             if share is not None and share > BUSY_SHARE:
                 busy = f"the {side}'s CPU was busy {share:.0%} of the time"
                 found.append(f"{TLS_WORDS[level.tls]} {busy}, with little to spare for the schedule")
+        if level.client_rss_bytes_per_connection is None and not level.doubts:
+            found.append(
+                f"{TLS_WORDS[level.tls]} the memory could not be read while the connections were held"
+            )
         if level.start_delay_us is None and not level.doubts:
             found.append(f"{TLS_WORDS[level.tls]} this engine does not tell how late operations were started")
     return [*dict.fromkeys(found), *run.header.machine.notes]
