@@ -78,15 +78,19 @@ def hold(request: HoldRequest, say: Say) -> HoldRun:
         ),
         max_connections=request.connections + SPARE_CONNECTIONS,
     )
-    with open_private_bench(needs, say, wanted) as bench:
-        header = _header(request, bench)
-        pairs: list[HeldPair] = []
-        try:
-            for tls in LEVELS:
-                pairs.append(_pair(tls, request, bench, say))  # noqa: PERF401 (kept when interrupted)
-        except Interrupted:
-            return HoldRun(header=header, pairs=tuple(pairs), status="interrupted")
-        return HoldRun(header=header, pairs=tuple(pairs))
+    header: HoldHeader | None = None
+    pairs: list[HeldPair] = []
+    try:
+        for tls in LEVELS:
+            # A server of its own for each, because one does not give all memory back between them.
+            with open_private_bench(needs, say, wanted) as bench:
+                header = header or _header(request, bench)
+                pairs.append(_pair(tls, request, bench, say))
+    except Interrupted:
+        if header is None:
+            raise
+        return HoldRun(header=header, pairs=tuple(pairs), status="interrupted")
+    return HoldRun(header=header, pairs=tuple(pairs))
 
 
 def check_limits(connections: int) -> None:

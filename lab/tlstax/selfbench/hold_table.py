@@ -64,7 +64,11 @@ def _facts(document: HoldDocument) -> list[str]:
     added = document.tls_rss_bytes_per_connection
     server = document.server
     return [
-        *([f"TLS adds {_bytes(added)} a connection in the engine, which is OpenSSL's"] if added else []),
+        *(
+            [f"TLS adds {_bytes(added)} a connection in the engine, nearly all of it OpenSSL's"]
+            if added
+            else []
+        ),
         f"server {server.name}, {server.version}, with its thread pool",
         machine_words(document.machine),
         *(
