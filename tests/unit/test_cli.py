@@ -61,7 +61,6 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("self-bench", "--show", __file__), "is not what self-bench writes"),
         (("self-bench", "--rate", "5"), "--rate goes with --hold"),
         (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
-        (("self-bench", "--hold", "2000000"), "raise the limit (ulimit -Hn)"),
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(

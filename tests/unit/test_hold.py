@@ -1,4 +1,4 @@
-"""Held connections: memory per connection is a difference, lateness comes from its histogram, limits are told."""
+"""Held connections: memory per connection is a difference, lateness has its own histogram."""
 
 from __future__ import annotations
 
