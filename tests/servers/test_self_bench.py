@@ -20,6 +20,8 @@ from tlstax.places import cache_dir
 from tlstax.selfbench import contestants, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
+from tlstax.selfbench.hold import HoldRequest, hold
+from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.plan import CONTESTANTS, Trial, cells
 
 WITHIN_S = 120.0
@@ -113,7 +115,7 @@ def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "the run was interrupted: " in out
-    assert any(line.startswith("point-select off") for line in out.splitlines())
+    assert any(line.startswith("select") for line in out.splitlines())
     assert len(children) >= 1
     deadline = time.monotonic() + WITHIN_S
     while any(c.is_running() and c.status() != psutil.STATUS_ZOMBIE for c in children):
@@ -156,3 +158,22 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
             assert cell.client_cpu_to_floor is not None
             # The engine beside itself: whatever the machine does meanwhile, not a multiple.
             assert 0.33 < cell.client_cpu_to_floor.point < 3
+
+
+@pytest.mark.usefixtures("mariadb_build")
+def test_held_connections_are_all_there_and_what_each_costs_is_told() -> None:
+    run = hold(HoldRequest(connections=60, rate_per_s=300, seed=1, duration_s=1.5), lambda _: None)
+    found = hold_document(run)
+    assert [level.tls for level in found.levels] == ["off", "1.3"]
+    for level in found.levels:
+        assert level.doubts == ()
+        assert level.connected == 60
+        assert level.scheduled == level.operations + level.skipped + level.errors
+        assert level.operations > 300
+        assert level.latency_us is not None
+        assert level.client_rss_bytes is not None
+    plain, encrypted = (level.client_rss_bytes_per_connection for level in found.levels)
+    assert plain is not None
+    assert encrypted is not None
+    assert 0 <= plain < encrypted
+    assert found.server.name == "mariadb-11.8"

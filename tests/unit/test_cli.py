@@ -57,6 +57,16 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("report",), "no run in the store yet"),
         (("report", "--format", "pdf"), "html"),
         (("runs", "delete", "20000101"), "no run"),
+        (("self-bench", "--workload", "reconect"), "did you mean 'reconnect'?"),
+        (("self-bench", "--tls", "1.2"), "allowed are off, 1.3, 1.3-resumed"),
+        (("self-bench", "--tls", "1.3-resumed", "--workload", "point-select"), "new connections only"),
+        (("self-bench", "--connections", "8,none"), "none"),
+        (("self-bench", "--budget", "soon"), "write it like 60s, 2m or 1h"),
+        (("self-bench", "--format", "html"), "the formats are terminal, md, json"),
+        (("self-bench", "--show", "no-such-file.json"), "cannot be read"),
+        (("self-bench", "--show", __file__), "is not what self-bench writes"),
+        (("self-bench", "--rate", "5"), "--rate goes with --hold"),
+        (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(

@@ -170,6 +170,14 @@ def self_bench(
         Path | None,
         typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
     ] = None,
+    hold: Annotated[
+        int | None,
+        typer.Option(min=2, help="Instead: hold so many connections with one engine, in an open loop."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
+    ] = None,
     show: Annotated[
         Path | None,
         typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
@@ -192,6 +200,8 @@ def self_bench(
                 show=show,
                 format_name=format_name,
                 json=json,
+                hold=hold,
+                rate=rate,
             )
         )
     )

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
@@ -18,9 +18,15 @@ from tlstax.factors import closest
 from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
+from tlstax.selfbench.hold import HoldRequest, hold
+from tlstax.selfbench.hold_estimate import hold_document
+from tlstax.selfbench.hold_records import HoldDocument
+from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
 from tlstax.selfbench.plan import Trial
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
+
+Document = SelfBenchDocument | HoldDocument
 
 FORMATS = ("terminal", "md", "json")
 
@@ -41,6 +47,8 @@ class SelfBenchOptions:
     show: Path | None = None
     format_name: str = "terminal"
     json: bool = False
+    hold: int | None = None
+    rate: float | None = None
 
 
 class SelfBenchProgress:
@@ -59,19 +67,22 @@ class SelfBenchProgress:
 
 
 def self_bench_command(options: SelfBenchOptions) -> int:
-    """Compare and show, or show what was compared before; the exit status.
+    """Compare, or hold connections, and show it; or show what was kept before. The exit status.
 
-    MachineFault when no trial of the engine was valid; what there is has been shown then.
+    MachineFault when the figures must not be used; what there is has been shown then.
     """
     form = _format_of(options)
     if options.show is not None:
         sys.stdout.write(render(read_document(options.show), form))
         return 0
-    run = session.run(_request(options), SelfBenchProgress(ProgressLine(quiet=form == "json")))
+    line = ProgressLine(quiet=form == "json")
+    if options.hold is not None:
+        return _hold(_hold_request(options, options.hold), options, line, form)
+    if options.rate is not None:
+        raise UserMistake("--rate goes with --hold", remedy="leave it out, or say how many to hold")
+    run = session.run(_request(options), SelfBenchProgress(line))
     found = document(run)
-    if options.output is not None:
-        write_text(options.output, render(found, "json"))
-    sys.stdout.write(render(found, form))
+    _show(found, options.output, form)
     if found.status == "interrupted":
         return INTERRUPTED
     if found.status == "failed":
@@ -82,23 +93,57 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     return 0
 
 
-def render(found: SelfBenchDocument, form: str) -> str:
+def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
+    run = hold(request, line.step)
+    found = hold_document(run)
+    _show(found, options.output, form)
+    if found.status == "interrupted":
+        return INTERRUPTED
+    doubts = [doubt for level in found.levels for doubt in level.doubts]
+    if doubts:
+        raise MachineFault(f"the connections were not held as asked: {doubts[0]}")
+    return 0
+
+
+def _show(found: Document, output: Path | None, form: str) -> None:
+    if output is not None:
+        write_text(output, render(found, "json"))
+    sys.stdout.write(render(found, form))
+
+
+def render(found: Document, form: str) -> str:
     """The document in one of FORMATS."""
     if form == "json":
         return found.model_dump_json(indent=2) + "\n"
+    if isinstance(found, HoldDocument):
+        return hold_markdown(found) if form == "md" else hold_terminal(found)
     return markdown(found) if form == "md" else terminal(found, colour=colourful())
 
 
-def read_document(path: Path) -> SelfBenchDocument:
+def read_document(path: Path) -> Document:
     """What `--output` wrote before. Raises UserMistake."""
     try:
-        return SelfBenchDocument.model_validate_json(path.read_text(encoding="utf-8"))
+        return TypeAdapter[Document](Document).validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
         raise UserMistake(f"{path} cannot be read: {fault}") from fault
     except ValidationError as fault:
         raise UserMistake(
             f"{path} is not what self-bench writes", remedy="give a file that --output of this version wrote"
         ) from fault
+
+
+def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
+    only_to_compare = (
+        ("--workload", options.workload),
+        ("--tls", options.tls),
+        ("--connections", options.connections),
+        ("--budget", options.budget),
+    )
+    for name, value in only_to_compare:
+        if value is not None:
+            raise UserMistake(f"{name} does not go with --hold", remedy="leave one of them out")
+    rate_per_s = float(connections) if options.rate is None else options.rate
+    return HoldRequest(connections=connections, rate_per_s=rate_per_s, seed=options.seed)
 
 
 def _request(options: SelfBenchOptions) -> session.Request:

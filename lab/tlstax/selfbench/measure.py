@@ -67,7 +67,7 @@ class Measurer:
         server, admin = self._bench.server, self._bench.admin
         at_start = status.read_status(admin)
         with LoadClient(command, job) as client, ExitStack() as watching:
-            ready = client.wait_ready(_ready_within_s(job))
+            ready = client.wait_ready(ready_within_s(job))
             seen["ready"] = ready
             counting = self._count(ready, watching)
             at_ready = status.read_status(admin)
@@ -90,7 +90,8 @@ class Measurer:
         return watching.enter_context(ProcessCounters(ready.pid, self._events))
 
 
-def _ready_within_s(job: Job) -> float:
+def ready_within_s(job: Job) -> float:
+    """How long to wait for `ready`: what one connection may take, and some time for each of them."""
     return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
 
 

@@ -66,10 +66,6 @@ def run(request: Request, watcher: Watcher) -> Run:
 
 
 def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, usable: Counted) -> Header:
-    server = bench.server
-    with bench.admin.cursor() as cursor:
-        cursor.execute("SELECT @@tls_version")
-        (tls_versions,) = cursor.fetchone() or ("",)
     # One CPU for whoever is the client: the floor has one thread, and nobody shall have more than it.
     machine = bench.machine.model_copy(update={"client_cpus": bench.machine.client_cpus[:1]})
     return Header(
@@ -81,13 +77,22 @@ def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, us
         trial_duration_s=needs.duration_s,
         cells=request.cells,
         machine=machine,
-        specimens=(server.specimen, *found.specimens),
-        server=ServerFacts(
-            name=server.specimen.name,
-            version=server.version,
-            tls_library_version=server.tls_library_version,
-            tls_versions=str(tls_versions),
-        ),
+        specimens=(bench.server.specimen, *found.specimens),
+        server=server_facts(bench),
         absent=found.absent,
         why_no_instructions=usable.why_none,
+    )
+
+
+def server_facts(bench: Bench) -> ServerFacts:
+    """What the server says of itself."""
+    server = bench.server
+    with bench.admin.cursor() as cursor:
+        cursor.execute("SELECT @@tls_version")
+        (tls_versions,) = cursor.fetchone() or ("",)
+    return ServerFacts(
+        name=server.specimen.name,
+        version=server.version,
+        tls_library_version=server.tls_library_version,
+        tls_versions=str(tls_versions),
     )

@@ -87,7 +87,7 @@ def markdown(document: SelfBenchDocument) -> str:
 def line_of(cell: CellFigures) -> list[str]:
     """A cell as the texts of its line, one for each of COLUMNS."""
     return [
-        cell.workload,
+        {"point-select": "select", "reconnect": "reconnect"}[cell.workload],
         {"off": "off", "1.3": "1.3", "1.3-resumed": "resumed"}[cell.tls],
         str(cell.connections),
         _value(cell.engine, "ops_per_s"),

@@ -1,0 +1,94 @@
+"""Held connections as text for a terminal and as Markdown. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tlstax.report.facts import machine_words
+from tlstax.report.figures import NOTHING, quantity
+from tlstax.report.markdown import escaped
+from tlstax.report.untrusted import printable
+from tlstax.selfbench.hold_records import Delay, HeldFigures, HoldDocument
+
+LEVEL_WORDS = {"off": "plaintext", "1.3": "TLS 1.3"}
+
+LINES: dict[str, Callable[[HeldFigures], str]] = {
+    "connections at the server": lambda level: f"{level.connected:,}",
+    "engine's memory per connection": lambda level: _bytes(level.client_rss_bytes_per_connection),
+    "server's memory per connection": lambda level: _bytes(level.server_rss_bytes_per_connection),
+    "server's threads": lambda level: f"{level.server_threads:,}" if level.server_threads else NOTHING,
+    "started late by: p50, p99, max": lambda level: _delay(level.start_delay_us),
+    "answered after: p50, p99, max": lambda level: _delay(level.latency_us),
+    "operations due": lambda level: f"{level.scheduled:,}",
+    "done": lambda level: f"{level.operations:,}",
+    "never started": lambda level: f"{level.skipped:,}",
+    "failed": lambda level: f"{level.errors:,}",
+    "engine's CPU": lambda level: _share(level.client_cpu_share),
+    "server's CPU": lambda level: _share(level.server_cpu_share),
+}
+
+
+def hold_terminal(document: HoldDocument) -> str:
+    """What was asked, a line for each figure with a column for each TLS level, then facts and caveats."""
+    names = max(len(name) for name in LINES)
+    lines = [_title(document), ""]
+    for head, *cells in _rows(document):
+        lines.append(f"{head:{names}}" + "".join(f"  {cell:>28}" for cell in cells))
+    return "\n".join([*lines, "", *(f"\N{BULLET} {printable(text)}" for text in _facts(document)), ""])
+
+
+def hold_markdown(document: HoldDocument) -> str:
+    """The same as a Markdown table."""
+    head, *rows = [[escaped(cell) for cell in row] for row in _rows(document)]
+    rules = ["---", *["---:"] * (len(head) - 1)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (head, rules, *rows))
+    facts = "\n".join(f"- {escaped(text)}" for text in _facts(document))
+    return f"{escaped(_title(document))}\n\n{table}\n\n{facts}\n"
+
+
+def _title(document: HoldDocument) -> str:
+    return (
+        f"One engine holding {document.connections:,} connections, {document.rate_per_s:,g} queries a second "
+        f"in all, for {document.duration_s:g} s"
+    )
+
+
+def _rows(document: HoldDocument) -> list[list[str]]:
+    return [
+        ["", *(LEVEL_WORDS[level.tls] for level in document.levels)],
+        *([name, *(show(level) for level in document.levels)] for name, show in LINES.items()),
+    ]
+
+
+def _facts(document: HoldDocument) -> list[str]:
+    added = document.tls_rss_bytes_per_connection
+    server = document.server
+    return [
+        *(
+            [f"TLS adds {_bytes(added)} a connection in the engine, nearly all of it OpenSSL's"]
+            if added
+            else []
+        ),
+        f"server {server.name}, {server.version}, with its thread pool",
+        machine_words(document.machine),
+        *(
+            f"{LEVEL_WORDS[level.tls]} does not count: {doubt}"
+            for level in document.levels
+            for doubt in level.doubts
+        ),
+        *document.caveats,
+    ]
+
+
+def _bytes(value: float | None) -> str:
+    return quantity(value, "B") if value is not None else NOTHING
+
+
+def _delay(delay: Delay | None) -> str:
+    if delay is None:
+        return NOTHING
+    return ", ".join(quantity(value, "us") for value in (delay.p50, delay.p99, delay.max))
+
+
+def _share(share: float | None) -> str:
+    return f"{share:.0%}" if share is not None else NOTHING
