@@ -92,7 +92,7 @@ fn a_password_is_found_in_the_cache_only_once() {
 
 #[test]
 fn messages_and_names_are_no_longer_than_a_servers() {
-    let message = [&b"\xff\x51\x04#HY000"[..], &[b'x'; 100_000]].concat();
+    let message = [&b"\xff\x51\x04#HY000"[..], &vec![b'x'; 60_000]].concat();
     let mut parser = ResponseParser::text(MODERN);
     let error = parser.feed(&packet(1, &message), &mut DiscardRows);
     assert!(matches!(error, Err(WireError::Server(error)) if error.message.len() == 512));
@@ -102,9 +102,52 @@ fn messages_and_names_are_no_longer_than_a_servers() {
     login
         .feed(&server_bytes("mysql-5.6.24", "no_tls"), &mut out)
         .unwrap();
-    let switch = [&b"\xfe"[..], &[b'x'; 60_000], &b"\0abc"[..]].concat();
+    let switch = [&b"\xfe"[..], &vec![b'x'; 60_000], &b"\0abc"[..]].concat();
     let error = login.feed(&packet(2, &switch), &mut out).unwrap_err();
     assert!(error.to_string().len() < 500, "{error}");
+}
+
+/// Only rows can be long; anything else is refused, and takes no memory until then.
+#[test]
+fn a_long_packet_that_is_no_row_is_refused() {
+    const LIMIT: usize = 64 << 10;
+    let column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+    let padded = |start: &[u8], length: usize| {
+        let mut payload = start.to_vec();
+        payload.resize(length, 0);
+        payload
+    };
+    let error_of = |payloads: &[&[u8]], lengths: &[usize]| {
+        let mut bytes = Vec::new();
+        payloads.iter().fold(1, |sequence, payload| {
+            tlstax_wire::append_packet(&mut bytes, sequence, payload)
+        });
+        let mut parser = ResponseParser::text(MODERN);
+        let mut pieces = pieces(&bytes, lengths).into_iter();
+        pieces.find_map(|piece| parser.feed(piece, &mut DiscardRows).err())
+    };
+    for start in [&[0][..], &[0xff, 0x51, 0x04], &column] {
+        let (allowed, refused) = (padded(start, LIMIT), padded(start, LIMIT + 1));
+        for before in [&[][..], &[&[1][..]], &[&[1][..], &column]] {
+            // A row is whatever is neither an error nor the end.
+            if before.len() == 2 && start[0] != 0xff {
+                continue;
+            }
+            for lengths in [[usize::MAX], [1000]] {
+                let end = |last| error_of(&[before, &[last]].concat(), &lengths);
+                let too_large = Some(WireError::PacketTooLarge {
+                    length_bytes: LIMIT + 1,
+                    limit_bytes: LIMIT,
+                });
+                assert_eq!(end(&refused), too_large);
+                assert_ne!(end(&allowed), too_large);
+            }
+        }
+    }
+    let mut parser = PrepareParser::new(MODERN);
+    let long = packet(1, &padded(&[0], LIMIT + 1));
+    let error = parser.feed(&long).unwrap_err();
+    assert!(matches!(error, WireError::PacketTooLarge { .. }));
 }
 
 /// However many rows are asked for, they may not fill the memory.
