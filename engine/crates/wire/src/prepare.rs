@@ -2,11 +2,14 @@
 
 use crate::capability::Capabilities;
 use crate::error::{Violation, WireError};
-use crate::packet::{DEFAULT_MAX_PAYLOAD, Packet, PacketDecoder};
+use crate::packet::{Packet, PacketDecoder};
 use crate::payload::PayloadReader;
 use crate::reply::{ERR_HEADER, OK_HEADER, is_eof, read_err};
 
 const FIRST_ANSWER: u8 = 1;
+/// More than anything in an answer to a prepare takes: names have up to 64 characters, messages 512
+/// bytes.
+const MAX_PAYLOAD: usize = 64 << 10;
 
 /// A statement that the server has prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +59,7 @@ impl PrepareParser {
     /// A parser for a connection that agreed on `capabilities`.
     pub fn new(capabilities: Capabilities) -> Self {
         let mut parser = Self {
-            decoder: PacketDecoder::new(DEFAULT_MAX_PAYLOAD),
+            decoder: PacketDecoder::new(MAX_PAYLOAD),
             machine: Machine {
                 has_eof: !capabilities.contains(Capabilities::DEPRECATE_EOF),
                 state: State::First,

@@ -11,6 +11,9 @@ pub(crate) const ERR_HEADER: u8 = 0xff;
 /// An EOF packet is shorter than this; a row that begins with the same byte never is.
 const EOF_MAX_LEN: usize = 9;
 
+/// No server's message is longer (`MYSQL_ERRMSG_SIZE` in MySQL's sources).
+const MAX_MESSAGE_LEN: usize = 512;
+
 /// What an OK packet, or the end of a result set, says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
@@ -51,7 +54,8 @@ pub(crate) fn read_eof(payload: &[u8]) -> Result<Outcome, Violation> {
     })
 }
 
-/// Reads an ERR packet. Before login a server leaves out the SQLSTATE.
+/// Reads an ERR packet. Before login a server leaves out the SQLSTATE. Of a message that is longer
+/// than any server's the rest is left out.
 pub(crate) fn read_err(payload: &[u8]) -> Result<ServerError, Violation> {
     let mut reader = PayloadReader::new(payload, "an ERR packet");
     reader.u8()?;
@@ -63,7 +67,9 @@ pub(crate) fn read_err(payload: &[u8]) -> Result<ServerError, Violation> {
         }
         _ => None,
     };
-    let message = String::from_utf8_lossy(reader.rest()).into_owned();
+    let message = reader.rest();
+    let message = &message[..message.len().min(MAX_MESSAGE_LEN)];
+    let message = String::from_utf8_lossy(message).into_owned();
     Ok(ServerError {
         code,
         sqlstate,

@@ -14,6 +14,10 @@ const LOCAL_INFILE_HEADER: u8 = 0xfb;
 /// As many as a prepared statement can say; servers allow 4096.
 const MAX_COLUMNS: u64 = 0xffff;
 
+/// More than anything in an answer takes but a row: names have up to 64 characters, messages 512
+/// bytes.
+const MAX_SMALL_PAYLOAD: usize = 64 << 10;
+
 /// What a complete answer said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Response {
@@ -147,7 +151,7 @@ impl ResponseParser {
             match decoder.next(&mut rest, may_skip)? {
                 None => return Ok(Progress::NeedMore),
                 Some(Packet::Whole(payload)) => machine.take(payload, sink)?,
-                Some(Packet::Skipped { .. }) => machine.pass_over(),
+                Some(Packet::Skipped { first, length }) => machine.pass_over(first, length)?,
             }
         }
         let consumed = input.len() - rest.len();
@@ -187,21 +191,27 @@ impl Machine {
     }
 
     /// Whether a payload that begins with `first`, in a first packet of `length` bytes, need not
-    /// be kept.
+    /// be kept. One that is too long is not, and is refused when it is whole.
     fn may_skip<S: RowSink + ?Sized>(&self, first: u8, length: usize, sink: &S) -> bool {
         match self.state {
+            State::Rows if self.is_row(first, length) => !(self.collecting && sink.wants_row()),
+            _ if length > MAX_SMALL_PAYLOAD => true,
             State::Columns(_) => !self.collecting && first != ERR_HEADER,
-            State::Rows => self.is_row(first, length) && !(self.collecting && sink.wants_row()),
             _ => false,
         }
     }
 
     /// Counts a packet that was not kept.
-    fn pass_over(&mut self) {
+    fn pass_over(&mut self, first: u8, length: usize) -> Result<(), WireError> {
         match self.state {
-            State::Columns(left) => self.state = self.after_column(left),
-            _ => self.response.rows += 1,
+            State::Rows if self.is_row(first, length) => self.response.rows += 1,
+            State::Columns(left) => {
+                check_small(length)?;
+                self.state = self.after_column(left);
+            }
+            _ => check_small(length)?,
         }
+        Ok(())
     }
 
     fn take<S: RowSink + ?Sized>(&mut self, payload: &[u8], sink: &mut S) -> Result<(), WireError> {
@@ -211,11 +221,14 @@ impl Machine {
             }
             .into());
         };
+        if self.state == State::Rows && self.is_row(first, payload.len()) {
+            return self.take_row(payload, sink);
+        }
+        check_small(payload.len())?;
         if first == ERR_HEADER {
             return Err(read_err(payload)?.into());
         }
         match self.state {
-            State::Rows if self.is_row(first, payload.len()) => self.take_row(payload, sink),
             State::Rows => self.end_rows(payload),
             State::First => self.take_first(first, payload, sink),
             State::Columns(left) => self.take_column(left, payload),
@@ -329,4 +342,15 @@ impl Machine {
         let more = outcome.status.contains(Status::MORE_RESULTS);
         self.state = if more { State::First } else { State::Complete };
     }
+}
+
+fn check_small(length_bytes: usize) -> Result<(), WireError> {
+    let limit_bytes = MAX_SMALL_PAYLOAD;
+    if length_bytes > limit_bytes {
+        return Err(WireError::PacketTooLarge {
+            length_bytes,
+            limit_bytes,
+        });
+    }
+    Ok(())
 }

@@ -139,20 +139,34 @@ impl RowSink for DiscardRows {
     }
 }
 
-/// Keeps the first rows as text.
+/// How much of rows a collector keeps unless told otherwise.
+const DEFAULT_MAX_KEPT_BYTES: usize = 4 << 20;
+
+/// Keeps the first rows as text, until there are enough of them or they take too much memory.
 #[derive(Debug, Clone, Default)]
 pub struct RowCollector {
     max_rows: usize,
+    max_bytes: usize,
+    kept_bytes: usize,
     rows: Vec<Vec<Option<String>>>,
 }
 
 impl RowCollector {
-    /// Wants up to `max_rows` rows, of all results of a response together.
+    /// Wants up to `max_rows` rows, of all results of a response together, and none once those it
+    /// has take four mebibytes.
     pub fn new(max_rows: usize) -> Self {
         Self {
             max_rows,
+            max_bytes: DEFAULT_MAX_KEPT_BYTES,
+            kept_bytes: 0,
             rows: Vec::new(),
         }
+    }
+
+    /// The same with another limit for the memory that rows take; the last may exceed it.
+    #[must_use]
+    pub fn with_max_bytes(self, max_bytes: usize) -> Self {
+        Self { max_bytes, ..self }
     }
 
     /// The rows so far.
@@ -162,17 +176,21 @@ impl RowCollector {
 
     /// The rows so far, which are forgotten here.
     pub fn take(&mut self) -> Vec<Vec<Option<String>>> {
+        self.kept_bytes = 0;
         std::mem::take(&mut self.rows)
     }
 }
 
 impl RowSink for RowCollector {
     fn wants_row(&self) -> bool {
-        self.rows.len() < self.max_rows
+        self.rows.len() < self.max_rows && self.kept_bytes < self.max_bytes
     }
 
     fn row(&mut self, row: Row<'_>) -> Result<(), WireError> {
-        self.rows.push(row.values()?);
+        let values = row.values()?;
+        let texts = values.iter().flatten();
+        self.kept_bytes += size_of_val(&values[..]) + texts.map(String::len).sum::<usize>();
+        self.rows.push(values);
         Ok(())
     }
 }

@@ -26,6 +26,9 @@ const REQUEST_PUBLIC_KEY: u8 = 0x02;
 /// More answers than any login takes: each plugin of a multi-plugin account takes at most three.
 const MAX_ROUND_TRIPS: u8 = 32;
 
+/// The length in bytes of an identifier (`NAME_LEN` in MySQL's sources); no plugin's name is longer.
+const MAX_NAME_LEN: usize = 64 * 3;
+
 /// Where a login stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -207,7 +210,8 @@ impl Exchange {
             request.until_nul_or_end()
         };
         let Some(plugin) = AuthPlugin::from_name(name) else {
-            let plugin = String::from_utf8_lossy(name).into_owned();
+            let plugin =
+                String::from_utf8_lossy(&name[..name.len().min(MAX_NAME_LEN)]).into_owned();
             return Err(WireError::UnsupportedPlugin { plugin });
         };
         self.plugin = plugin;
@@ -230,7 +234,8 @@ impl Exchange {
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
         match status {
-            FAST_AUTH_SUCCESS => {
+            // Only once: without an answer of the client's in between it would not count as a round.
+            FAST_AUTH_SUCCESS if self.path != AuthPath::Fast => {
                 self.path = AuthPath::Fast;
                 Ok(())
             }

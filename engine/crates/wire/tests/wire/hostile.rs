@@ -68,6 +68,108 @@ fn a_login_cannot_go_on_for_ever() {
     ));
 }
 
+/// It needs no answer, so a server could go on saying it.
+#[test]
+fn a_password_is_found_in_the_cache_only_once() {
+    let greeting = &server_bytes("mysql-9.7.4", "fast")[..79];
+    let mut login = Login::new(Arc::new(config("fast"))).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(login.feed(greeting, &mut out), Ok(LoginStep::Send));
+    let found = b"\x01\x03";
+    assert_eq!(
+        login.feed(&packet(2, found), &mut out),
+        Ok(LoginStep::NeedMore)
+    );
+    let error = login.feed(&packet(3, found), &mut out).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            WireError::Protocol(Violation::UnexpectedByte { byte: 3, .. })
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn messages_and_names_are_no_longer_than_a_servers() {
+    let message = [&b"\xff\x51\x04#HY000"[..], &vec![b'x'; 60_000]].concat();
+    let mut parser = ResponseParser::text(MODERN);
+    let error = parser.feed(&packet(1, &message), &mut DiscardRows);
+    assert!(matches!(error, Err(WireError::Server(error)) if error.message.len() == 512));
+
+    let mut login = Login::new(Arc::new(config("native"))).unwrap();
+    let mut out = Vec::new();
+    login
+        .feed(&server_bytes("mysql-5.6.24", "no_tls"), &mut out)
+        .unwrap();
+    let switch = [&b"\xfe"[..], &vec![b'x'; 60_000], &b"\0abc"[..]].concat();
+    let error = login.feed(&packet(2, &switch), &mut out).unwrap_err();
+    assert!(error.to_string().len() < 500, "{error}");
+}
+
+/// Only rows can be long; anything else is refused, and takes no memory until then.
+#[test]
+fn a_long_packet_that_is_no_row_is_refused() {
+    const LIMIT: usize = 64 << 10;
+    let column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+    let padded = |start: &[u8], length: usize| {
+        let mut payload = start.to_vec();
+        payload.resize(length, 0);
+        payload
+    };
+    let error_of = |payloads: &[&[u8]], lengths: &[usize]| {
+        let mut bytes = Vec::new();
+        payloads.iter().fold(1, |sequence, payload| {
+            tlstax_wire::append_packet(&mut bytes, sequence, payload)
+        });
+        let mut parser = ResponseParser::text(MODERN);
+        let mut pieces = pieces(&bytes, lengths).into_iter();
+        pieces.find_map(|piece| parser.feed(piece, &mut DiscardRows).err())
+    };
+    for start in [&[0][..], &[0xff, 0x51, 0x04], &column] {
+        let (allowed, refused) = (padded(start, LIMIT), padded(start, LIMIT + 1));
+        for before in [&[][..], &[&[1][..]], &[&[1][..], &column]] {
+            // A row is whatever is neither an error nor the end.
+            if before.len() == 2 && start[0] != 0xff {
+                continue;
+            }
+            for lengths in [[usize::MAX], [1000]] {
+                let end = |last| error_of(&[before, &[last]].concat(), &lengths);
+                let too_large = Some(WireError::PacketTooLarge {
+                    length_bytes: LIMIT + 1,
+                    limit_bytes: LIMIT,
+                });
+                assert_eq!(end(&refused), too_large);
+                assert_ne!(end(&allowed), too_large);
+            }
+        }
+    }
+    let mut parser = PrepareParser::new(MODERN);
+    let long = packet(1, &padded(&[0], LIMIT + 1));
+    let error = parser.feed(&long).unwrap_err();
+    assert!(matches!(error, WireError::PacketTooLarge { .. }));
+}
+
+/// However many rows are asked for, they may not fill the memory.
+#[test]
+fn rows_that_are_kept_have_a_limit_in_bytes() {
+    let column = bytes_of("03646566 00 00 00 0178 00 0c 2d00 ffffffff fd 0000 1f 0000");
+    let mut bytes = packet(1, &[1]);
+    let mut sequence = tlstax_wire::append_packet(&mut bytes, 2, &column);
+    let row = [&bytes_of("fd 000010")[..], &vec![b'x'; 1 << 20]].concat();
+    for _ in 0..10 {
+        sequence = tlstax_wire::append_packet(&mut bytes, sequence, &row);
+    }
+    tlstax_wire::append_packet(&mut bytes, sequence, &bytes_of("fe 00 00 0200 0000"));
+    let mut rows = RowCollector::new(1000);
+    let progress = ResponseParser::text(MODERN).feed(&bytes, &mut rows);
+    assert!(matches!(progress, Ok(Progress::Complete { response, .. }) if response.rows == 10));
+    assert_eq!(rows.take().len(), 4);
+    let mut rows = RowCollector::new(1000).with_max_bytes(1);
+    let _ = ResponseParser::text(MODERN).feed(&bytes, &mut rows);
+    assert_eq!(rows.rows().len(), 1);
+}
+
 fn text_error(payloads: &[&[u8]]) -> WireError {
     let mut bytes = Vec::new();
     let mut sequence = 1;

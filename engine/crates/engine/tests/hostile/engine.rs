@@ -1,0 +1,182 @@
+//! The engine as a child process: given a job, watched, and ended if it does not end by itself.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use tlstax_contract::{
+    Account, Done, Endpoint, ErrorEvent, ErrorKind, Event, Fault, Job, Tls, TlsSettings,
+};
+
+use crate::server::Server;
+
+/// Longer than any answer takes on a busy machine.
+const TIMEOUT_S: f64 = 5.0;
+/// For servers that never answer, whatever is waited.
+const SHORT_TIMEOUT_S: f64 = 0.3;
+/// Several times what any of these jobs takes; one that gets there hangs.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often the child's memory is looked at; the kernel keeps the highest.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+const MEBIBYTE: u64 = 1 << 20;
+/// The program, its libraries and threads, and buffers of the length that answers have.
+const ORDINARY_BYTES: u64 = 32 * MEBIBYTE;
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct Ending {
+    done: Option<Done>,
+    error: Option<ErrorEvent>,
+    status: ExitStatus,
+    log: String,
+    peak_bytes: u64,
+}
+
+/// Three connections that ask something again and again.
+pub fn job(server: &Server) -> Job {
+    let text = format!(
+        r#"{{"schema": 1,
+            "endpoint": {{"kind": "tcp", "host": "127.0.0.1", "port": {}}},
+            "account": {{"user": "app", "password": "correct horse"}},
+            "tls": {{"mode": "off"}},
+            "workload": {{"statements": [{{"sql": "SELECT 1"}}]}},
+            "connections": 3, "warmup_s": 0, "duration_s": 0.2, "timeout_s": {TIMEOUT_S},
+            "row_samples": 0, "seed": 1}}"#,
+        server.address.port()
+    );
+    let job = Job::from_json(&text).unwrap();
+    assert!(matches!(job.endpoint, Endpoint::Tcp { .. }));
+    job
+}
+
+/// A job that gives a silent server up soon.
+pub fn hurried(job: Job) -> Job {
+    Job {
+        timeout_s: SHORT_TIMEOUT_S,
+        ..job
+    }
+}
+
+/// The same, encrypted.
+pub fn tls_job(server: &Server) -> Job {
+    Job {
+        tls: Tls::On(Box::new(TlsSettings {
+            server_name: Some("localhost".into()),
+            ..TlsSettings::default()
+        })),
+        ..job(server)
+    }
+}
+
+/// Runs a job to its end.
+///
+/// # Panics
+/// When the engine hangs, panics, shows the password, or takes more memory than `most_bytes` over
+/// the ordinary.
+pub fn run_within(job: &Job, most_bytes: u64) -> Ending {
+    let account: &Account = &job.account;
+    let ending = watch(job);
+    let told = format!("{ending:?}");
+    assert!(!told.contains(&account.password), "{told}");
+    assert!(!ending.log.contains("panicked"), "{}", ending.log);
+    let (peak, most) = (ending.peak_bytes, ORDINARY_BYTES + most_bytes);
+    assert!(peak > 0, "the engine's memory was not seen");
+    assert!(peak <= most, "{} MiB were used", peak / MEBIBYTE);
+    ending
+}
+
+/// [`run_within`] ordinary memory.
+pub fn run(job: &Job) -> Ending {
+    run_within(job, 0)
+}
+
+fn watch(job: &Job) -> Ending {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-engine"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut orders = child.stdin.take().unwrap();
+    writeln!(orders, "{}", serde_json::to_string(job).unwrap()).unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, events) = channel();
+    std::thread::spawn(move || {
+        for line in output.lines() {
+            let event: Event = serde_json::from_str(&line.unwrap()).unwrap();
+            if sender.send(event).is_err() {
+                return;
+            }
+        }
+    });
+    let (mut done, mut error, mut peak_bytes) = (None, None, 0);
+    let started = Instant::now();
+    loop {
+        peak_bytes = peak_bytes.max(peak_memory_bytes(&child));
+        match events.recv_timeout(LOOK_EVERY) {
+            Ok(Event::Ready(_)) => writeln!(orders, "go").unwrap(),
+            Ok(Event::Interval(_)) => {}
+            Ok(Event::Error(told)) => error = Some(told),
+            Ok(Event::Done(result)) => done = Some(*result),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if started.elapsed() < PATIENCE => {}
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("the engine hangs; it used {} MiB", peak_bytes / MEBIBYTE);
+            }
+        }
+    }
+    let mut log = String::new();
+    let mut errors = child.stderr.take().unwrap();
+    errors.read_to_string(&mut log).unwrap();
+    Ending {
+        done,
+        error,
+        status: child.wait().unwrap(),
+        log,
+        peak_bytes,
+    }
+}
+
+/// The most memory that the child had in use so far (proc(5), `VmHWM`); 0 when it has ended.
+fn peak_memory_bytes(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kibibytes.unwrap_or_default() * 1024
+}
+
+impl Ending {
+    /// The job ended early, for this reason; what was said of it.
+    pub fn fatal(&self, kind: ErrorKind, fault: Fault) -> &str {
+        let error = self.error.as_ref().unwrap_or_else(|| panic!("{self:?}"));
+        assert_eq!((error.kind, error.fault), (kind, fault), "{error:?}");
+        assert!(error.fatal && self.done.is_none() && self.status.code() == Some(1));
+        assert!(error.message.len() < 1000 && !error.message.is_empty());
+        &error.message
+    }
+
+    /// The job ended in time, and met errors, all of this kind.
+    pub fn counted(&self, kind: ErrorKind) {
+        let errors = self.counted_at_most(kind);
+        assert!(errors > 0, "no error was counted");
+    }
+
+    /// The job ended in time, and every error it met was of this kind; how many there were.
+    pub fn counted_at_most(&self, kind: ErrorKind) -> u64 {
+        let done = self.done.as_ref().unwrap_or_else(|| panic!("{self:?}"));
+        assert!(self.error.is_none() && self.status.success(), "{self:?}");
+        let errors = &done.errors;
+        assert!(errors.iter().all(|error| error.kind == kind), "{errors:?}");
+        errors.iter().map(|error| error.count).sum()
+    }
+
+    /// The job ended as with any server.
+    pub fn succeeded(&self) {
+        let done = self.done.as_ref().unwrap_or_else(|| panic!("{self:?}"));
+        assert!(done.errors.is_empty() && done.operations > 0, "{self:?}");
+    }
+}

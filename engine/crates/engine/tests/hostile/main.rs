@@ -1,0 +1,11 @@
+//! The engine against servers that mean harm: it says what is wrong, in time, and in little memory.
+
+mod closing;
+mod endless;
+mod engine;
+mod messages;
+mod order;
+mod oversized;
+mod server;
+mod silence;
+mod tls;
