@@ -4,7 +4,7 @@ use tlstax_contract::{Negotiated, Protocol, RowSample};
 use tlstax_wire::command::{self, Param};
 use tlstax_wire::{DiscardRows, PrepareProgress, Progress, RowCollector};
 
-use super::{Advance, Connection, RoundId, State, internal, socket};
+use super::{Advance, Connection, RoundId, State, internal, nothing_more, socket};
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::proof;
@@ -15,6 +15,10 @@ use crate::statement::Template;
 
 /// More rows than a checked statement has; what is over is not compared.
 const MOST_SAMPLE_ROWS: usize = 1000;
+
+/// So many reads of one answer, and the others and the clock have their turn: a server that never
+/// pauses would otherwise keep them waiting for ever.
+const READS_AT_ONCE: usize = 64;
 
 impl Connection {
     fn round_of<'s>(&self, shared: &'s Shared) -> Result<&'s Round, Failure> {
@@ -101,7 +105,7 @@ impl Connection {
         shared: &Shared,
         desk: &mut Desk,
     ) -> Result<Advance, Failure> {
-        loop {
+        for _ in 0..READS_AT_ONCE {
             if !self.flush()? {
                 return Ok(Advance::Waiting);
             }
@@ -115,6 +119,8 @@ impl Connection {
                 return self.next_step(shared, desk);
             }
         }
+        self.report_again(desk)?;
+        Ok(Advance::Waiting)
     }
 
     /// Feeds what was read to the step's parser; true when the answer is whole.
@@ -127,8 +133,12 @@ impl Connection {
             (Step::Prepare(number), _) => {
                 return Ok(match parsers.prepare.feed(input)? {
                     PrepareProgress::NeedMore => false,
-                    PrepareProgress::Complete { statement, .. } => {
+                    PrepareProgress::Complete {
+                        consumed,
+                        statement,
+                    } => {
                         self.statement_ids[number] = statement.statement_id;
+                        nothing_more(&input[consumed..])?;
                         true
                     }
                 });
@@ -140,7 +150,10 @@ impl Connection {
             Some(collector) => parser.feed(input, collector)?,
             None => parser.feed(input, &mut DiscardRows)?,
         };
-        Ok(matches!(progress, Progress::Complete { .. }))
+        match progress {
+            Progress::NeedMore => Ok(false),
+            Progress::Complete { consumed, .. } => nothing_more(&input[consumed..]).map(|()| true),
+        }
     }
 
     /// Writes down an answer that is whole.

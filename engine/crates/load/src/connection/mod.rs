@@ -10,15 +10,25 @@ mod opening;
 
 use std::sync::Arc;
 
+use rustix::event::epoll::{self, EventData, EventFlags};
 use tlstax_contract::{ErrorKind, Fault};
 use tlstax_tls::SavedSession;
-use tlstax_wire::{Login, LoginReport, PrepareParser, ResponseParser, RowCollector, command};
+use tlstax_wire::{
+    Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser, RowCollector,
+    Violation, WireError, command,
+};
 
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::recorder::Phase;
 use crate::shared::{Desk, Shared};
 use crate::transport::{Moved, Transport};
+
+/// What epoll is asked to report of a socket.
+const INTEREST: EventFlags = EventFlags::IN
+    .union(EventFlags::OUT)
+    .union(EventFlags::RDHUP)
+    .union(EventFlags::ET);
 
 /// Where a connection stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,7 +254,9 @@ impl Connection {
 
     /// An idle connection became ready: the server hung up, or said something unasked.
     fn notice_hang_up(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
-        self.read(desk, "while it was idle")?;
+        if let Some(count) = self.read(desk, "while it was idle")? {
+            nothing_more(&desk.buffer[..count])?;
+        }
         Ok(Advance::Waiting)
     }
 
@@ -252,6 +264,19 @@ impl Connection {
     fn end_phase(&mut self, ended: Phase, since_ns: u64, desk: &mut Desk) {
         self.phase_ns = now_ns();
         desk.recorder.phase(ended, self.phase_ns - since_ns);
+    }
+
+    /// Has epoll report the socket although nothing new happened on it: changing the registration
+    /// of an edge-triggered socket tells of what is ready already (epoll(7), questions 8 and 9).
+    fn report_again(&mut self, desk: &Desk) -> Result<(), Failure> {
+        let socket = socket(&mut self.transport)?.socket();
+        epoll::modify(
+            &desk.epoll,
+            socket,
+            EventData::new_u64(self.number),
+            INTEREST,
+        )
+        .map_err(|error| Failure::connecting(&error.into()))
     }
 
     /// Writes what is outgoing; false when the socket does not take all of it yet.
@@ -288,6 +313,20 @@ impl Connection {
             }
         }
     }
+}
+
+/// An error where the server said what it was not asked: its goodbye, which is an ERR packet, or
+/// anything else.
+fn nothing_more(rest: &[u8]) -> Result<(), Failure> {
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let mut parser = ResponseParser::text(Capabilities::default());
+    let error = match parser.feed(rest, &mut DiscardRows) {
+        Err(goodbye @ WireError::Server(_)) => goodbye,
+        _ => Violation::OutOfTurn("more than it was asked for").into(),
+    };
+    Err(error.into())
 }
 
 fn socket(transport: &mut Option<Transport>) -> Result<&mut Transport, Failure> {

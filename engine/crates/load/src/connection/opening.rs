@@ -1,10 +1,10 @@
 //! A connection on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
 
-use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::epoll::{self, EventData};
 use tlstax_tls::{Connection as TlsConnection, HandshakeStatus};
 use tlstax_wire::{LoginReport, LoginStep};
 
-use super::{Advance, Connection, Parsers, State, internal, socket};
+use super::{Advance, Connection, INTEREST, Parsers, State, internal, nothing_more, socket};
 use crate::failure::Failure;
 use crate::recorder::Phase;
 use crate::shared::{Desk, Shared};
@@ -26,12 +26,11 @@ impl Connection {
             .target
             .begin_connect(source)
             .map_err(|error| Failure::connecting(&error))?;
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(
             &desk.epoll,
             &socket,
             EventData::new_u64(self.number),
-            interest,
+            INTEREST,
         )
         .map_err(|error| Failure::connecting(&error.into()))?;
         self.transport = Some(Transport::new(socket));
@@ -73,7 +72,8 @@ impl Connection {
                     return Ok(Advance::Waiting);
                 }
                 LoginStep::EncryptPassword => self.encrypt_password(shared)?,
-                LoginStep::Done { report, .. } => {
+                LoginStep::Done { consumed, report } => {
+                    nothing_more(&desk.buffer[consumed..count])?;
                     self.logged_in(&report, desk);
                     return self.next_step(shared, desk);
                 }
