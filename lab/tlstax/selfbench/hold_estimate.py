@@ -20,6 +20,9 @@ from tlstax.selfbench.words import TLS_WORDS
 BUSY_SHARE = 0.9
 """A side that is busier than this has no time to spare for keeping a schedule."""
 
+MANY = 1000
+"""An engine's memory varies by some 100 KiB from start to start, which fewer connections show."""
+
 
 def hold_document(run: HoldRun) -> HoldDocument:
     """What a hold shows. Raises MachineFault where a histogram cannot be decoded."""
@@ -30,7 +33,7 @@ def hold_document(run: HoldRun) -> HoldDocument:
         **{name: getattr(run.header, name) for name in HoldHeader.model_fields},
         status=run.status,
         levels=levels,
-        tls_rss_bytes_per_connection=encrypted - plain if encrypted and plain else None,
+        tls_rss_bytes_per_connection=None if encrypted is None or plain is None else encrypted - plain,
         caveats=tuple(_caveats(run, levels)),
     )
 
@@ -88,6 +91,8 @@ def _doubts(pair: HeldPair, header: HoldHeader) -> tuple[str, ...]:
 def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
     found = ["the run was interrupted: levels that were not complete are missing"]
     found = found if run.status == "interrupted" else []
+    if run.header.connections < MANY:
+        found.append(f"memory per connection is known to some KiB only, with fewer than {MANY:,} connections")
     for level in levels:
         for side, share in (("client", level.client_cpu_share), ("server", level.server_cpu_share)):
             if share is not None and share > BUSY_SHARE:

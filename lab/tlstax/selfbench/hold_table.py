@@ -66,7 +66,7 @@ def _facts(document: HoldDocument) -> list[str]:
     return [
         *(
             [f"TLS adds {_bytes(added)} a connection in the engine, nearly all of it OpenSSL's"]
-            if added
+            if added is not None
             else []
         ),
         f"server {server.name}, {server.version}, with its thread pool",
