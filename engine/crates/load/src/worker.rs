@@ -166,29 +166,36 @@ impl Worker {
         if schedule.is_some() && self.alarm.is_none() {
             self.alarm = Some(Alarm::new(&self.desk.epoll)?);
         }
-        let mut pace = Pace::default();
+        let mut pace = Pace::new();
         self.dispatch.begin(stage, schedule);
         let mut now = self.start_due(now_ns())?;
         while !self.dispatch.is_over(now) {
             if let (Some(alarm), Some(due_ns)) = (&mut self.alarm, self.dispatch.next_due_ns()) {
                 alarm.set(due_ns)?;
             }
-            if !self.dispatch.is_open_loop() {
-                if let Some(nap_ns) = pace.nap_ns(self.dispatch.working()) {
-                    thread::sleep(Duration::from_nanos(nap_ns));
-                }
+            if let Some(nap_ns) = self.nap_ns(&pace, now) {
+                thread::sleep(Duration::from_nanos(nap_ns));
             }
             let ready = self.wait(now)?;
+            pace.looked(ready, self.dispatch.working(), now_ns());
             for place in 0..ready {
                 if let Some((index, advance)) = self.proceed(place) {
                     self.handle(index, advance)?;
                 }
             }
             now = self.look_after()?;
-            pace.looked(ready, now);
         }
         self.write_skipped(now);
         Ok(())
+    }
+
+    /// How long to sleep before looking at the sockets. Never in an open loop, whose latencies are
+    /// true one by one.
+    fn nap_ns(&self, pace: &Pace, now_ns: u64) -> Option<u64> {
+        if self.dispatch.is_open_loop() {
+            return None;
+        }
+        pace.nap_ns(self.dispatch.working(), now_ns)
     }
 
     /// What was written down since the last fresh start, and the counts of the whole life.
