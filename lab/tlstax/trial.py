@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pymysql
@@ -79,18 +80,26 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
             client.go()
             gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
             cpu_after = process.read_cpu(server.pid) if server.pid else None
+            rss_bytes = process.read_rss_bytes(server.pid) if server.pid else None
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
     gathered.server = ServerObservation(
         version=server.version,
         tls_library_version=server.tls_library_version,
-        status_delta=status.status_delta(status_before, status.read_status(admin)),
+        status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
         cpu=process.cpu_between(cpu_before, cpu_after),
-        rss_bytes=process.read_rss_bytes(server.pid) if server.pid else None,
+        rss_bytes=rss_bytes,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
     )
     gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+
+
+def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:
+    """The server's counters when the client has gone; at a guest's others come and go as they like."""
+    if bench.guest:
+        return status.read_status(bench.admin)
+    return status.read_settled_status(bench.admin, before["Threads_connected"])
 
 
 def row_mismatches(admin: Database, samples: tuple[RowSample, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import pymysql
@@ -10,6 +11,8 @@ from tlstax.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
 """Counters that reading them changes; they are left out."""
+
+_SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.005
 
 
 def read_status(connection: pymysql.Connection) -> dict[str, int]:
@@ -25,6 +28,20 @@ def read_status(connection: pymysql.Connection) -> dict[str, int]:
         for name, value in rows
         if name not in _OWN_STATEMENTS and str(value).lstrip("-").isdigit()
     }
+
+
+def read_settled_status(connection: pymysql.Connection, connected: int) -> dict[str, int]:
+    """`read_status`, once no more than `connected` connections are left, or after a second.
+
+    A server adds what a session counted to its own counters while it closes the session; in between it is
+    in neither (MySQL 9.7: a busy server was seen to count some SELECTs of closed sessions late).
+    """
+    deadline = time.monotonic() + _SETTLING_S
+    while True:
+        status = read_status(connection)
+        if status.get("Threads_connected", 0) <= connected or time.monotonic() > deadline:
+            return status
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def status_delta(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

@@ -70,14 +70,15 @@ class Measurer:
             ready = client.wait_ready(ready_within_s(job))
             seen["ready"] = ready
             counting = self._count(ready, watching)
-            at_ready = status.read_status(admin)
+            connected = at_start["Threads_connected"] + (0 if job.workload.reconnect else job.connections)
+            at_ready = status.read_settled_status(admin, connected)
             cpu_at_ready = process.read_cpu(server.pid) if server.pid else None
             client.go()
             done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
             cpu_at_done = process.read_cpu(server.pid) if server.pid else None
             seen["instructions"] = _instructions(counting.stop()) if counting else None
+            at_done = status.read_settled_status(admin, connected)
         seen["done"] = done
-        at_done = status.read_status(admin)
         seen["setup_delta"] = status.status_delta(at_start, at_ready)
         seen["window_delta"] = status.status_delta(at_ready, at_done)
         seen["server_cpu"] = process.cpu_between(cpu_at_ready, cpu_at_done)

@@ -65,6 +65,9 @@ fn serve() -> Result<(), Failure> {
         row_samples: Vec::new(),
         overhead: None,
     })));
+    // Connections stay open until whoever reads the server's clocks has done so.
+    text.clear();
+    input.read_line(&mut text)?;
     Ok(())
 }
 

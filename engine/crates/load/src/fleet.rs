@@ -62,7 +62,9 @@ struct Total {
 /// Runs a job to its end.
 ///
 /// `say` is told every event. `wait_for_go` is called once, when everything is ready and nothing
-/// is in flight.
+/// is in flight; `wait_for_release` once, when the result has been told. Until then connections that
+/// are kept stay open, so that whoever reads the server's clocks at the result does not count its
+/// work of closing them.
 ///
 /// # Errors
 /// What ended the job early.
@@ -71,6 +73,7 @@ pub fn run(
     shared: &Arc<Shared>,
     mut say: impl FnMut(Event),
     wait_for_go: impl FnOnce(),
+    wait_for_release: impl FnOnce(),
 ) -> Result<(), Failure> {
     let overhead = own_cost(job);
     let (reports, inbox) = channel();
@@ -94,12 +97,12 @@ pub fn run(
     }
     let total = collect(&inbox, &gauges, start_ns, &mut say)?;
     let cpu = cpu_between(cpu_before, process_cpu());
-    // Hanging up belongs to no operation, so the clock is read before.
+    say(Event::Done(Box::new(done(total, start_ns, cpu, overhead))));
+    wait_for_release();
     for Thread { starter, handle } in threads {
         drop(starter);
         handle.join().map_err(|_| died())?;
     }
-    say(Event::Done(Box::new(done(total, start_ns, cpu, overhead))));
     Ok(())
 }
 
@@ -210,7 +213,7 @@ fn serve(
         cpu_ns,
     };
     if reports.send(Report::Done(Box::new(share))).is_ok() {
-        // Nothing more is ordered; the orders end when the coordinator has read its clock.
+        // Nothing more is ordered; the orders end when it is time to hang up.
         let _ = orders.recv();
     }
     worker.hang_up();

@@ -9,6 +9,8 @@ pub const QUESTION: &[u8] = b"SHOW SESSION STATUS LIKE 'Ssl%'";
 
 /// More rows than any server answers to [`QUESTION`].
 pub const MOST_ROWS: usize = 100;
+/// More bytes than any server's answer to it has.
+pub const MOST_BYTES: usize = 64 << 10;
 
 /// The server's view from its answer; none when it says that the connection is not encrypted.
 ///

@@ -344,8 +344,8 @@ impl Worker {
     }
 
     fn silent(&self) -> Failure {
-        let waited_s = self.shared.timeout_ns / 1_000_000_000;
-        let message = format!("the server has not answered for {waited_s} s");
+        let waited = Duration::from_nanos(self.shared.timeout_ns);
+        let message = format!("the server has not answered for {waited:?}");
         Failure::new(ErrorKind::Timeout, Fault::Server, message)
     }
 

@@ -16,9 +16,9 @@ use crate::statement::Template;
 /// More rows than a checked statement has; what is over is not compared.
 const MOST_SAMPLE_ROWS: usize = 1000;
 
-/// So many reads of one answer, and the others and the clock have their turn: a server that never
+/// So many reads for one connection, and the others and the clock have their turn: a server that never
 /// pauses would otherwise keep them waiting for ever.
-const READS_AT_ONCE: usize = 64;
+pub(super) const READS_AT_ONCE: usize = 64;
 
 impl Connection {
     fn round_of<'s>(&self, shared: &'s Shared) -> Result<&'s Round, Failure> {
@@ -60,7 +60,8 @@ impl Connection {
             .ok_or_else(|| internal("not logged in"))?;
         match step {
             Step::Prove => {
-                self.collector = Some(RowCollector::new(proof::MOST_ROWS));
+                self.collector =
+                    Some(RowCollector::new(proof::MOST_ROWS).with_max_bytes(proof::MOST_BYTES));
                 parsers
                     .text
                     .reset_at(command::query(&mut self.out, proof::QUESTION));

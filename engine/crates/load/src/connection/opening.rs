@@ -4,6 +4,7 @@ use rustix::event::epoll::{self, EventData};
 use tlstax_tls::{Connection as TlsConnection, HandshakeStatus};
 use tlstax_wire::{LoginReport, LoginStep};
 
+use super::asking::READS_AT_ONCE;
 use super::{Advance, Connection, INTEREST, Parsers, State, internal, nothing_more, socket};
 use crate::failure::Failure;
 use crate::recorder::Phase;
@@ -53,7 +54,7 @@ impl Connection {
     }
 
     pub(super) fn log_in(&mut self, shared: &Shared, desk: &mut Desk) -> Result<Advance, Failure> {
-        loop {
+        for _ in 0..READS_AT_ONCE {
             if !self.flush()? {
                 return Ok(Advance::Waiting);
             }
@@ -79,6 +80,8 @@ impl Connection {
                 }
             }
         }
+        self.report_again(desk)?;
+        Ok(Advance::Waiting)
     }
 
     /// Sends the SSLRequest and puts TLS on top of the socket.
