@@ -99,8 +99,13 @@ fn watch(job: &Job) -> Ending {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut orders = child.stdin.take().unwrap();
-    writeln!(orders, "{}", serde_json::to_string(job).unwrap()).unwrap();
+    let mut orders = child.stdin.take();
+    writeln!(
+        orders.as_ref().unwrap(),
+        "{}",
+        serde_json::to_string(job).unwrap()
+    )
+    .unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let (sender, events) = channel();
     std::thread::spawn(move || {
@@ -116,10 +121,14 @@ fn watch(job: &Job) -> Ending {
     loop {
         peak_bytes = peak_bytes.max(peak_memory_bytes(&child));
         match events.recv_timeout(LOOK_EVERY) {
-            Ok(Event::Ready(_)) => writeln!(orders, "go").unwrap(),
+            Ok(Event::Ready(_)) => writeln!(orders.as_ref().unwrap(), "go").unwrap(),
             Ok(Event::Interval(_)) => {}
             Ok(Event::Error(told)) => error = Some(told),
-            Ok(Event::Done(result)) => done = Some(*result),
+            Ok(Event::Done(result)) => {
+                done = Some(*result);
+                // It keeps its connections until then.
+                orders = None;
+            }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if started.elapsed() < PATIENCE => {}
             Err(RecvTimeoutError::Timeout) => {
