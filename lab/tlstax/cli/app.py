@@ -170,6 +170,10 @@ def self_bench(
         Path | None,
         typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
     ] = None,
+    client_tls_library: Annotated[
+        Path | None,
+        typer.Option(help="A libssl.so for the engine and the floor; sysbench keeps its own."),
+    ] = None,
     hold: Annotated[
         int | None,
         typer.Option(min=2, help="Instead: hold so many connections with one engine, in an open loop."),
@@ -200,6 +204,7 @@ def self_bench(
                 show=show,
                 format_name=format_name,
                 json=json,
+                client_tls_library=client_tls_library,
                 hold=hold,
                 rate=rate,
             )

@@ -47,6 +47,7 @@ class SelfBenchOptions:
     show: Path | None = None
     format_name: str = "terminal"
     json: bool = False
+    client_tls_library: Path | None = None
     hold: int | None = None
     rate: float | None = None
 
@@ -138,6 +139,7 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
         ("--tls", options.tls),
         ("--connections", options.connections),
         ("--budget", options.budget),
+        ("--client-tls-library", options.client_tls_library),
     )
     for name, value in only_to_compare:
         if value is not None:
@@ -157,7 +159,17 @@ def _request(options: SelfBenchOptions) -> session.Request:
     budget_s = DEFAULT_BUDGET_S
     if options.budget is not None:
         budget_s = quantities.seconds(options.budget, "--budget")
-    return session.Request(cells=cells, budget_s=budget_s, seed=options.seed)
+    library = options.client_tls_library
+    if library is not None and not library.is_file():
+        raise UserMistake(
+            f"--client-tls-library: {library} is not a file", remedy="name a libssl.so with its path"
+        )
+    return session.Request(
+        cells=cells,
+        budget_s=budget_s,
+        seed=options.seed,
+        client_tls_library=str(library.resolve()) if library is not None else None,
+    )
 
 
 def _names(text: str | None, option: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:

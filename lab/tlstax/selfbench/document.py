@@ -23,9 +23,9 @@ class Figure(Frozen):
 
 
 class ContestantFigures(Frozen):
-    """The outcomes of one contestant in one cell (see `outcomes.OUTCOMES`), and what it negotiated.
+    """The outcomes of one contestant in one cell (see `outcomes.OUTCOMES`), and with what.
 
-    None is an outcome that cannot be had on this machine.
+    None is an outcome that cannot be had on this machine; `tls_library` is empty in plaintext.
     """
 
     ops_per_s: Figure | None = None
@@ -39,6 +39,7 @@ class ContestantFigures(Frozen):
     client_cpu_share: Figure | None = None
     server_cpu_share: Figure | None = None
     negotiated: str = ""
+    tls_library: str = ""
 
 
 class CellFigures(Cell):

@@ -90,8 +90,11 @@ def _contestant(results: Sequence[Result]) -> ContestantFigures | None:
         name: figure([result.outcomes[name] for result in results if name in result.outcomes])
         for name in OUTCOMES
     }
-    negotiated = "; ".join(dict.fromkeys(result.negotiated for result in results))
-    return ContestantFigures.model_validate({**found, "negotiated": negotiated})
+    said = {
+        name: "; ".join(dict.fromkeys(getattr(result, name) for result in results))
+        for name in ("negotiated", "tls_library")
+    }
+    return ContestantFigures.model_validate({**found, **said})
 
 
 def _counts(results: Sequence[Result]) -> TrialCounts:

@@ -10,7 +10,7 @@ import pymysql
 
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Job, Ready
+from tlstax.contract import Job, Ready, TlsOff
 from tlstax.errors import MachineFault
 from tlstax.jobs import job_for
 from tlstax.observers import counters, process, status
@@ -32,12 +32,14 @@ class Measurer:
         commands: Mapping[Contestant, Sequence[str]],
         events: Sequence[str],
         warn: Callable[[str], None],
+        client_tls_library: str | None = None,
     ) -> None:
         """`events` are the counters that work here, none where there are no counters."""
         self._bench = bench
         self._commands = commands
         self._events = tuple(events)
         self._warn = warn
+        self._client_tls_library = client_tls_library
         self._sequence = 0
 
     def __call__(self, trial: Trial) -> Observation:
@@ -49,6 +51,8 @@ class Measurer:
             update={"source_addresses": (), "client_cpus": self._bench.machine.client_cpus[:1]}
         )
         job = job_for(trial.cell.levels(), terms, sequence=self._sequence)
+        if trial.contestant != "sysbench":
+            job = _over(job, self._client_tls_library)
         self._sequence += 1
         seen: dict[str, Any] = {"trial": trial}
         try:
@@ -94,6 +98,13 @@ class Measurer:
 def ready_within_s(job: Job) -> float:
     """How long to wait for `ready`: what one connection may take, and some time for each of them."""
     return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
+
+
+def _over(job: Job, library: str | None) -> Job:
+    """The job with its client's TLS library chosen, where there is one to choose."""
+    if library is None or isinstance(job.tls, TlsOff):
+        return job
+    return job.model_copy(update={"tls": job.tls.model_copy(update={"library": library})})
 
 
 def _instructions(counted: Counted) -> Instructions | None:

@@ -27,8 +27,12 @@ def judged(seen: Observation, header: Header) -> Result:
     reasons = proof.doubts(seen, header.server)
     if reasons or seen.done is None:
         return Result(trial=seen.trial, reasons=reasons)
+    library = seen.ready.tls_library if seen.ready is not None else None
     return Result(
-        trial=seen.trial, outcomes=outcomes(seen, seen.done, header.machine), negotiated=_negotiated(seen)
+        trial=seen.trial,
+        outcomes=outcomes(seen, seen.done, header.machine),
+        negotiated=_negotiated(seen),
+        tls_library=library.version if library is not None else "",
     )
 
 

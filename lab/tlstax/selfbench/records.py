@@ -47,6 +47,7 @@ class Result(Frozen):
     outcomes: dict[str, float] = {}
     reasons: tuple[str, ...] = ()
     negotiated: str = ""
+    tls_library: str = ""
 
     @property
     def valid(self) -> bool:

@@ -38,13 +38,18 @@ class Watcher(rounds.Watcher, Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be compared, for how long. `seed` is None for a random one."""
+    """What is to be compared, for how long. `seed` is None for a random one.
+
+    `client_tls_library` is the libssl that the engine and the floor load, None the machine's; sysbench
+    has the one that it was linked with.
+    """
 
     cells: tuple[Cell, ...]
     budget_s: float
     seed: int | None = None
     rows: int = ROWS
     trial_duration_s: float = TRIAL_S
+    client_tls_library: str | None = None
 
 
 def run(request: Request, watcher: Watcher) -> Run:
@@ -61,7 +66,9 @@ def run(request: Request, watcher: Watcher) -> Run:
     wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
     with open_private_bench(needs, watcher.step, wanted) as bench:
         header = _header(request, needs, bench, found, usable)
-        measurer = Measurer(bench, found.commands, tuple(usable.events), watcher.warn)
+        measurer = Measurer(
+            bench, found.commands, tuple(usable.events), watcher.warn, request.client_tls_library
+        )
         return rounds.run_blocks(header, found.commands, measurer, watcher)
 
 

@@ -16,6 +16,7 @@ from tlstax.report.figures import NOTHING, significant
 from tlstax.report.markdown import escaped
 from tlstax.report.untrusted import printable
 from tlstax.selfbench.document import CellFigures, ContestantFigures, Figure, SelfBenchDocument
+from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.words import answer, ratio_text
 
 WIDTH = 100
@@ -129,12 +130,25 @@ def _facts(document: SelfBenchDocument) -> Iterable[str]:
     yield f"server {server.name}, {server.version}{library}"
     clients = [f"{s.name} {s.version}" for s in document.specimens if s.kind == "client"]
     yield f"clients {', '.join(clients)}"
+    yield from _client_libraries(document.cells)
     yield machine_words(document.machine)
     counts = document.trials
     yield (
         f"{counts.valid} valid and {counts.invalid} invalid trials of {document.trial_duration_s:g} s, "
         f"in {counted(document.blocks, 'block')}; seed {document.seed}, {document.started_at}"
     )
+
+
+def _client_libraries(cells: Sequence[CellFigures]) -> Iterable[str]:
+    """Which TLS library each contestant had, where any cell is encrypted."""
+    used = {
+        name: library
+        for cell in cells
+        for name in CONTESTANTS
+        if (library := getattr(getattr(cell, name), "tls_library", ""))
+    }
+    if used:
+        yield f"TLS libraries: {', '.join(f'{name} {library}' for name, library in used.items())}"
 
 
 def _value(figures: ContestantFigures | None, outcome: str) -> str:
