@@ -7,12 +7,11 @@ beside each other come in a second table below.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from io import StringIO
 from itertools import chain
 from typing import Literal
 
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +22,7 @@ from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
+from tlstax.report.printed import printed
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 
@@ -41,21 +41,7 @@ def terminal(
     `report_path` is where the full report was written, named in the last line.
     """
     width = max(width, NARROWEST)
-    text = StringIO()
-    console = Console(
-        file=text,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-        _environ={},
-    )
-    for part in _parts(stored, document, width, report_path):
-        console.print(part)
-    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+    return printed(_parts(stored, document, width, report_path), width=width, colour=colour)
 
 
 def _parts(

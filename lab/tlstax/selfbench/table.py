@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from io import StringIO
 from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from tlstax.findings.wording import counted
 from tlstax.report.facts import machine_words
 from tlstax.report.figures import NOTHING, significant
 from tlstax.report.markdown import escaped
+from tlstax.report.printed import printed
 from tlstax.report.untrusted import printable
 from tlstax.selfbench.document import CellFigures, ContestantFigures, Figure, SelfBenchDocument
 from tlstax.selfbench.plan import CONTESTANTS
@@ -50,29 +50,17 @@ READING = "a ratio is the engine's value over the other's, with its 95 % interva
 
 def terminal(document: SelfBenchDocument, *, width: int = WIDTH, colour: bool = False) -> str:
     """The table, a line a cell, then the caveats and the answer; nothing is said by colour alone."""
-    text = StringIO()
-    console = Console(
-        file=text,
-        width=max(width, WIDTH),
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-        _environ={},
-    )
-    console.print(Text("The engine beside sysbench and the bare floor", style="bold"))
-    console.print()
-    console.print(_table(document))
-    console.print()
-    for fact in _facts(document):
-        console.print(_item(fact))
-    for caveat in document.caveats:
-        console.print(_item(caveat))
-    console.print()
-    console.print(Text(printable(answer(document)), style="bold"))
-    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+    return printed(_parts(document), width=max(width, WIDTH), colour=colour)
+
+
+def _parts(document: SelfBenchDocument) -> Iterable[RenderableType]:
+    yield Text("The engine beside sysbench and the bare floor", style="bold")
+    yield ""
+    yield _table(document)
+    yield ""
+    yield from map(_item, (*_facts(document), *document.caveats))
+    yield ""
+    yield Text(printable(answer(document)), style="bold")
 
 
 def markdown(document: SelfBenchDocument) -> str:

@@ -39,7 +39,7 @@ fn serve() -> Result<(), Failure> {
     check(&job)?;
     let shared = prepare(&job)?;
     let mut floor = Floor::set_up(&job, &shared)?;
-    floor.run(clock::now_ns() + nanoseconds(job.warmup_s))?;
+    floor.run(clock::now_ns() + clock::nanoseconds(job.warmup_s))?;
     say(&Event::Ready(ready(&shared, &floor)));
     text.clear();
     if input.read_line(&mut text)? == 0 {
@@ -47,11 +47,11 @@ fn serve() -> Result<(), Failure> {
     }
     let before = floor.connections;
     let (cpu, start_ns) = (clock::process_cpu(), clock::now_ns());
-    let operations = floor.run(start_ns + nanoseconds(job.duration_s))?;
+    let operations = floor.run(start_ns + clock::nanoseconds(job.duration_s))?;
     let elapsed_ns = clock::now_ns() - start_ns;
     let cpu = clock::cpu_between(cpu, clock::process_cpu());
     say(&Event::Done(Box::new(Done {
-        elapsed_s: seconds(elapsed_ns),
+        elapsed_s: clock::seconds(elapsed_ns),
         operations,
         scheduled: operations,
         skipped: 0,
@@ -108,16 +108,6 @@ fn counts(connections: u64) -> Counts {
         connections,
         ..Counts::default()
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
-}
-
-#[allow(clippy::cast_precision_loss)]
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
 }
 
 fn say(event: &Event) {

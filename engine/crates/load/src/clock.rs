@@ -5,18 +5,30 @@ use nix::sys::time::TimeValLike;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tlstax_contract::CpuTime;
 
-fn nanoseconds(time: Timespec) -> u64 {
+fn since_zero_ns(time: Timespec) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// A span in whole nanoseconds.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+/// A span in seconds.
+#[allow(clippy::cast_precision_loss)]
+pub fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
 }
 
 /// Nanoseconds on the monotonic clock (`clock_gettime(2)`, `CLOCK_MONOTONIC`).
 pub fn now_ns() -> u64 {
-    nanoseconds(clock_gettime(ClockId::Monotonic))
+    since_zero_ns(clock_gettime(ClockId::Monotonic))
 }
 
 /// CPU time of the calling thread so far (`CLOCK_THREAD_CPUTIME_ID`).
 pub fn thread_cpu_ns() -> u64 {
-    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+    since_zero_ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
 /// CPU time of this process so far.
@@ -25,7 +37,7 @@ pub fn thread_cpu_ns() -> u64 {
 /// count ticks, so it only gives the shares of user and system in that total.
 #[allow(clippy::cast_precision_loss)]
 pub fn process_cpu() -> CpuTime {
-    let total_us = nanoseconds(clock_gettime(ClockId::ProcessCPUTime)) as f64 / 1e3;
+    let total_us = since_zero_ns(clock_gettime(ClockId::ProcessCPUTime)) as f64 / 1e3;
     let (user, system) = getrusage(UsageWho::RUSAGE_SELF).map_or((0.0, 0.0), |usage| {
         (
             usage.user_time().num_microseconds() as f64,

@@ -13,7 +13,7 @@ use tlstax_contract::{
     Ready, Schedule, TlsLibrary,
 };
 
-use crate::clock::{cpu_between, now_ns, process_cpu, thread_cpu_ns};
+use crate::clock::{cpu_between, nanoseconds, now_ns, process_cpu, seconds, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
 use crate::overhead;
@@ -116,16 +116,6 @@ fn own_cost(job: &Job) -> Option<Overhead> {
             overhead::measure(&job)
         });
     measuring.ok()?.join().ok().flatten()
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
-}
-
-#[allow(clippy::cast_precision_loss)]
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
 }
 
 fn died() -> Failure {
