@@ -13,8 +13,10 @@ import subprocess
 import time
 from pathlib import Path
 
+import load_jobs
 import psutil
 import pytest
+from load_jobs import ROWS, WITHIN_S
 
 from tlstax import places, workloads
 from tlstax.bench import Bench
@@ -34,9 +36,6 @@ from tlstax.specimens.sessions import Session
 from tlstax.study import Case
 from tlstax.trial import run_trial
 
-ROWS = 1000
-WITHIN_S = 60.0
-
 
 @pytest.fixture
 def filled(private: PrivateServer) -> PrivateServer:
@@ -45,16 +44,8 @@ def filled(private: PrivateServer) -> PrivateServer:
 
 
 def job(server: PrivateServer, name: str = "point-select", **changes: object) -> Job:
-    plain = Job(
-        endpoint=server.endpoint(),
-        account=server.load_account,
-        tls=TlsOff(),
-        workload=workloads.built_in(name, server.table_name, ROWS),
-        connections=4,
-        duration_s=0.35,
-        seed=1,
-    )
-    return plain.model_copy(update=changes)
+    """A job as the engine's tests have it; sysbench takes no notice of its source addresses."""
+    return load_jobs.job(server, name, **{"duration_s": 0.35, **changes})
 
 
 def tls(server: PrivateServer, version: TlsVersion = "1.3", **changes: object) -> TlsOn:
