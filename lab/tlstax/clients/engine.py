@@ -26,13 +26,18 @@ def engine_command() -> list[str]:
 
 def engine_specimen() -> Specimen:
     """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
-    (path,) = engine_command()
+    return specimen_of("tlstax-engine", engine_command(), why="the load client")
+
+
+def specimen_of(name: str, command: list[str], *, why: str) -> Specimen:
+    """A program that was built from these sources, with its checksum."""
+    (path,) = command
     return Specimen(
-        name="tlstax-engine",
+        name=name,
         kind="client",
         version=__version__,
         origin="this project",
-        why="the load client",
+        why=why,
         path=path,
         sha256=sha256_of(Path(path)),
     )

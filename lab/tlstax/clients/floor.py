@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax import __version__
-from tlstax.checksums import sha256_of
-from tlstax.clients.engine import engine_command
+from tlstax.clients.engine import engine_command, specimen_of
 from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 
@@ -27,13 +25,4 @@ def floor_command() -> list[str]:
 
 def floor_specimen() -> Specimen:
     """The floor as a run's record names it, with the checksum of its binary. MachineFault as above."""
-    (path,) = floor_command()
-    return Specimen(
-        name=BINARY,
-        kind="client",
-        version=__version__,
-        origin="this project",
-        why="the least that a client must do",
-        path=path,
-        sha256=sha256_of(Path(path)),
-    )
+    return specimen_of(BINARY, floor_command(), why="the least that a client must do")

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule, TlsLibrary};
+use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule};
 use tlstax_load::{Failure, Shared, clock, prepare};
 
 use crate::round::Floor;
@@ -88,17 +88,12 @@ fn refused(why: &str) -> Failure {
 }
 
 fn ready(shared: &Shared, floor: &Floor) -> Ready {
-    let library = shared.tls.as_ref().and_then(|_| shared.library.get());
     Ready {
         client: "tlstax-floor".into(),
         client_version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         server_version: floor.server_version.clone(),
-        tls_library: library.map(|library| TlsLibrary {
-            version: library.version_text().to_owned(),
-            libssl_path: library.libssl_path().to_owned(),
-            libcrypto_path: library.libcrypto_path().to_owned(),
-        }),
+        tls_library: shared.tls_library(),
         negotiated: Vec::new(),
     }
 }

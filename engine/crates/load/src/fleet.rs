@@ -10,7 +10,7 @@ use fastrand::Rng;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tlstax_contract::{
     Arrivals, Counts, CpuTime, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Overhead,
-    Ready, Schedule, TlsLibrary,
+    Ready, Schedule,
 };
 
 use crate::clock::{cpu_between, nanoseconds, now_ns, process_cpu, seconds, thread_cpu_ns};
@@ -265,21 +265,12 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
             Report::Done(..) => return Err(died()),
         }
     }
-    let tls_library = shared
-        .tls
-        .as_ref()
-        .and_then(|_| shared.library.get())
-        .map(|library| TlsLibrary {
-            version: library.version_text().to_owned(),
-            libssl_path: library.libssl_path().to_owned(),
-            libcrypto_path: library.libcrypto_path().to_owned(),
-        });
     Ok(Ready {
         client: "tlstax-engine".into(),
         client_version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         server_version,
-        tls_library,
+        tls_library: shared.tls_library(),
         negotiated,
     })
 }

@@ -4,12 +4,12 @@
 use std::sync::{Arc, OnceLock};
 
 use tlstax_contract::{Job, Overhead};
-use tlstax_wire::LoginConfig;
 
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
 use crate::null_server::NullServer;
+use crate::prepare::login;
 use crate::script::{Resumption, Script};
 use crate::shared::Shared;
 use crate::socket::Target;
@@ -37,14 +37,7 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let shared = Arc::new(Shared {
         script: Script::compile(&job.workload, Resumption::Off)?,
         target: Target::Tcp(server.address()),
-        login: Arc::new(LoginConfig {
-            user: job.account.user.clone(),
-            password: job.account.password.clone(),
-            database: job.account.database.clone(),
-            tls: false,
-            local_socket: false,
-            attributes: job.attributes.clone().into_iter().collect(),
-        }),
+        login: Arc::new(login(job, false, false)),
         tls: None,
         library: OnceLock::new(),
         sources: Vec::new(),

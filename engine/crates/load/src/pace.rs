@@ -37,12 +37,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Nothing known yet.
-    pub fn new() -> Self {
-        Self {
+    /// Nothing known yet; none for connections that are too few for naps.
+    pub fn of(connections: usize) -> Option<Self> {
+        (connections >= FEWEST_IN_FLIGHT).then_some(Self {
             apart_ns: SHORTEST_NS,
             looked_ns: 0,
-        }
+        })
     }
 
     /// Notes a look at `now_ns` that found so many sockets of those in flight ready.
@@ -80,7 +80,7 @@ mod tests {
     /// the server.
     #[allow(clippy::cast_precision_loss)]
     fn simulated(connections: u64, service_ns: u64, handling_ns: u64) -> (u64, f64) {
-        let (mut pace, mut now, mut found) = (Pace::new(), 0, 0);
+        let (mut pace, mut now, mut found) = (Pace::of(8).unwrap(), 0, 0);
         let (mut free_at, mut busy_ns) = (0, 0);
         let mut due: VecDeque<u64> = VecDeque::new();
         let mut ask = |due: &mut VecDeque<u64>, at: u64| {
@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn few_connections_never_nap_and_nor_does_who_knows_nothing() {
-        let mut pace = Pace::new();
+        assert!(Pace::of(7).is_none());
+        let mut pace = Pace::of(8).unwrap();
         assert_eq!(pace.nap_ns(64, 1), None);
         (1..100).for_each(|look| pace.looked(1, 64, look));
         assert_eq!(pace.nap_ns(7, 100), None);
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn no_nap_outlasts_what_can_be_waited_for() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::of(64).unwrap();
         (0..1_000).for_each(|_| pace.looked(0, 64, 7));
         assert_eq!(pace.nap_ns(64, 7), Some(1_000_000));
         assert_eq!(pace.nap_ns(64, 400_007), Some(600_000));

@@ -33,14 +33,8 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     };
     let library = OnceLock::new();
     let tls = terms(job, &library)?;
-    let login = LoginConfig {
-        user: job.account.user.clone(),
-        password: job.account.password.clone(),
-        database: job.account.database.clone(),
-        tls: tls.is_some(),
-        local_socket: matches!(job.endpoint, Endpoint::Unix { .. }),
-        attributes: job.attributes.clone().into_iter().collect(),
-    };
+    let local_socket = matches!(job.endpoint, Endpoint::Unix { .. });
+    let login = login(job, tls.is_some(), local_socket);
     Ok(Arc::new(Shared {
         script: Script::compile(&job.workload, resumption)?,
         target,
@@ -51,6 +45,18 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         timeout_ns: u64::try_from(std::time::Duration::from_secs_f64(job.timeout_s).as_nanos())
             .unwrap_or(u64::MAX / 2),
     }))
+}
+
+/// The job's account, over this kind of channel.
+pub fn login(job: &Job, tls: bool, local_socket: bool) -> LoginConfig {
+    LoginConfig {
+        user: job.account.user.clone(),
+        password: job.account.password.clone(),
+        database: job.account.database.clone(),
+        tls,
+        local_socket,
+        attributes: job.attributes.clone().into_iter().collect(),
+    }
 }
 
 fn terms(job: &Job, loaded: &OnceLock<Library>) -> Result<Option<TlsTerms>, Failure> {

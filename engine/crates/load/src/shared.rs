@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 
 use fastrand::Rng;
-use tlstax_contract::{ErrorKind, Fault, Negotiated};
+use tlstax_contract::{ErrorKind, Fault, Negotiated, TlsLibrary};
 use tlstax_tls::{Context, Library};
 use tlstax_wire::LoginConfig;
 
@@ -46,6 +46,16 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// The TLS library of encrypted connections, as the contract tells of it; none in the clear.
+    pub fn tls_library(&self) -> Option<TlsLibrary> {
+        let library = self.tls.as_ref().and_then(|_| self.library.get())?;
+        Some(TlsLibrary {
+            version: library.version_text().to_owned(),
+            libssl_path: library.libssl_path().to_owned(),
+            libcrypto_path: library.libcrypto_path().to_owned(),
+        })
+    }
+
     /// The TLS library, loaded when it was not yet.
     ///
     /// # Errors

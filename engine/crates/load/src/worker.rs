@@ -166,18 +166,22 @@ impl Worker {
         if schedule.is_some() && self.alarm.is_none() {
             self.alarm = Some(Alarm::new(&self.desk.epoll)?);
         }
-        let mut pace = Pace::new();
         self.dispatch.begin(stage, schedule);
+        // An open loop never naps: its latencies are true one by one.
+        let mut pace = Pace::of(self.connections.len()).filter(|_| !self.dispatch.is_open_loop());
         let mut now = self.start_due(now_ns())?;
         while !self.dispatch.is_over(now) {
             if let (Some(alarm), Some(due_ns)) = (&mut self.alarm, self.dispatch.next_due_ns()) {
                 alarm.set(due_ns)?;
             }
-            if let Some(nap_ns) = self.nap_ns(&pace, now) {
+            let working = self.dispatch.working();
+            if let Some(nap_ns) = pace.as_ref().and_then(|pace| pace.nap_ns(working, now)) {
                 thread::sleep(Duration::from_nanos(nap_ns));
             }
             let ready = self.wait(now)?;
-            pace.looked(ready, self.dispatch.working(), now_ns());
+            if let Some(pace) = &mut pace {
+                pace.looked(ready, working, now_ns());
+            }
             for place in 0..ready {
                 if let Some((index, advance)) = self.proceed(place) {
                     self.handle(index, advance)?;
@@ -187,15 +191,6 @@ impl Worker {
         }
         self.write_skipped(now);
         Ok(())
-    }
-
-    /// How long to sleep before looking at the sockets. Never in an open loop, whose latencies are
-    /// true one by one.
-    fn nap_ns(&self, pace: &Pace, now_ns: u64) -> Option<u64> {
-        if self.dispatch.is_open_loop() {
-            return None;
-        }
-        pace.nap_ns(self.dispatch.working(), now_ns)
     }
 
     /// What was written down since the last fresh start, and the counts of the whole life.
