@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from tlstax.errors import UserMistake
 
+OWN = "own"
+"""The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
+
+_SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
+
 
 @dataclass(frozen=True)
 class Factor:
-    """A thing that a study may vary: its name, what it is, and its levels (None: any whole number ≥ 1)."""
+    """A thing that a study may vary: its name, what it is, and its levels.
+
+    `levels` is None where any whole number from 1 is one. With `specimens`, the levels are names of
+    specimens; whether one is known shows only where specimens are looked up.
+    """
 
     name: str
     meaning: str
-    levels: tuple[str, ...] | None
+    levels: tuple[str, ...] | None = None
+    specimens: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
+        if self.specimens:
+            return "names of specimens (`tlstax specimens list` shows them)"
         return ", ".join(self.levels) if self.levels is not None else "whole numbers from 1"
 
 
@@ -28,7 +41,11 @@ FACTORS: dict[str, Factor] = {
         Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
         Factor("workload", "what one operation is", ("point-select", "reconnect")),
-        Factor("connections", "how many connections work at once", None),
+        Factor("connections", "how many connections work at once"),
+        Factor("server", "which server", specimens=True),
+        Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
+        Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
+        Factor("instance", "which process of the same server: 2 is a second one, a twin"),
     )
 }
 
@@ -45,7 +62,10 @@ def check_factor(name: str, *, where: str) -> Factor:
 
 def check_level(factor: Factor, level: object, *, where: str) -> str | int:
     """The level as the factor's own type (a number given as text becomes one). Raises UserMistake."""
-    if factor.levels is None:
+    if factor.specimens:
+        if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
+            return level
+    elif factor.levels is None:
         if isinstance(level, str) and level.isascii() and level.isdecimal():
             level = int(level)
         if isinstance(level, int) and not isinstance(level, bool) and level >= 1:

@@ -33,12 +33,39 @@ class ServerCpu(Frozen):
     system_us: float
 
 
+class LibraryClaim(Frozen):
+    """Which TLS library a process is meant to run over: a specimen, its version and its files' checksums."""
+
+    name: str
+    version: str
+    libssl_sha256: str
+    libcrypto_sha256: str
+
+
+class ServerClaim(Frozen):
+    """Which server a trial is meant to have measured.
+
+    `version` is the specimen's, `program` the file that was started as process `pid`, `data_directory`
+    where its tables are; `tls_library` is None where the server keeps the library that it comes with.
+    """
+
+    name: str
+    version: str
+    program: str
+    pid: int
+    data_directory: str
+    tls_library: LibraryClaim | None = None
+
+
 class ServerObservation(Frozen):
     """What the server's side showed of one trial.
 
     `status_delta` holds the change of every numeric global status counter over the client's whole
     lifetime (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and
-    `mapped_tls_libraries` are None or empty where the server's process is out of reach.
+    `mapped_tls_libraries` are None or empty where the server's process is out of reach. `answering_pid`
+    is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
+    `data_directory` the server's own word for it, `instructions` those of the measured window; None where
+    they are not to be had.
     """
 
     version: str
@@ -47,6 +74,10 @@ class ServerObservation(Frozen):
     cpu: ServerCpu | None
     rss_bytes: int | None
     mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
+    answering_pid: int | None = None
+    program: str | None = None
+    data_directory: str | None = None
+    instructions: int | None = None
 
 
 class Verdict(Frozen):
@@ -60,6 +91,8 @@ class Verdict(Frozen):
 class Evidence(Frozen):
     """All that one trial left behind, before it is judged; `job` has no password.
 
+    `claim` is which server it was meant to be, None for a guest; `client_claim` which TLS library the
+    client was told to load, None for its own.
     `row_mismatches` names the statement of each row sample that the server answered differently.
     `failure` says why the trial did not come to its end; empty when it did.
     """
@@ -74,6 +107,8 @@ class Evidence(Frozen):
     client_log: str = ""
     client_mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
     server: ServerObservation | None
+    claim: ServerClaim | None = None
+    client_claim: LibraryClaim | None = None
     server_log: str = ""
     row_mismatches: tuple[str, ...] = ()
     failure: str = ""

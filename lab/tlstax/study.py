@@ -43,15 +43,57 @@ class Case(Frozen):
         return f"{factors} control" if self.role == "control" else factors
 
 
-class Exclusion(Frozen):
-    """Cases that cannot or need not be: those that have all these levels, and why."""
+Choice = Level | tuple[Level, ...]
+"""One level of a factor, or any of several."""
 
-    levels: dict[str, Level]
+
+def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
+    """Whether the case with these levels has one of the wanted ones in every factor that is named."""
+    return all(
+        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
+        for name, choice in wanted.items()
+    )
+
+
+class Exclusion(Frozen):
+    """Cases that cannot or need not be: those that have one of these levels in each factor, and why."""
+
+    levels: dict[str, Choice]
     why: str = Field(min_length=1)
 
     def matches(self, levels: Levels) -> bool:
         """Whether this exclusion rules out the case with these levels."""
-        return self.levels.items() <= levels.items()
+        return within(levels, self.levels)
+
+
+class Contrast(Frozen):
+    """A comparison beside the study's own: cases that differ in one factor alone.
+
+    Each case `within` these levels is compared, block by block, with the case whose `factor` is at
+    `baseline` and which is equal otherwise.
+    """
+
+    factor: str
+    baseline: Level
+    within: dict[str, Choice] = {}
+
+
+class Statement(Frozen):
+    """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
+
+    Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
+    their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
+    cases. `within` names the cases that it is said of.
+    """
+
+    says: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    kind: Literal["better", "best"] = "better"
+    factor: str
+    better: tuple[Level, ...] = Field(min_length=1)
+    than: tuple[Level, ...] = Field(min_length=1)
+    outcome: str = "ops_per_s"
+    within: dict[str, Choice] = {}
 
 
 class Study(Frozen):
@@ -64,6 +106,8 @@ class Study(Frozen):
     not name) are compared with; such neighbours are a group. `precision` is the half width of the
     wanted interval of the ratio (0.02 is two per cent), `deciding_outcome` the outcome that it is
     wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
+    `control_within` says which groups run a control (empty: all); the others take over their noise floor.
+    `contrasts` are further comparisons of the same trials, `statements` what others published of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,6 +119,9 @@ class Study(Frozen):
     treatments: tuple[dict[str, Level], ...] = ()
     baseline: dict[str, Level] = Field(min_length=1)
     exclude: tuple[Exclusion, ...] = ()
+    control_within: dict[str, Choice] = {}
+    contrasts: tuple[Contrast, ...] = ()
+    statements: tuple[Statement, ...] = ()
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
@@ -135,8 +182,9 @@ def _check_levels(study: Study) -> None:
     for name, levels in study.factors.items():
         if not levels or len(set(levels)) < len(levels):
             raise ValueError(f"factors: {name} needs at least one level, and each only once")
-    for field, chosen in (("baseline", study.baseline), *(("exclude", e.levels) for e in study.exclude)):
-        for name in chosen.keys() - known.keys():
+    named = [("baseline", set(study.baseline)), *(("exclude", set(e.levels)) for e in study.exclude)]
+    for field, names in named:
+        for name in names - known.keys():
             raise ValueError(f"{field}: {name} is not a factor of this study{closest(name, known)}")
     for name, level in study.baseline.items():
         if level not in known[name]:
@@ -203,7 +251,7 @@ def parse_study(text: str, *, where: str) -> Study:
         treatments=tuple(_all_known(bundle, f"{where}: treatments") for bundle in study.treatments),
         baseline=_all_known(study.baseline, f"{where}: baseline"),
         exclude=tuple(
-            Exclusion(levels=_all_known(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
+            Exclusion(levels=_choices_known(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
             for exclusion in study.exclude
         ),
     )
@@ -303,6 +351,15 @@ def _known(factor: str, level: object, where: str) -> Level:
 
 def _all_known(levels: Levels, where: str) -> dict[str, Level]:
     return {name: _known(name, level, where) for name, level in levels.items()}
+
+
+def _choices_known(choices: Mapping[str, Choice], where: str) -> dict[str, Choice]:
+    return {
+        name: tuple(_known(name, level, where) for level in choice)
+        if isinstance(choice, tuple)
+        else _known(name, choice, where)
+        for name, choice in choices.items()
+    }
 
 
 def _first_fault(fault: ValidationError) -> str:
