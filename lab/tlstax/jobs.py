@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax import __version__, workloads
+from tlstax import __version__, legacy_tls, workloads
 from tlstax.contract import (
     Account,
     ClosedLoop,
@@ -82,6 +82,7 @@ def _tls(levels: Levels, verification: Verification) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
+        cipher_list=legacy_tls.cipher_list(version),
         verify=verification.verify,
         ca_file=verification.ca_file,
         certificate_file=verification.certificate_file,

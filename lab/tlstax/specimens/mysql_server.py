@@ -1,9 +1,11 @@
-"""How a private MySQL (8.0 and later) is told its paths, initialised and given its accounts."""
+"""How a private MySQL (5.7 and later) is told its paths, initialised and given its accounts."""
 
 from __future__ import annotations
 
-from tlstax.specimens.credentials import ADMINISTRATOR, LOAD_USER, SCHEMA, Credentials
-from tlstax.specimens.product import existing
+from tlstax.specimens import accounts
+from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.credentials import Credentials
+from tlstax.specimens.product import tree_options
 from tlstax.specimens.server_build import ServerBuild
 
 
@@ -12,20 +14,11 @@ class MySql:
 
     def path_options(self, build: ServerBuild) -> list[str]:
         """A build of this machine knows its own paths; one that was unpacked elsewhere must be told."""
-        options = [
+        return [
             "--loose-mysqlx=OFF",
             "--secure-file-priv=NULL",
             "--loose-auto-generate-certs=OFF",
-        ]
-        shared = existing(*build.shared_files())
-        if build.root is None or shared is None:
-            return options
-        return [
-            *options,
-            f"--basedir={build.root / 'usr'}",
-            f"--lc-messages-dir={shared}",
-            f"--character-sets-dir={shared / 'charsets'}",
-            f"--plugin-dir={build.root / 'usr/lib/mysql/plugin'}",
+            *tree_options(build),
         ]
 
     def initialise_options(self) -> list[str]:
@@ -40,20 +33,10 @@ class MySql:
         return b""
 
     def account_statements(self, credentials: Credentials) -> list[str]:
-        """Root is locked; the administrator comes over the socket only, the load account from anywhere.
+        """Root is locked, with a password that is known to nobody."""
+        lock = f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{credentials.root_password}' ACCOUNT LOCK"
+        return [lock, *accounts.statements(credentials)]
 
-        "Anywhere" is this machine: the server listens on loopback.
-        """
-        root, administrator, load = (
-            "'root'@'localhost'",
-            f"'{ADMINISTRATOR}'@'localhost'",
-            f"'{LOAD_USER}'@'%'",
-        )
-        return [
-            f"ALTER USER {root} IDENTIFIED BY '{credentials.root_password}' ACCOUNT LOCK",
-            f"CREATE USER {administrator} IDENTIFIED BY '{credentials.admin_password}'",
-            f"GRANT ALL ON *.* TO {administrator} WITH GRANT OPTION",
-            f"CREATE DATABASE `{SCHEMA}`",
-            f"CREATE USER {load} IDENTIFIED BY '{credentials.load_password}'",
-            f"GRANT ALL ON `{SCHEMA}`.* TO {load}",
-        ]
+    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
+        """As it was asked for."""
+        return wanted

@@ -18,8 +18,9 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.records import Specimen
-from tlstax.specimens import credentials, error_log, table, tls_facts
+from tlstax.records import LibraryClaim, ServerClaim, Specimen
+from tlstax.specimens import answering, credentials, error_log, table, tls_facts
+from tlstax.specimens.answering import Answering, Listener
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
@@ -43,6 +44,9 @@ class PrivateServer:
         self._build = build
         self._credentials = credentials.generate()
         self._process = ServerProcess(build, session, settings)
+        library = settings.tls_library
+        self._library_claim: LibraryClaim | None = library.claim() if library else None
+        self._listener: Listener | None = None
         self._version = ""
         self._tls_library_version: str | None = None
         self._max_connections = 0
@@ -114,6 +118,28 @@ class PrivateServer:
         """Its Unix socket."""
         return UnixEndpoint(path=str(self._process.socket_path))
 
+    def claim(self) -> ServerClaim:
+        """Which server a trial on it is meant to measure. MachineFault when it does not run."""
+        pid = self.pid
+        if pid is None:
+            raise MachineFault(f"{self.specimen.name} does not run any more: {self._reason()}")
+        return ServerClaim(
+            name=self.specimen.name,
+            version=self.specimen.version,
+            program=str(self._build.executable.resolve()),
+            pid=pid,
+            data_directory=str(self._process.data_directory.resolve()),
+            tls_library=self._library_claim,
+        )
+
+    def observed_identity(self, database: Database) -> Answering:
+        """Who answers on this connection of the laboratory's, and on which TCP port it listens.
+
+        It is this very connection that is asked, so that counters read over it are known to be that
+        process's. Raises pymysql's errors when the server does not answer.
+        """
+        return answering.identity(database, self._listener)
+
     def admin(self) -> Database:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
         try:
@@ -121,7 +147,7 @@ class PrivateServer:
         except MySQLError as error:
             raise MachineFault(
                 f"{self.specimen.name} does not answer ({error.args[-1]}): "
-                f"{error_log.reason(self._process.log_file)}"
+                f"{self._reason()}"
             ) from error
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
@@ -132,7 +158,7 @@ class PrivateServer:
         except MySQLError as error:
             raise MachineFault(
                 f"{self.specimen.name} did not take the table's data ({error.args[-1]}): "
-                f"{error_log.reason(self._process.log_file)}"
+                f"{self._reason()}"
             ) from error
 
     def check_connections(self, wanted: int) -> None:
@@ -172,13 +198,16 @@ class PrivateServer:
     ) -> None:
         self.stop()
 
+    def _reason(self) -> str:
+        return error_log.reason(self._process.log_file)
+
     def _answers(self) -> bool:
         """Whether a login succeeds; a refused one means that the accounts were not made."""
         try:
             self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
         except MySQLError as error:
             if error.args[0] == ACCESS_DENIED:
-                reason = error_log.reason(self._process.log_file)
+                reason = self._reason()
                 raise MachineFault(f"{self.specimen.name} did not make its accounts: {reason}") from error
             return False
         return True
@@ -189,6 +218,7 @@ class PrivateServer:
         caching_sha2_password remembers an account's password after one full authentication, which the
         socket carries out safely. From then on logins without TLS take its short path.
         """
+        self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
         account = self.load_account
         self._login(account.user, account.password).close()
         with self.admin() as database, database.cursor() as cursor:

@@ -1,10 +1,12 @@
-"""What differs between MySQL and MariaDB when a private server is set up."""
+"""What differs between MySQL, old MySQL and MariaDB when a private server is set up."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Protocol
 
+from tlstax.errors import MachineFault
+from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.server_build import ServerBuild
 
@@ -27,6 +29,36 @@ class Product(Protocol):
     def account_statements(self, credentials: Credentials) -> list[str]:
         """SQL for --init-file at the first start, before the first login: one statement each."""
         ...
+
+    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
+        """The certificate that was asked for, in a form that the product can read."""
+        ...
+
+
+def tree_options(build: ServerBuild) -> list[str]:
+    """Where a server that was unpacked finds its files; nothing for one of this machine, which knows."""
+    shared = existing(*build.shared_files())
+    if build.prefix is None or shared is None:
+        return []
+    plugins = (build.prefix / "lib" / name for name in ("mysql/plugin", "plugin"))
+    directory = existing(*plugins) or build.prefix / "lib" / "plugin"
+    return [
+        f"--basedir={build.prefix}",
+        f"--lc-messages-dir={shared}",
+        f"--character-sets-dir={shared / 'charsets'}",
+        f"--plugin-dir={directory}",
+    ]
+
+
+def sql_file(build: ServerBuild, *names: str) -> Path:
+    """The first of these that the build has among its shared files. MachineFault when it has none."""
+    found = existing(*(directory / name for directory in build.shared_files() for name in names))
+    if found is None:
+        raise MachineFault(
+            f"{build.executable} cannot be initialised: its file {names[0]} is nowhere to be found",
+            remedy="reinstall the server's packages, or choose another server",
+        )
+    return found
 
 
 def existing(*candidates: Path) -> Path | None:

@@ -2,67 +2,104 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tlstax.records import Specimen
+from tlstax.specimens.tls_library import TlsLibrary
 
 Flavour = Literal["mysql", "mariadb"]
+
+UNKNOWN_VERSION = (9999, 0)
+"""A server whose version is not known yet is taken for a new one."""
 
 
 @dataclass(frozen=True)
 class ServerBuild:
     """A server that can be started.
 
-    `root` is the tree that it was unpacked to, with its own C library and loader; None for a server of
-    this machine, which uses the machine's.
+    One of three kinds. `root` is the tree that a Debian server was unpacked to, with its own C library and
+    loader. `basedir` is the tree of a server that runs wherever it lies, on the machine's C library, as
+    its makers publish it. With neither, it is a server of this machine, which knows its own files.
+
+    `own_libraries` are directories of libraries that came with the server and are not found by themselves.
+    `machine_loader` runs a program of a root by the machine's loader, with the machine's libraries before
+    the root's: for TLS libraries that need a newer C library than the root has.
     """
 
     specimen: Specimen
     flavour: Flavour
     executable: Path
     root: Path | None = None
+    basedir: Path | None = None
+    own_libraries: tuple[Path, ...] = ()
+    machine_loader: bool = False
+
+    @property
+    def era(self) -> tuple[int, int]:
+        """The first two numbers of its version, which decide how it is set up."""
+        numbers = re.match(r"(\d+)\.(\d+)", self.specimen.version)
+        return (int(numbers[1]), int(numbers[2])) if numbers else UNKNOWN_VERSION
+
+    @property
+    def prefix(self) -> Path | None:
+        """The directory of its share/ and lib/; None for a server of this machine."""
+        return self.root / "usr" if self.root else self.basedir
 
     def command(
         self,
         arguments: Sequence[str] = (),
         *,
         program: Path | None = None,
-        library_directories: Sequence[Path] = (),
+        tls_library: TlsLibrary | None = None,
     ) -> list[str]:
         """The command line that runs the server, or another program of its root, with these arguments.
 
-        A program of a root is run by the root's own loader with the root's own libraries (ld.so(8),
-        --library-path); `library_directories` are searched before those.
+        A program of a root is run by a loader that is told where all libraries are (ld.so(8),
+        --library-path); those of `tls_library` are found before the program's own.
         """
         executable = str(program or self.executable)
         if self.root is None:
             return [executable, *arguments]
-        loader, own_directories = loader_of(self.root)
-        path = ":".join(map(str, (*library_directories, *own_directories)))
+        loader, directories = loader_of(self.root)
+        if self.machine_loader:
+            loader, of_machine = loader_of(Path("/"))
+            directories = (*of_machine, *directories)
+        path = _library_path(tls_library, (*directories, *self.own_libraries))
         return [str(loader), "--library-path", path, executable, *arguments]
 
-    def environment(self, library_directories: Sequence[Path] = ()) -> dict[str, str]:
-        """Environment variables that `command` needs: the library directories, where no loader is named."""
-        if self.root is not None or not library_directories:
+    def environment(self, tls_library: TlsLibrary | None = None) -> dict[str, str]:
+        """Environment variables that `command` needs: where libraries are, if no loader is told."""
+        if self.root is not None or (tls_library is None and not self.own_libraries):
             return {}
-        return {"LD_LIBRARY_PATH": ":".join(map(str, library_directories))}
+        return {"LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
 
     def shared_files(self) -> tuple[Path, ...]:
         """Directories that hold the server's messages and SQL files, the likeliest first."""
-        prefixes = (self.root / "usr",) if self.root else (self.executable.parent.parent, Path("/usr"))
-        return tuple(prefix / "share" / name for prefix in prefixes for name in ("mysql", "mariadb"))
+        prefixes = (self.prefix,) if self.prefix else (self.executable.parent.parent, Path("/usr"))
+        names = ("share/mysql", "share/mariadb", "share")
+        return tuple(prefix / name for prefix in prefixes for name in names)
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
-    """The dynamic loader of a Debian root and the directory of its libraries.
+    """The dynamic loader of a Debian root and the directories of its libraries.
 
     FileNotFoundError when the root has none. The names follow Debian's multiarch layout,
-    usr/lib/TRIPLET/ld-linux-*.so.*.
+    usr/lib/TRIPLET/ld-linux-*.so.*; before trixie, some of it is in lib/TRIPLET instead.
     """
-    for base in (root / "usr" / "lib", root / "lib"):
+    bases = (root / "usr" / "lib", root / "lib")
+    for base in bases:
         for loader in sorted(base.glob("*-linux-gnu*/ld-linux*.so.*")):
-            return loader, (loader.parent,)
+            directories = (place / loader.parent.name for place in bases)
+            return loader, tuple(directory for directory in directories if directory.is_dir())
     raise FileNotFoundError(f"{root} has no dynamic loader")
+
+
+def _library_path(tls_library: TlsLibrary | None, directories: Sequence[Path]) -> str:
+    """The TLS library first, the program's own libraries, what the TLS library itself needs last."""
+    first = (tls_library.directory,) if tls_library else ()
+    last = tls_library.support if tls_library else ()
+    return ":".join(map(str, (*first, *directories, *last)))

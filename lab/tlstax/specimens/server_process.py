@@ -14,10 +14,11 @@ from pathlib import Path
 
 from tlstax import places
 from tlstax.errors import MachineFault
-from tlstax.specimens import error_log, processes, server_settings
+from tlstax.specimens import error_log, loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.mariadb_server import MariaDb
+from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql
 from tlstax.specimens.product import Product
 from tlstax.specimens.server_build import ServerBuild
@@ -36,19 +37,27 @@ class ServerProcess:
     """One server in one directory of the session; `launch` brings it up, `stop` removes all of it."""
 
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
-        self._build = build
+        library = settings.tls_library
+        self._build = loading.over(build, library) if library else build
         self._session = session
         self._settings = settings
-        self._product: Product = MySql() if build.flavour == "mysql" else MariaDb()
+        self._product = _product_of(build)
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()
-        self.certificates: Certificates = issue(self.directory, settings.certificate)
+        self.certificates: Certificates = issue(
+            self.directory, self._product.certificate(settings.certificate)
+        )
 
     @property
     def socket_path(self) -> Path:
         """The Unix socket that it listens on."""
         return self.directory / "mysqld.sock"
+
+    @property
+    def data_directory(self) -> Path:
+        """Where its tables are."""
+        return self.directory / "data"
 
     @property
     def log_file(self) -> Path:
@@ -115,7 +124,7 @@ class ServerProcess:
 
     def _initialise(self) -> None:
         """The run that creates the system tables, in a log of its own that is removed when it succeeds."""
-        (self.directory / "data").mkdir(mode=0o700)
+        self.data_directory.mkdir(mode=0o700)
         statements = self.directory / "initialise.sql"
         statements.write_bytes(self._product.initialise_statements(self._build))
         log = self.directory / "initialise.log"
@@ -144,7 +153,7 @@ class ServerProcess:
     def _spawn(
         self, options: list[str], log: Path, input_file: Path = Path("/dev/null")
     ) -> subprocess.Popen[bytes]:
-        libraries = self._settings.library_directories
+        library = self._settings.tls_library
         arguments = [
             "--no-defaults",
             *self._product.path_options(self._build),
@@ -158,9 +167,9 @@ class ServerProcess:
             "HOME": str(self.directory),
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
-            **self._build.environment(libraries),
+            **self._build.environment(library),
         }
-        command = self._build.command(arguments, library_directories=libraries)
+        command = self._build.command(arguments, tls_library=library)
         launch = processes.Launch(command, log, environment, self._settings.cpus, input_file)
         return processes.start(launch, self._before_exec)
 
@@ -188,6 +197,12 @@ class ServerProcess:
     def _fault(self, what: str, log: Path, offset: int = 0) -> MachineFault:
         specimen = self._build.specimen
         return MachineFault(f"{specimen.name} {specimen.version} {what}: {error_log.reason(log, offset)}")
+
+
+def _product_of(build: ServerBuild) -> Product:
+    if build.flavour == "mariadb":
+        return MariaDb(build.era)
+    return MySql() if build.era >= (5, 7) else MySql5()
 
 
 def _free_port() -> int:

@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
+from tlstax.specimens.tls_library import TlsLibrary
 
 FILES_BESIDE_CONNECTIONS = 1000
 """Descriptors that a server wants for tables and logs; every connection takes one more."""
+
+LEAST_BUFFER_POOL_BYTES = 128 * 1024 * 1024
+ROW_BYTES = 512
+"""More than a row of the table takes with its index, so that all stays in memory."""
+
+LONGEST_WAIT_S = 31_536_000
+"""A year, the most that wait_timeout may be (MySQL reference manual, Server System Variables)."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +28,8 @@ class ServerSettings:
 
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `options` are
-    command-line options that come last and so override the others. `library_directories` are searched
-    before the server's own libraries. `before_exec` is called with the process id before the server's
+    command-line options that come last and so override the others. `tls_library` is put under the server in
+    place of the one that it comes with. `before_exec` is called with the process id before the server's
     program is executed, for counters that are to be inherited by all its threads.
     """
 
@@ -29,8 +37,8 @@ class ServerSettings:
     certificate: CertificateRequest = field(default_factory=CertificateRequest)
     openssl_conf: str = ""
     options: tuple[str, ...] = ()
-    library_directories: tuple[Path, ...] = ()
-    buffer_pool_bytes: int = 512 * 1024 * 1024
+    tls_library: TlsLibrary | None = None
+    buffer_pool_bytes: int = LEAST_BUFFER_POOL_BYTES
     max_connections: int = 4096
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None
@@ -43,6 +51,8 @@ def measurement_options(settings: ServerSettings) -> list[str]:
     handshakes, a burst of connections finds room in the listen queue, and no log is written per
     statement or commit but InnoDB's own, which keeps its defaults (innodb_flush_log_at_trx_commit=1). The
     performance schema keeps its product's default, which is what people run: on in MySQL, off in MariaDB.
+    A server may be paused for hours between its trials: that must cost neither the laboratory's connection
+    nor, for a latch that seems to be held for long, the server itself.
     """
     return [
         f"--innodb-buffer-pool-size={settings.buffer_pool_bytes}",
@@ -54,7 +64,15 @@ def measurement_options(settings: ServerSettings) -> list[str]:
         "--general-log=0",
         "--slow-query-log=0",
         "--local-infile=0",
+        f"--wait-timeout={LONGEST_WAIT_S}",
+        f"--interactive-timeout={LONGEST_WAIT_S}",
+        "--loose-innodb-fatal-semaphore-wait-threshold=4294967295",
     ]
+
+
+def buffer_pool_bytes(rows: int) -> int:
+    """A buffer pool that holds a table of so many rows."""
+    return max(LEAST_BUFFER_POOL_BYTES, rows * ROW_BYTES)
 
 
 def place_options(directory: Path) -> list[str]:

@@ -1,0 +1,122 @@
+"""Who answers on a connection of the laboratory's: the process, the program it executes, the data it serves.
+
+An old server that has not died yet answers as well as the new one. Only the kernel knows which process is
+at the other end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import struct
+from pathlib import Path
+
+import psutil
+
+from tlstax.contract import Frozen
+from tlstax.specimens.server import Database
+
+_CREDENTIALS = struct.Struct("3i")
+"""struct ucred: process, user and group id (unix(7))."""
+
+_LOADER = re.compile(r"ld(-linux[^/]*|-\d[^/]*|64)\.so[^/]*")
+
+
+class Answering(Frozen):
+    """The server that a connection ends at, as the kernel and the server itself tell.
+
+    `pid` is None where the connection is not over a Unix socket or its end is out of reach; `program` then
+    too. `version` and `data_directory` are the server's own words. `listening_port` is the TCP port that this
+    very process was seen to listen on; None where it is another's.
+    """
+
+    pid: int | None
+    program: str | None
+    version: str
+    data_directory: str
+    listening_port: int | None
+
+
+class Listener(Frozen):
+    """A listening TCP socket and the process that holds it as one of its files.
+
+    Once known, one look tells whether the process still has it: a socket's inode is its own for life.
+    """
+
+    pid: int
+    port: int
+    file: str
+    target: str
+
+    def holds(self) -> bool:
+        """Whether the process still has this very socket."""
+        with contextlib.suppress(OSError):
+            return os.readlink(self.file) == self.target
+        return False
+
+
+def identity(database: Database, listener: Listener | None) -> Answering:
+    """Who answers on this connection; `listener` is the socket that its clients are sent to.
+
+    Raises pymysql's errors when the server does not answer.
+    """
+    with database.cursor() as cursor:
+        cursor.execute("SELECT VERSION(), @@datadir")
+        version, directory = cursor.fetchone() or ("", "")
+    pid = peer_of(database)
+    listens = listener is not None and listener.pid == pid and listener.holds()
+    return Answering(
+        pid=pid,
+        program=program_of(pid) if pid else None,
+        version=str(version),
+        data_directory=os.path.realpath(str(directory)),
+        listening_port=listener.port if listener and listens else None,
+    )
+
+
+def peer_of(database: Database) -> int | None:
+    """The process that called listen(2) on the Unix socket that this connection was made to (unix(7))."""
+    end = getattr(database, "_sock", None)
+    if not isinstance(end, socket.socket) or end.family != socket.AF_UNIX:
+        return None
+    credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid or None
+
+
+def program_of(pid: int) -> str | None:
+    """The program that a process executes; None when it is out of reach.
+
+    Under a loader, /proc/PID/exe is the loader. The program is then the executable mapping that is no
+    shared library, first in the memory map (proc(5)).
+    """
+    try:
+        program = os.readlink(f"/proc/{pid}/exe")
+        if not _LOADER.fullmatch(Path(program).name):
+            return program
+        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    mapped = (line.split(maxsplit=5) for line in lines)
+    executable = (fields[5] for fields in mapped if len(fields) == 6 and "x" in fields[1])
+    return next((path for path in executable if path.startswith("/") and ".so" not in Path(path).name), program)
+
+
+def find_listener(pid: int, port: int) -> Listener | None:
+    """The socket by which this process listens on the port; None when it is not this process that does.
+
+    The kernel's table of sockets names the inode of the one that listens (proc(5), /proc/net/tcp); the
+    process must hold that inode. With thousands of closed connections the table is long: look once.
+    """
+    try:
+        sockets = psutil.Process(pid).net_connections(kind="tcp")
+    except psutil.Error:
+        return None
+    for seen in sockets:
+        if seen.status == psutil.CONN_LISTEN and seen.laddr and seen.laddr.port == port and seen.fd >= 0:
+            file = f"/proc/{pid}/fd/{seen.fd}"
+            with contextlib.suppress(OSError):
+                return Listener(pid=pid, port=port, file=file, target=os.readlink(file))
+    return None

@@ -1,0 +1,105 @@
+"""Which TLS library a server would be given, asked of the dynamic loader before anything is started.
+
+The loader's own search is asked, not imitated: with LD_TRACE_LOADED_OBJECTS it prints what it would load and
+ends, and with LD_WARN it names the symbol versions that are missing (ld.so(8)).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.specimens.server_build import ServerBuild, loader_of
+from tlstax.specimens.tls_library import TlsLibrary
+
+TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
+_LOADED = re.compile(r"^\s*(?P<name>\S+) => (?P<path>.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
+_TLS_NAME = re.compile(r"lib(ssl|crypto)\.so(\.[\w.]+)?")
+_MISSING_VERSION = re.compile(r"version [`'](?P<version>[^']+)' not found")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the loader would do: the file behind each name, and the symbol versions that it misses."""
+
+    paths: dict[str, str]
+    missing_versions: tuple[str, ...]
+
+    def tls_names(self) -> tuple[str, ...]:
+        """The names under which libssl and libcrypto are asked for; empty where TLS is linked in."""
+        return tuple(sorted((name for name in self.paths if _TLS_NAME.fullmatch(name)), reverse=True))
+
+
+def over(build: ServerBuild, library: TlsLibrary) -> ServerBuild:
+    """The build as it is to be run over this library: by the machine's loader where its own is too old.
+
+    UserMistake when the server cannot run over the library: it asks for another name, has its TLS library
+    linked into it, or neither its own C library nor the machine's is new enough.
+    """
+    loaded = ask(build, library)
+    _check_names(build, library, loaded.tls_names())
+    if loaded.missing_versions and build.root is not None and _machine_has_loader():
+        build = replace(build, machine_loader=True)
+        loaded = ask(build, library)
+    if loaded.missing_versions:
+        raise UserMistake(
+            f"{build.specimen.name} cannot be run over {library.specimen.name}, which needs "
+            f"{' and '.join(loaded.missing_versions)}: neither this server's libraries nor this machine's have "
+            "that",
+            remedy="choose a TLS library that was built on this machine",
+        )
+    for file in (library.libssl, library.libcrypto):
+        found = loaded.paths.get(file.name, "")
+        if os.path.realpath(found) != os.path.realpath(file):
+            raise MachineFault(
+                f"{build.specimen.name} cannot be given {library.specimen.name}: the loader takes "
+                f"{found or 'nothing'} for {file.name}",
+            )
+    return build
+
+
+def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
+    """What the loader would load for the server over the library (None: over its own)."""
+    try:
+        done = subprocess.run(
+            build.command(["--version"], tls_library=library),
+            env={**TRACE, **build.environment(library)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{build.executable} cannot be run ({error})") from error
+    missing = dict.fromkeys(match["version"] for match in _MISSING_VERSION.finditer(done.stderr))
+    return Loaded(
+        paths={match["name"]: match["path"] for match in _LOADED.finditer(done.stdout)},
+        missing_versions=tuple(missing),
+    )
+
+
+def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]) -> None:
+    server, name = build.specimen.name, library.specimen.name
+    if not asked:
+        raise UserMistake(
+            f"{server} has its TLS library linked into it and cannot be run over {name}",
+            remedy="leave out the TLS library, or choose a server that loads one",
+        )
+    offered = (library.libssl.name, library.libcrypto.name)
+    if not set(asked) <= set(offered):
+        raise UserMistake(
+            f"{server} asks for {' and '.join(asked)}; {name} has {' and '.join(offered)}",
+            remedy="choose a TLS library of the version that the server was built for",
+        )
+
+
+def _machine_has_loader() -> bool:
+    try:
+        loader_of(Path("/"))
+    except FileNotFoundError:
+        return False
+    return True
