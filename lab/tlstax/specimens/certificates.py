@@ -20,11 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"]
 KEY_KINDS: tuple[KeyKind, ...] = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
 
-Signature = Literal["sha256", "sha1"]
-
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
-
-HASHES: dict[Signature, hashes.SHA256 | hashes.SHA1] = {"sha256": hashes.SHA256(), "sha1": hashes.SHA1()}  # noqa: S303
 
 CLOCK_SKEW = timedelta(hours=1)
 
@@ -35,12 +31,10 @@ class CertificateRequest:
 
     It is valid from an hour ago for `valid_for` from now; a negative `valid_for` makes one that expired so
     long ago. `host_names` and `addresses` go into subjectAltName. An `rsa-1024` key needs a server whose
-    OpenSSL is told `CipherString = DEFAULT:@SECLEVEL=0`. `signature` is the hash that the authority signs
-    with; SHA-1 is for servers that know nothing newer, and clients accept it at security level 0 only.
+    OpenSSL is told `CipherString = DEFAULT:@SECLEVEL=0`.
     """
 
     key: KeyKind = "rsa-2048"
-    signature: Signature = "sha256"
     valid_for: timedelta = timedelta(days=30)
     host_names: tuple[str, ...] = ("localhost",)
     addresses: tuple[str, ...] = ("127.0.0.1", "::1")
@@ -65,7 +59,7 @@ def issue(directory: Path, request: CertificateRequest | None = None) -> Certifi
     now = datetime.now(UTC).replace(microsecond=0)
     start, end = _validity(now, wanted.valid_for)
     ca_key = _new_key("rsa-2048" if wanted.key.startswith("rsa") else "ec-p256")
-    ca = _authority(ca_key, start, max(end, now + timedelta(days=30)), wanted.signature)
+    ca = _authority(ca_key, start, max(end, now + timedelta(days=30)))
     key = _new_key(wanted.key)
     certificate = _server_certificate(wanted, key, ca, ca_key, (start, end))
     files = Certificates(directory / "ca.pem", directory / "server-cert.pem", directory / "server-key.pem")
@@ -88,7 +82,7 @@ def _new_key(kind: KeyKind) -> PrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.removeprefix("rsa-")))
 
 
-def _authority(key: PrivateKey, start: datetime, end: datetime, signature: Signature) -> x509.Certificate:
+def _authority(key: PrivateKey, start: datetime, end: datetime) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tlstax private authority")])
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     return (
@@ -149,7 +143,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _pem(key: PrivateKey) -> bytes:
-    """In the key type's own format (RFC 8017 for RSA), which servers from before PKCS#8 read too."""
+    """In the key type's own format (PKCS#1 for RSA), which servers from before PKCS#8 read too."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.TraditionalOpenSSL,

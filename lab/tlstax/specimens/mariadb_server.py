@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tlstax.specimens import accounts
-from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.product import sql_file, tree_options
 from tlstax.specimens.server_build import ServerBuild
@@ -52,7 +49,3 @@ class MariaDb:
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, the load account from anywhere on this machine."""
         return accounts.statements(credentials)
-
-    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
-        """Before 10.4 the published builds have yaSSL, which does not know SHA-2 in certificates."""
-        return wanted if self._era >= (10, 4) else replace(wanted, signature="sha1")

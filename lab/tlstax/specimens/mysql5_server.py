@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tlstax.specimens import accounts
-from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.product import sql_file, tree_options
 from tlstax.specimens.server_build import ServerBuild
@@ -38,7 +35,3 @@ class MySql5:
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, the load account from anywhere on this machine."""
         return accounts.statements(credentials)
-
-    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
-        """Signed with SHA-1: the TLS library of these builds, yaSSL, does not know SHA-2 in certificates."""
-        return replace(wanted, signature="sha1")

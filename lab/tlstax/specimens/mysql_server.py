@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tlstax.specimens import accounts
-from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.product import tree_options
 from tlstax.specimens.server_build import ServerBuild
@@ -36,7 +35,3 @@ class MySql:
         """Root is locked, with a password that is known to nobody."""
         lock = f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{credentials.root_password}' ACCOUNT LOCK"
         return [lock, *accounts.statements(credentials)]
-
-    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
-        """As it was asked for."""
-        return wanted

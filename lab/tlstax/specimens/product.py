@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Protocol
 
 from tlstax.errors import MachineFault
-from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.server_build import ServerBuild
 
@@ -28,10 +27,6 @@ class Product(Protocol):
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """SQL for --init-file at the first start, before the first login: one statement each."""
-        ...
-
-    def certificate(self, wanted: CertificateRequest) -> CertificateRequest:
-        """The certificate that was asked for, in a form that the product can read."""
         ...
 
 

@@ -45,9 +45,7 @@ class ServerProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()
-        self.certificates: Certificates = issue(
-            self.directory, self._product.certificate(settings.certificate)
-        )
+        self.certificates: Certificates = issue(self.directory, settings.certificate)
 
     @property
     def socket_path(self) -> Path:
