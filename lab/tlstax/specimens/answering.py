@@ -53,7 +53,7 @@ class Listener(Frozen):
     def holds(self) -> bool:
         """Whether the process still has this very socket."""
         with contextlib.suppress(OSError):
-            return os.readlink(self.file) == self.target
+            return str(Path(self.file).readlink()) == self.target
         return False
 
 
@@ -93,7 +93,7 @@ def program_of(pid: int) -> str | None:
     shared library, first in the memory map (proc(5)).
     """
     try:
-        program = os.readlink(f"/proc/{pid}/exe")
+        program = str(Path(f"/proc/{pid}/exe").readlink())
         if not _LOADER.fullmatch(Path(program).name):
             return program
         lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -101,7 +101,8 @@ def program_of(pid: int) -> str | None:
         return None
     mapped = (line.split(maxsplit=5) for line in lines)
     executable = (fields[5] for fields in mapped if len(fields) == 6 and "x" in fields[1])
-    return next((path for path in executable if path.startswith("/") and ".so" not in Path(path).name), program)
+    programs = (path for path in executable if path.startswith("/") and ".so" not in Path(path).name)
+    return next(programs, program)
 
 
 def find_listener(pid: int, port: int) -> Listener | None:
@@ -118,5 +119,5 @@ def find_listener(pid: int, port: int) -> Listener | None:
         if seen.status == psutil.CONN_LISTEN and seen.laddr and seen.laddr.port == port and seen.fd >= 0:
             file = f"/proc/{pid}/fd/{seen.fd}"
             with contextlib.suppress(OSError):
-                return Listener(pid=pid, port=port, file=file, target=os.readlink(file))
+                return Listener(pid=pid, port=port, file=file, target=str(Path(file).readlink()))
     return None

@@ -19,15 +19,15 @@ from tlstax.specimens.tls_library import TlsLibrary
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
 _LOADED = re.compile(r"^\s*(?P<name>\S+) => (?P<path>.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 _TLS_NAME = re.compile(r"lib(ssl|crypto)\.so(\.[\w.]+)?")
-_MISSING_VERSION = re.compile(r"version [`'](?P<version>[^']+)' not found")
+_MISSING = re.compile(r"(?P<file>/\S+): version [`'](?P<version>[^']+)' not found")
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the loader would do: the file behind each name, and the symbol versions that it misses."""
+    """What the loader would do: the file behind each name, and the symbol versions missing in which file."""
 
     paths: dict[str, str]
-    missing_versions: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
 
     def tls_names(self) -> tuple[str, ...]:
         """The names under which libssl and libcrypto are asked for; empty where TLS is linked in."""
@@ -42,16 +42,10 @@ def over(build: ServerBuild, library: TlsLibrary) -> ServerBuild:
     """
     loaded = ask(build, library)
     _check_names(build, library, loaded.tls_names())
-    if loaded.missing_versions and build.root is not None and _machine_has_loader():
+    if loaded.missing and build.root is not None and _machine_has_loader():
         build = replace(build, machine_loader=True)
         loaded = ask(build, library)
-    if loaded.missing_versions:
-        raise UserMistake(
-            f"{build.specimen.name} cannot be run over {library.specimen.name}, which needs "
-            f"{' and '.join(loaded.missing_versions)}: neither this server's libraries nor this machine's have "
-            "that",
-            remedy="choose a TLS library that was built on this machine",
-        )
+    _check_versions(build, library, loaded.missing)
     for file in (library.libssl, library.libcrypto):
         found = loaded.paths.get(file.name, "")
         if os.path.realpath(found) != os.path.realpath(file):
@@ -75,10 +69,10 @@ def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"{build.executable} cannot be run ({error})") from error
-    missing = dict.fromkeys(match["version"] for match in _MISSING_VERSION.finditer(done.stderr))
+    missing = dict.fromkeys((match["file"], match["version"]) for match in _MISSING.finditer(done.stderr))
     return Loaded(
         paths={match["name"]: match["path"] for match in _LOADED.finditer(done.stdout)},
-        missing_versions=tuple(missing),
+        missing=tuple(missing),
     )
 
 
@@ -94,6 +88,22 @@ def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]
         raise UserMistake(
             f"{server} asks for {' and '.join(asked)}; {name} has {' and '.join(offered)}",
             remedy="choose a TLS library of the version that the server was built for",
+        )
+
+
+def _check_versions(build: ServerBuild, library: TlsLibrary, missing: tuple[tuple[str, str], ...]) -> None:
+    server, name = build.specimen.name, library.specimen.name
+    too_old = [version for file, version in missing if Path(file).parent == library.directory]
+    if too_old:
+        raise UserMistake(
+            f"{server} needs {too_old[-1]} of its TLS library, which {name} does not have",
+            remedy="choose a newer TLS library",
+        )
+    if missing:
+        raise UserMistake(
+            f"{server} cannot be run over {name}, which needs {missing[-1][1]}: neither this server's C "
+            "library nor this machine's is new enough",
+            remedy="choose a TLS library that was built on this machine, or a newer server",
         )
 
 

@@ -146,8 +146,7 @@ class PrivateServer:
             return self._login(credentials.ADMINISTRATOR, self._credentials.admin_password)
         except MySQLError as error:
             raise MachineFault(
-                f"{self.specimen.name} does not answer ({error.args[-1]}): "
-                f"{self._reason()}"
+                f"{self.specimen.name} does not answer ({error.args[-1]}): {self._reason()}"
             ) from error
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
@@ -157,8 +156,7 @@ class PrivateServer:
                 return table.prepare(database, TABLE, content, progress=progress)
         except MySQLError as error:
             raise MachineFault(
-                f"{self.specimen.name} did not take the table's data ({error.args[-1]}): "
-                f"{self._reason()}"
+                f"{self.specimen.name} did not take the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
 
     def check_connections(self, wanted: int) -> None:

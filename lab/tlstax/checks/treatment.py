@@ -1,13 +1,12 @@
-"""The verdict: was a trial what it claims to be? Pure; it reads the evidence of both sides."""
+"""Proof of treatment: a trial was done as its case says, both sides counted alike, and the work was right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from tlstax.contract import Done, Handshakes, Ready, TlsView
-from tlstax.records import Evidence, ServerObservation, TrialRecord, Verdict
-from tlstax.study import Levels
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.contract import Handshakes, TlsView
+from tlstax.records import ServerObservation
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -24,53 +23,7 @@ NOT_STARTED = (
 )
 
 
-class Complete(NamedTuple):
-    """The evidence of a trial that came to its end."""
-
-    levels: Levels
-    ready: Ready
-    done: Done
-    server: ServerObservation
-    evidence: Evidence
-
-
-class Doubt(NamedTuple):
-    """Something found: `reason` makes the trial `weight` (a note leaves it valid)."""
-
-    weight: str
-    reason: str
-
-
-def judged(evidence: Evidence) -> TrialRecord:
-    """The record of a trial: its evidence and the verdict. A check that breaks gives "unknown"."""
-    try:
-        verdict = judge(evidence)
-    except Exception as error:
-        reason = f"the evidence could not be judged ({type(error).__name__}: {error})"
-        verdict = Verdict(value="unknown", reasons=(reason,))
-    return TrialRecord(**{name: getattr(evidence, name) for name in Evidence.model_fields}, verdict=verdict)
-
-
-def judge(evidence: Evidence) -> Verdict:
-    """Valid when every claim of the case is proved, invalid when one is disproved, else unknown."""
-    if evidence.failure:
-        return Verdict(value="invalid", reasons=(evidence.failure,))
-    if evidence.ready is None or evidence.done is None or evidence.server is None:
-        return Verdict(value="unknown", reasons=("the trial ended without its evidence",))
-    complete = Complete(evidence.trial.case.levels, evidence.ready, evidence.done, evidence.server, evidence)
-    doubts = [doubt for check in CHECKS for doubt in check(complete)]
-    by_weight = {
-        weight: tuple(doubt.reason for doubt in doubts if doubt.weight == weight)
-        for weight in ("invalid", "unknown", "note")
-    }
-    if by_weight["invalid"]:
-        return Verdict(value="invalid", reasons=by_weight["invalid"], notes=by_weight["note"])
-    if by_weight["unknown"]:
-        return Verdict(value="unknown", reasons=by_weight["unknown"], notes=by_weight["note"])
-    return Verdict(value="valid", notes=by_weight["note"])
-
-
-def _encryption(trial: Complete) -> Iterator[Doubt]:
+def encryption(trial: Complete) -> Iterator[Doubt]:
     """Both sides say that the asked connections are encrypted, or not, as the case has it."""
     wanted = str(trial.levels.get("tls", "off"))
     if not trial.ready.negotiated:
@@ -99,7 +52,7 @@ def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Do
         yield Doubt("invalid", f"the {side} says {view.version} where the case is TLS {wanted}")
 
 
-def _resumption(trial: Complete) -> Iterator[Doubt]:
+def resumption(trial: Complete) -> Iterator[Doubt]:
     """Handshakes are resumed exactly where the case says so."""
     resumed = _count(trial.done.lifetime.handshakes, resumed=True)
     if trial.levels.get("resumption", "off") != "on":
@@ -115,7 +68,7 @@ def _resumption(trial: Complete) -> Iterator[Doubt]:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
 
 
-def _server_counts(trial: Complete) -> Iterator[Doubt]:
+def server_counts(trial: Complete) -> Iterator[Doubt]:
     """The server counted what the client counted: connections, handshakes, session cache hits."""
     delta = trial.server.status_delta
     lifetime = trial.done.lifetime
@@ -124,7 +77,11 @@ def _server_counts(trial: Complete) -> Iterator[Doubt]:
         ("connections", "Connections", lifetime.connections),
         ("TLS handshakes", "Ssl_finished_accepts", handshakes),
     ]
-    if "MariaDB" in trial.server.version:
+    if not counts_handshakes(trial.server):
+        claims.pop()
+        if handshakes:
+            yield Doubt("note", "yaSSL does not count handshakes: the client's word alone shows how many")
+    elif "MariaDB" in trial.server.version:
         if _count(lifetime.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
     else:
@@ -140,28 +97,14 @@ def _server_counts(trial: Complete) -> Iterator[Doubt]:
             yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
 
 
-def _libraries(trial: Complete) -> Iterator[Doubt]:
-    """The TLS library that the client claims is the one that is mapped into its process."""
-    library = trial.ready.tls_library
-    if library is None:
-        return
-    mapped = {seen.path for seen in trial.evidence.client_mapped_tls_libraries}
-    if not mapped:
-        yield Doubt("note", "the client's memory map could not be read")
-    elif not {library.libssl_path, library.libcrypto_path} <= mapped:
-        yield Doubt(
-            "invalid", f"the client claims {library.libssl_path}, but {', '.join(sorted(mapped))} is mapped"
-        )
-
-
-def _logins(trial: Complete) -> Iterator[Doubt]:
+def logins(trial: Complete) -> Iterator[Doubt]:
     """Measured logins took the fast path; a cold account would be measured otherwise."""
     for way, count in trial.done.window.authentications.items():
         if way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
 
 
-def _work(trial: Complete) -> Iterator[Doubt]:
+def work(trial: Complete) -> Iterator[Doubt]:
     """Work was done, the rows were the server's, and errors were few."""
     done = trial.done
     failed = sum(error.count for error in done.errors)
@@ -180,6 +123,17 @@ def _work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("unknown", "no row was kept to be checked at the server")
 
 
+def counts_handshakes(server: ServerObservation) -> bool:
+    """Whether the server's global counters show handshakes and resumed sessions.
+
+    yaSSL counts neither: MariaDB says that it has it, MySQL 5 has no word for its library. Where such a
+    server counts after all, because it was built over OpenSSL, the counts must agree.
+    """
+    word = server.tls_library_version or ""
+    has_yassl = "yassl" in word.lower() or (not word and server.version.startswith("5."))
+    return not has_yassl or server.status_delta.get("Ssl_finished_accepts", 0) > 0
+
+
 def cache_hits(handshakes: tuple[Handshakes, ...]) -> int:
     """How often the server must have found a session: once for each ClientHello that offers one.
 
@@ -191,13 +145,3 @@ def cache_hits(handshakes: tuple[Handshakes, ...]) -> int:
 
 def _count(handshakes: tuple[Handshakes, ...], *, resumed: bool) -> int:
     return sum(seen.count for seen in handshakes if seen.resumed == resumed)
-
-
-CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
-    _encryption,
-    _resumption,
-    _server_counts,
-    _libraries,
-    _logins,
-    _work,
-)

@@ -1,0 +1,26 @@
+"""What checks are given, and what they say of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tlstax.contract import Done, Ready
+from tlstax.records import Evidence, ServerObservation
+from tlstax.study import Levels
+
+
+class Complete(NamedTuple):
+    """The evidence of a trial that came to its end."""
+
+    levels: Levels
+    ready: Ready
+    done: Done
+    server: ServerObservation
+    evidence: Evidence
+
+
+class Doubt(NamedTuple):
+    """Something found: `reason` makes the trial `weight` (a note leaves it valid)."""
+
+    weight: str
+    reason: str

@@ -1,0 +1,137 @@
+"""Proof of identity: the server and the TLS libraries of a trial are those that it was meant to measure.
+
+Three things go wrong in silence. A library directory in which a name is missing makes the loader take the
+program's own library. An old server that has not died yet answers in the new one's place. A path leads to
+another file than it did. So names are not believed: processes, and files by their content, are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.contract import TcpEndpoint
+from tlstax.records import LibraryClaim, MappedLibrary
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")
+
+
+def answering(trial: Complete) -> Iterator[Doubt]:
+    """The process that the laboratory's connection ends at is the one that was started, of that program."""
+    claim, seen = trial.evidence.claim, trial.server
+    if claim is None:
+        return
+    if seen.answering_pid is None:
+        yield Doubt("unknown", f"it is not known which process answered for {claim.name}")
+    elif seen.answering_pid != claim.pid:
+        yield Doubt(
+            "invalid", f"process {seen.answering_pid} answered, where {claim.name} is process {claim.pid}"
+        )
+    if seen.program is not None and seen.program != claim.program:
+        yield Doubt("invalid", f"what answered executes {seen.program}, not {claim.program}")
+    if seen.data_directory is not None and seen.data_directory != claim.data_directory:
+        yield Doubt(
+            "invalid",
+            f"what answered serves the data in {seen.data_directory}, where {claim.name} has its own in "
+            f"{claim.data_directory}",
+        )
+    if _numbers(seen.version) != _numbers(claim.version):
+        yield Doubt("invalid", f"the server says that it is {seen.version}, where {claim.version} is claimed")
+
+
+def listening(trial: Complete) -> Iterator[Doubt]:
+    """The port that the client was sent to is one on which that very process listens."""
+    claim, job = trial.evidence.claim, trial.evidence.job
+    if claim is None or job is None or not isinstance(job.endpoint, TcpEndpoint):
+        return
+    port = trial.server.listening_port
+    if port is None:
+        yield Doubt("unknown", f"{claim.name} was not seen to listen on any port")
+    elif port != job.endpoint.port:
+        yield Doubt(
+            "invalid",
+            f"the client was sent to port {job.endpoint.port}, where {claim.name} listens on {port}",
+        )
+
+
+def server_library(trial: Complete) -> Iterator[Doubt]:
+    """The claimed TLS library, and no other, is mapped into the server; its own word agrees."""
+    claim = trial.evidence.claim
+    if claim is None:
+        return
+    mapped = trial.server.mapped_tls_libraries
+    if claim.tls_library is None:
+        yield from _second_copy(claim.name, mapped)
+        return
+    if not mapped:
+        yield Doubt("unknown", f"it is not known which TLS library is loaded into {claim.name}")
+        return
+    yield from _other_files(claim.name, claim.tls_library, mapped)
+    word = trial.server.tls_library_version
+    if word is not None:
+        yield from _other_word(claim.name, claim.tls_library, word)
+
+
+def client_library(trial: Complete) -> Iterator[Doubt]:
+    """The TLS library that the client names is mapped into it, and is the one that it was to load."""
+    library, mapped = trial.ready.tls_library, trial.evidence.client_mapped_tls_libraries
+    if library is None:
+        return
+    paths = {seen.path for seen in mapped}
+    claim = trial.evidence.client_claim
+    if not mapped:
+        weight = "note" if claim is None else "unknown"
+        yield Doubt(weight, "the client's memory map could not be read")
+        return
+    if not {library.libssl_path, library.libcrypto_path} <= paths:
+        yield Doubt(
+            "invalid", f"the client claims {library.libssl_path}, but {', '.join(sorted(paths))} is mapped"
+        )
+    if claim is not None:
+        yield from _other_files("the client", claim, mapped)
+        yield from _other_word("the client", claim, library.version)
+
+
+def _other_files(who: str, claim: LibraryClaim, mapped: tuple[MappedLibrary, ...]) -> Iterator[Doubt]:
+    """Every libssl and libcrypto that is mapped has the claimed content, and both are there."""
+    for name, sha256 in (("libssl", claim.libssl_sha256), ("libcrypto", claim.libcrypto_sha256)):
+        files = [seen for seen in mapped if _is_called(seen, name)]
+        others = [seen.path for seen in files if seen.sha256 != sha256]
+        if not files:
+            yield Doubt("invalid", f"no {name} is loaded into {who}, where it is meant to be {claim.name}'s")
+        if others:
+            yield Doubt(
+                "invalid",
+                f"{', '.join(others)} is loaded into {who}, and is not {claim.name}'s {name}",
+            )
+
+
+def _second_copy(who: str, mapped: tuple[MappedLibrary, ...]) -> Iterator[Doubt]:
+    for name in ("libssl", "libcrypto"):
+        files = [seen.path for seen in mapped if _is_called(seen, name)]
+        if len(files) > 1:
+            yield Doubt("invalid", f"{' and '.join(files)} are both loaded into {who}")
+
+
+def _other_word(who: str, claim: LibraryClaim, word: str) -> Iterator[Doubt]:
+    """`word` is as OpenSSL prints its version: its name, the number, the date."""
+    said = _LIBRARY_VERSION.search(word)
+    if said is None or not _begins_with(claim.version, said[0]):
+        yield Doubt("invalid", f"{who} says that it runs over {word}, where {claim.name} is {claim.version}")
+
+
+def _begins_with(version: str, number: str) -> bool:
+    """Whether a version (3.5.5-1~deb13u1) is of this number (3.5.5, and not 3.5.51 or 3.5.5a)."""
+    return re.match(re.escape(number) + r"(?![a-z0-9])", version) is not None
+
+
+def _is_called(library: MappedLibrary, name: str) -> bool:
+    return library.path.rpartition("/")[2].startswith(name)
+
+
+def _numbers(version: str) -> str:
+    """The dotted number at the beginning, which servers follow with words of their own."""
+    found = _NUMBERS.match(version)
+    return found[0] if found else version
