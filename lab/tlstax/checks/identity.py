@@ -77,10 +77,12 @@ def server_library(trial: Complete) -> Iterator[Doubt]:
 def client_library(trial: Complete) -> Iterator[Doubt]:
     """The TLS library that the client names is mapped into it, and is the one that it was to load."""
     library, mapped = trial.ready.tls_library, trial.evidence.client_mapped_tls_libraries
+    claim = trial.evidence.client_claim
     if library is None:
+        if claim is not None:
+            yield Doubt("invalid", f"the client loaded no TLS library, where it is meant to be {claim.name}")
         return
     paths = {seen.path for seen in mapped}
-    claim = trial.evidence.client_claim
     if not mapped:
         weight = "note" if claim is None else "unknown"
         yield Doubt(weight, "the client's memory map could not be read")
