@@ -27,9 +27,14 @@ def job(server: PrivateServer, name: str = "point-select", **changes: object) ->
     return plain.model_copy(update=changes)
 
 
+def client(job: Job) -> LoadClient:
+    """The engine with a job, to be led through it."""
+    return LoadClient(engine_command(), job)
+
+
 def measured(job: Job) -> tuple[Ready, Done]:
     """What the engine says of a job that it carries out."""
-    with LoadClient(engine_command(), job) as client:
-        ready = client.wait_ready(WITHIN_S)
-        client.go()
-        return ready, client.wait_done(WITHIN_S)
+    with client(job) as started:
+        ready = started.wait_ready(WITHIN_S)
+        started.go()
+        return ready, started.wait_done(WITHIN_S)

@@ -134,7 +134,7 @@ def test_its_certificate_verifies(private: PrivateServer) -> None:
 def test_it_is_set_up_for_measuring(private: PrivateServer) -> None:
     variables = "innodb_buffer_pool_size, log_bin, general_log, skip_name_resolve, max_connect_errors"
     (row,) = answer(private, "SELECT " + ", ".join(f"@@{name.strip()}" for name in variables.split(",")))
-    assert row == (512 * 1024 * 1024, 0, 0, 1, 4294967295)
+    assert row == (128 * 1024 * 1024, 0, 0, 1, 4294967295)
     private.check_connections(64)
     with pytest.raises(UserMistake, match="1000000 connections were asked for"):
         private.check_connections(1_000_000)
@@ -152,6 +152,21 @@ def test_a_paused_server_does_nothing_and_goes_on(private: PrivateServer) -> Non
     finally:
         private.resume()
     assert answer(private, "SELECT 1") == ((1,),)
+
+
+def test_a_paused_server_keeps_its_connections_and_lets_others_start(
+    private: PrivateServer, session: Session, mariadb_build: ServerBuild
+) -> None:
+    with private.admin() as database:
+        private.pause()
+        try:
+            with PrivateServer.start(mariadb_build, session) as other:
+                assert answer(other, "SELECT 1") == ((1,),)
+        finally:
+            private.resume()
+        with database.cursor() as cursor:
+            cursor.execute("SELECT @@wait_timeout")
+            assert cursor.fetchone() == (365 * 24 * 3600,)
 
 
 def wait_until(condition: Any, timeout_s: float = 20.0) -> None:

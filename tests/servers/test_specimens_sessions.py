@@ -34,6 +34,8 @@ with sessions.open_session() as session:
         time.sleep(600)
 """
 
+PAUSE_A_SERVER = RUN_A_SERVER.replace("print(", "server.pause()\n        print(")
+
 KILLED_WHILE_STARTING = """
 import os, signal, sys
 from tlstax.specimens import resolve, sessions
@@ -72,11 +74,12 @@ def laboratory(script: str, server: str) -> Iterator[tuple[subprocess.Popen[str]
             process.kill()
 
 
+@pytest.mark.parametrize("script", [RUN_A_SERVER, PAUSE_A_SERVER], ids=["running", "paused"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_laboratory_leaves_no_server_and_no_files(
-    mariadb_build: ServerBuild, number: signal.Signals
+    mariadb_build: ServerBuild, number: signal.Signals, script: str
 ) -> None:
-    with laboratory(RUN_A_SERVER, mariadb_build.specimen.name) as (process, pid, path):
+    with laboratory(script, mariadb_build.specimen.name) as (process, pid, path):
         with sessions.open_session():
             assert psutil.pid_exists(pid), "a running laboratory's server was cleared away"
             assert path.is_dir()
@@ -85,6 +88,15 @@ def test_a_killed_laboratory_leaves_no_server_and_no_files(
         assert wait_until(lambda: not psutil.pid_exists(pid)), "the server outlived its laboratory"
         assert path.is_dir()
         sessions.open_session().close()
+        assert not path.exists()
+
+
+def test_an_interrupted_laboratory_ends_its_paused_server(mariadb_build: ServerBuild) -> None:
+    with laboratory(PAUSE_A_SERVER, mariadb_build.specimen.name) as (process, pid, path):
+        assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        assert not psutil.pid_exists(pid)
         assert not path.exists()
 
 
