@@ -1,0 +1,75 @@
+"""How each product's system tables and accounts are made: nobody is let in without a password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tlstax.errors import MachineFault
+from tlstax.records import Specimen
+from tlstax.specimens import credentials
+from tlstax.specimens.mariadb_server import MariaDb
+from tlstax.specimens.mysql5_server import MySql5
+from tlstax.specimens.mysql_server import MySql
+from tlstax.specimens.product import Product
+from tlstax.specimens.server_build import ServerBuild
+
+FILES = (
+    "mysql_system_tables.sql",
+    "mysql_system_tables_data.sql",
+    "mysql_performance_tables.sql",
+    "fill_help_tables.sql",
+    "maria_add_gis_sp_bootstrap.sql",
+)
+
+
+def unpacked(tmp_path: Path) -> ServerBuild:
+    """A server in a tree of its own with the SQL files that both products have."""
+    (tmp_path / "share").mkdir()
+    for name in FILES:
+        (tmp_path / "share" / name).write_text(f"-- {name}\n", encoding="utf-8")
+    specimen = Specimen(name="old", kind="server", version="5.6.14", origin="a test")
+    return ServerBuild(specimen, "mysql", tmp_path / "bin/mysqld", basedir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("product", "removal"),
+    [
+        (MySql5(), "DELETE FROM user;"),
+        (MariaDb((10, 1)), "DELETE FROM user WHERE User IN ('', 'root');"),
+        (MariaDb((10, 4)), "DELETE FROM global_priv WHERE User IN ('', 'root');"),
+    ],
+)
+def test_accounts_without_a_password_go_with_the_system_tables(
+    tmp_path: Path, product: Product, removal: str
+) -> None:
+    statements = product.initialise_statements(unpacked(tmp_path)).decode()
+    assert statements.index("mysql_system_tables_data.sql") < statements.index(removal)
+    assert "--bootstrap" in product.initialise_options()
+
+
+@pytest.mark.parametrize("product", [MySql(), MySql5(), MariaDb((11, 8))])
+def test_every_account_gets_a_password(product: Product) -> None:
+    statements = product.account_statements(credentials.generate())
+    made = [statement for statement in statements if statement.startswith("CREATE USER")]
+    assert len(made) == 2
+    assert all("IDENTIFIED BY '" in statement for statement in made)
+
+
+def test_a_server_in_a_tree_is_told_where_its_files_are(tmp_path: Path) -> None:
+    build = unpacked(tmp_path)
+    (tmp_path / "lib/plugin").mkdir(parents=True)
+    assert MySql5().path_options(build) == [
+        f"--basedir={tmp_path}",
+        f"--lc-messages-dir={tmp_path}/share",
+        f"--character-sets-dir={tmp_path}/share/charsets",
+        f"--plugin-dir={tmp_path}/lib/plugin",
+    ]
+
+
+def test_a_server_without_its_sql_files_says_which_one_is_missing(tmp_path: Path) -> None:
+    build = unpacked(tmp_path)
+    (tmp_path / "share/mysql_system_tables_data.sql").unlink()
+    with pytest.raises(MachineFault, match=r"its file mysql_system_tables_data\.sql is nowhere to be found"):
+        MySql5().initialise_statements(build)
