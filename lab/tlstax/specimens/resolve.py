@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -88,10 +87,7 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
     """
     try:
         command = build.command(["--version"])
-        environment = {**os.environ, **build.environment()}
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=60
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _broken(build, str(error)) from error
     match = re.search(r"(?:mysqld(?!ump)|mariadbd(?!ump))\S*\s+Ver (\d+\.\d+\.\d+\S*)", done.stdout)
