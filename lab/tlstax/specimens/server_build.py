@@ -16,14 +16,17 @@ Flavour = Literal["mysql", "mariadb"]
 class ServerBuild:
     """A server that can be started.
 
-    `root` is the tree that it was unpacked to, with its own C library and loader; None for a server of
-    this machine, which uses the machine's.
+    `root` is the tree that it was unpacked to, with its own C library and loader; `basedir` is the tree of
+    a server that runs wherever it lies, on the machine's C library. With neither, it is a server of this
+    machine. `own_libraries` are directories of libraries that came with the server.
     """
 
     specimen: Specimen
     flavour: Flavour
     executable: Path
     root: Path | None = None
+    basedir: Path | None = None
+    own_libraries: tuple[Path, ...] = ()
 
     def command(
         self,
@@ -41,14 +44,15 @@ class ServerBuild:
         if self.root is None:
             return [executable, *arguments]
         loader, own_directories = loader_of(self.root)
-        path = ":".join(map(str, (*library_directories, *own_directories)))
+        path = ":".join(map(str, (*library_directories, *own_directories, *self.own_libraries)))
         return [str(loader), "--library-path", path, executable, *arguments]
 
     def environment(self, library_directories: Sequence[Path] = ()) -> dict[str, str]:
         """Environment variables that `command` needs: the library directories, where no loader is named."""
-        if self.root is not None or not library_directories:
+        directories = (*library_directories, *self.own_libraries)
+        if self.root is not None or not directories:
             return {}
-        return {"LD_LIBRARY_PATH": ":".join(map(str, library_directories))}
+        return {"LD_LIBRARY_PATH": ":".join(map(str, directories))}
 
     def shared_files(self) -> tuple[Path, ...]:
         """Directories that hold the server's messages and SQL files, the likeliest first."""
@@ -64,5 +68,6 @@ def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
     """
     for base in (root / "usr" / "lib", root / "lib"):
         for loader in sorted(base.glob("*-linux-gnu*/ld-linux*.so.*")):
-            return loader, (loader.parent,)
+            directories = (place / loader.parent.name for place in (root / "usr" / "lib", root / "lib"))
+            return loader, tuple(directory for directory in directories if directory.is_dir())
     raise FileNotFoundError(f"{root} has no dynamic loader")
