@@ -18,6 +18,7 @@ from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.facts import Facts
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Telling
 
 
@@ -121,16 +122,17 @@ def _fetch(name: str, line: ProgressLine) -> None:
     known = facts.read(kept.path)
     if known is None or known.unasked:
         line.step(f"asking {recipe.title} what its TLS can do")
-        known = _asked(kept)
+        known = _asked(recipe, kept)
         facts.write(kept.path, known)
     line.step(f"{name} is ready: {kept.manifest.version} · {known.words()}")
 
 
-def _asked(kept: Kept) -> Facts:
-    if kept.manifest.recipe.kind == "tls_library":
+def _asked(recipe: Recipe, kept: Kept) -> Facts:
+    """Ask a server or a library."""
+    if recipe.kind == "tls_library":
         return facts.of_library(resolve.library_of(kept), kept.tree)
     try:
-        return facts.of_server(resolve.server_of(kept))
+        return facts.of_server(resolve.server_of(recipe, kept))
     except MachineFault as fault:
         return Facts(unasked=fault.message)
 
@@ -148,7 +150,7 @@ def _verified(name: str) -> str:
     wrong = shelf.verify(kept)
     reason = f"{wrong[0]}{f' and {len(wrong) - 1} more' if wrong[1:] else ''}" if wrong else ""
     if not reason and recipe.kind == "server":
-        reason = _does_not_run(lambda: resolve.server_of(kept))
+        reason = _does_not_run(lambda: resolve.server_of(recipe, kept))
     if not reason and recipe.kind == "tls_library":
         reason = facts.of_library(resolve.library_of(kept), kept.tree).unasked
     shelf.mark(recipe, reason)

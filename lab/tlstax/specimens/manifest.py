@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
-from tlstax.specimens.recipe import Recipe
+from tlstax.specimens.recipe import Kind, Recipe, Source
 
 MANIFEST = "manifest.json"
 DIGESTS = "files.json"
@@ -29,6 +29,20 @@ class Part(Frozen):
     architecture: str = ""
 
 
+class MadeOf(BaseModel):
+    """The part of a recipe that makes a specimen this one and no other.
+
+    What else an earlier or later tlstax wrote down does not matter.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    kind: Kind
+    source: Source
+    program: str
+
+
 class Manifest(Frozen):
     """What a specimen is: `version` is the exact one, `size_bytes` what it takes on disk.
 
@@ -36,7 +50,7 @@ class Manifest(Frozen):
     """
 
     schema_version: Literal[1] = 1
-    recipe: Recipe
+    recipe: MadeOf
     version: str
     machine: str
     parts: tuple[Part, ...]
@@ -84,7 +98,7 @@ def write(path: Path, recipe: Recipe, version: str, machine: str, parts: tuple[P
     found = digest_tree(path / TREE)
     _write(path / DIGESTS, found)
     manifest = Manifest(
-        recipe=recipe,
+        recipe=MadeOf.model_validate(recipe.model_dump()),
         version=version,
         machine=machine,
         parts=parts,

@@ -122,4 +122,3 @@ class Recipe(Frozen):
     program: str
     bytes_needed: int
     libraries: tuple[str, ...] = ()
-    data: str = ""

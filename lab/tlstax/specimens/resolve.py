@@ -17,7 +17,7 @@ from tlstax.specimens import added, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.recipe import AptPackages, Kind
+from tlstax.specimens.recipe import AptPackages, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.telling import Progress, Telling, telling
@@ -62,7 +62,7 @@ def named_server(name: str, progress: Progress | Telling, why: str = "asked for 
     """
     recipe = RECIPES.get(name)
     if recipe is not None and recipe.kind == "server":
-        return server_of(shelf.obtain(recipe, progress), why)
+        return server_of(recipe, shelf.obtain(recipe, progress), why)
     entry = added.find(name)
     if entry is not None:
         return added_server(entry, why)
@@ -79,9 +79,8 @@ def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
     return library_of(shelf.obtain(recipe, progress))
 
 
-def server_of(kept: Kept, why: str = "asked for by name") -> ServerBuild:
+def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> ServerBuild:
     """A server of the shelf; MachineFault when it does not run."""
-    recipe = kept.manifest.recipe
     specimen = _specimen(kept, why)
     if isinstance(recipe.source, AptPackages):
         build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree)

@@ -120,7 +120,6 @@ MYSQL_5_6_24 = Recipe(
     program="mysqld",
     bytes_needed=250_000_000,
     libraries=(".",),
-    data="data/mysql",
 )
 
 
