@@ -60,7 +60,7 @@ class Facts(Frozen):
     def words(self) -> str:
         """All of it in a line."""
         if self.unasked:
-            return f"not asked: {self.unasked}"
+            return f"could not be asked: {self.unasked}"
         parts = [_span(self.tls_versions)]
         if self.handshakes:
             last = self.handshakes[-1]
@@ -126,9 +126,7 @@ def _handshake(server: PrivateServer, version: TlsVersion) -> Handshake | None:
     client = seen.client
     if client is None:
         return None
-    return Handshake(
-        version=client.version.removeprefix("TLSv"), cipher=client.cipher, group=client.group, resumes=resumed
-    )
+    return Handshake(version=version, cipher=client.cipher, group=client.group, resumes=resumed)
 
 
 def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool) -> Ready | None:

@@ -13,15 +13,17 @@ LENDER = Crate(
 """Some crates lack three files that the build needs; they are the same in this one."""
 
 
-def _built(series: str, crate: str, sha256: str, *, borrows: bool = False) -> Recipe:
+def _built(series: str, crate: str, sha256: str, *, borrows: bool = False, names_of: str = "") -> Recipe:
     version = crate.partition("+")[2]
-    soname = {"1": "1.1", "3": "3", "4": "4"}[version[0]]
+    soname = names_of or {"1": "1.1", "3": "3", "4": "4"}[version[0]]
     return Recipe(
         name=f"openssl-{series}",
-        title=f"OpenSSL {version}",
+        title=f"OpenSSL {version}{f' under the names of {names_of}' if names_of else ''}",
         kind="tls_library",
         version=version,
-        source=OpensslBuild(crate=Crate(version=crate, sha256=sha256), lender=LENDER if borrows else None),
+        source=OpensslBuild(
+            crate=Crate(version=crate, sha256=sha256), lender=LENDER if borrows else None, names_of=names_of
+        ),
         program=f"lib/libssl.so.{soname}",
         bytes_needed=700_000_000,
     )
@@ -61,6 +63,13 @@ OPENSSL = (
         "400.0.2+4.0.3",
         "d2093956673b8dbda85c87fa4fb78e70698ce6c5978a2837d1613f661d3bef76",
         borrows=True,
+    ),
+    _built(
+        "4.0-as-3",
+        "400.0.2+4.0.3",
+        "d2093956673b8dbda85c87fa4fb78e70698ce6c5978a2837d1613f661d3bef76",
+        borrows=True,
+        names_of="3",
     ),
     _of_debian("1.1.1", ("bullseye",), "libssl1.1", "1.1"),
     _of_debian("3.0", ("bookworm",), "libssl3", "3"),

@@ -88,17 +88,21 @@ class Crate(Frozen):
 class OpensslBuild(Frozen):
     """OpenSSL, built here from the sources that the crate openssl-src carries.
 
-    `lender` is another version of the crate, for files that this one lacks.
+    `lender` is another version of the crate, for files that this one lacks. `names_of` is the major version
+    whose file names and symbol versions the libraries take on (empty: their own), so that programs linked
+    with that one load them; no code is changed.
     """
 
     tool: Literal["cargo"] = "cargo"
     crate: Crate
     lender: Crate | None = None
+    names_of: str = ""
 
     @property
     def origin(self) -> str:
         """Where it comes from, in words."""
-        return f"built here from openssl-src {self.crate.version}"
+        names = f", under the names of {self.names_of}" if self.names_of else ""
+        return f"built here from openssl-src {self.crate.version}{names}"
 
 
 Source = Annotated[AptPackages | MavenArtefact | NpmPackage | OpensslBuild, Field(discriminator="tool")]

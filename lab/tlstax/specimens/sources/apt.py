@@ -46,7 +46,7 @@ def fill(recipe: Recipe, source: AptPackages, place: Place, telling: Telling) ->
     telling.step(f"unpacking {len(files)} packages ({size_mb:.0f} MB)")
     parts = tuple(_unpack(file, place.tree) for file in files)
     if recipe.kind == "tls_library":
-        _set_library_apart(place.tree)
+        _set_library_apart(place.tree, recipe.program.partition(".so.")[2])
     versions = {part.name: part.version for part in parts}
     return upstream(versions[_name(source.packages[0])]), parts
 
@@ -89,13 +89,13 @@ def _dpkg_deb(*arguments: str) -> str:
     return done.stdout
 
 
-def _set_library_apart(tree: Path) -> None:
+def _set_library_apart(tree: Path, soname: str) -> None:
     """Give libssl and libcrypto a directory of their own, and what they need another.
 
-    What is put first in a program's library path must not bring a C library along.
+    What is put first in a program's library path must bring neither a C library nor a second OpenSSL along.
     """
     for directory, patterns in (
-        (TLS_DIRECTORY, ("libssl.so.*", "libcrypto.so.*")),
+        (TLS_DIRECTORY, (f"libssl.so.{soname}", f"libcrypto.so.{soname}")),
         (SUPPORT_DIRECTORY, SUPPORT),
     ):
         (tree / directory).mkdir()

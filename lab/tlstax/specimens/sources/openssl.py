@@ -77,6 +77,8 @@ def fill(recipe: Recipe, source: OpensslBuild, place: Place, telling: Telling) -
     unpacked = [_unpack(crate, place) for crate in crates]
     for name in LENT if source.lender else ():
         shutil.copy2(unpacked[1] / name, unpacked[0] / name)
+    if source.names_of:
+        _rename(unpacked[0], source.names_of)
     _compile(_Build(recipe.title, unpacked[0], place.log), target, place, telling)
     return tuple(Part(name=CRATE, version=crate.version, sha256=crate.sha256) for crate in crates)
 
@@ -95,6 +97,22 @@ def _compile(build: _Build, target: str, place: Place, telling: Telling) -> None
     stage = place.work / "installed"
     build.run(["make", "install_sw", f"DESTDIR={stage}"])
     _keep(stage / PREFIX.relative_to("/"), place.tree)
+
+
+def _rename(source: Path, major: str) -> None:
+    """Have the libraries' files and symbol versions carry another major version's names.
+
+    Source: SHLIB_VERSION in VERSION.dat becomes the soname; the second column of util/lib*.num becomes the
+    symbol's version node (util/mkdef.pl).
+    """
+    version = source / "VERSION.dat"
+    text = version.read_text(encoding="utf-8")
+    own = text.partition("SHLIB_VERSION=")[2].split()[0]
+    version.write_text(text.replace(f"SHLIB_VERSION={own}", f"SHLIB_VERSION={major}"), encoding="utf-8")
+    for name in ("libssl.num", "libcrypto.num"):
+        numbers = source / "util" / name
+        text = numbers.read_text(encoding="utf-8")
+        numbers.write_text(text.replace(f"\t{own}_0_0\t", f"\t{major}_0_0\t"), encoding="utf-8")
 
 
 def _targets(source: Path) -> list[str]:
