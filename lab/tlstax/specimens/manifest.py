@@ -102,7 +102,7 @@ def write(path: Path, recipe: Recipe, version: str, machine: str, parts: tuple[P
         version=version,
         machine=machine,
         parts=parts,
-        size_bytes=sum(file.lstat().st_size for file in (path / TREE).rglob("*") if not file.is_dir()),
+        size_bytes=_size_bytes(path / TREE),
         digests_sha256=sha256_of(path / DIGESTS),
     )
     _write(path / MANIFEST, manifest.model_dump(mode="json"))
@@ -121,6 +121,12 @@ def digest_tree(tree: Path) -> dict[str, str]:
         for file in sorted(tree.rglob("*"))
         if file.is_symlink() or file.is_file()
     }
+
+
+def _size_bytes(tree: Path) -> int:
+    """What the files hold; one with two names is counted once."""
+    stats = [file.lstat() for file in tree.rglob("*") if file.is_file() and not file.is_symlink()]
+    return sum({status.st_ino: status.st_size for status in stats}.values())
 
 
 def _write(path: Path, document: object) -> None:
