@@ -6,8 +6,8 @@ from tlstax.contract import TlsVersion
 
 LEGACY_CIPHERS = "AES256-SHA:@SECLEVEL=0"
 """RSA key exchange, AES-256, HMAC-SHA-1 (RFC 3268) is what yaSSL has and OpenSSL still does. With
-Diffie-Hellman, which yaSSL would rather use, it offers 512 bits, and OpenSSL refuses those at any security level.
-Level 0 is needed for signatures with SHA-1, in handshakes and in certificates."""
+Diffie-Hellman, which yaSSL would rather use, it offers 512 bits, and OpenSSL refuses those at any security
+level. Level 0 is needed for the hashes of these versions, MD5 and SHA-1."""
 
 
 def cipher_list(version: TlsVersion | None) -> str | None:

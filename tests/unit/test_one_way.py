@@ -37,6 +37,7 @@ PURE = (
     "findings",
     "jobs",
     "labels",
+    "legacy_tls",
     "outcome_table",
     "plan",
     "records",

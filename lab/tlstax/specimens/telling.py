@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Progress = Callable[[str], None]
 
@@ -25,15 +25,15 @@ def telling(progress: Progress | Telling) -> Telling:
     return progress if isinstance(progress, Telling) else Telling(progress, _Seldom(progress))
 
 
-@dataclass
 class _Seldom:
-    listener: Progress
-    last_at: float = field(default_factory=time.monotonic)
+    def __init__(self, listener: Progress) -> None:
+        self._listener = listener
+        self._last_at = time.monotonic()
 
     def __call__(self, text: str) -> None:
-        if time.monotonic() - self.last_at >= QUIET_EVERY_S:
-            self.last_at = time.monotonic()
-            self.listener(text)
+        if time.monotonic() - self._last_at >= QUIET_EVERY_S:
+            self._last_at = time.monotonic()
+            self._listener(text)
 
 
 class Meter:
