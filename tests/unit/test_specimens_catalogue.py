@@ -176,6 +176,7 @@ def test_progress_has_an_amount_and_the_time_left(monkeypatch: pytest.MonkeyPatc
     assert meter.words(100e6) == "downloading it: 100 of 500 MB"
     now += 10
     assert meter.words(200e6) == "downloading it: 200 of 500 MB · 30 s left"
+    assert meter.words(10e6) == "downloading it: 10 of 500 MB", "it starts anew"
     assert Meter("reading", 0, "MB").words(5) == "reading: 5 MB"
     heard: list[str] = []
     plain = telling(heard.append)

@@ -42,12 +42,17 @@ class Meter:
     def __init__(self, what: str, total: float, unit: str, scale: float = 1.0) -> None:
         self._what, self._total, self._unit, self._scale = what, total, unit, scale
         self._begun: tuple[float, float] | None = None
+        self._last = 0.0
 
     def words(self, amount: float) -> str:
-        """`amount` and the total are in the same unit; a total of 0 is one that is not known."""
+        """`amount` and the total are in the same unit; a total of 0 is one that is not known.
+
+        A smaller amount than before is a work that starts anew.
+        """
         now = time.monotonic()
-        if self._begun is None:
+        if self._begun is None or amount < self._last:
             self._begun = (now, amount)
+        self._last = amount
         shown = f"{amount / self._scale:,.0f}"
         if not self._total:
             return f"{self._what}: {shown} {self._unit}"

@@ -1,7 +1,8 @@
 """A zip or jar from the user's Maven repositories, checked against its pinned checksum and unpacked.
 
 Maven is told a local repository of our own, so nothing is left among the user's; settings.xml holds as always
-(mirrors, proxies, credentials). A download that was cut off is resumed by Maven from its .part file.
+(mirrors, proxies, credentials). A file that was whole before a fetch was cut off is used again. Whether Maven
+goes on with a part of one is its own affair: 3.8 starts such a file anew.
 """
 
 from __future__ import annotations
