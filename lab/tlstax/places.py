@@ -30,6 +30,16 @@ def roots_dir() -> Path:
     return ensure_directory(cache_dir() / "roots")
 
 
+def specimens_dir() -> Path:
+    """The shelf: fetched and built specimens, one directory each; created when missing."""
+    return ensure_directory(cache_dir() / "specimens")
+
+
+def downloads_dir() -> Path:
+    """What was downloaded and is not unpacked yet, kept in case a fetch is cut off; created when missing."""
+    return ensure_directory(cache_dir() / "downloads")
+
+
 def sessions_dir() -> Path:
     """One directory for each running process of the laboratory; created when missing."""
     return ensure_directory(cache_dir() / "sessions")

@@ -8,7 +8,7 @@ import shutil
 from tlstax.clients.engine import engine_command
 from tlstax.doctor.check import Check
 from tlstax.errors import MachineFault
-from tlstax.specimens import apt_root
+from tlstax.specimens import shelf
 from tlstax.specimens.apt_mirror import configured_mirror
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
 
@@ -65,7 +65,7 @@ def server() -> Check:
     """Whether the default server, or what takes its place, is there already."""
     name = "server"
     for server_name in DEFAULT_SERVERS:
-        root = apt_root.present(RECIPES[server_name][0])
+        root = shelf.present(RECIPES[server_name])
         if root is not None:
             meaning = "No network is needed."
             return Check(name=name, status="ok", found=f"{server_name} in {root.path}", meaning=meaning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,17 +11,24 @@ from pathlib import Path
 
 from tlstax.checksums import sha256_of
 from tlstax.errors import MachineFault, UserMistake
+from tlstax.factors import closest
 from tlstax.records import Specimen
-from tlstax.specimens import apt_root
-from tlstax.specimens.apt_root import AptRoot, Progress
+from tlstax.specimens import added, shelf
+from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.specimens.manifest import Kept
+from tlstax.specimens.recipe import AptPackages, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
+from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
+from tlstax.specimens.telling import Progress, Telling, telling
+from tlstax.specimens.tls_library import TlsLibrary
 
 PROGRAMS = ("mysqld", "mariadbd")
+LISTED = "`tlstax specimens list` names them all"
 SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
 
 
-def default_server(progress: Progress) -> ServerBuild:
+def default_server(progress: Progress | Telling) -> ServerBuild:
     """The default server, or what takes its place; `specimen.why` says which and why.
 
     The order is DEFAULT_SERVERS, then a mysqld or mariadbd of this machine. MachineFault, with the first
@@ -29,9 +37,9 @@ def default_server(progress: Progress) -> ServerBuild:
     first_fault: MachineFault | None = None
     for name in DEFAULT_SERVERS:
         try:
-            return named_server(name, progress, why=_why(first_fault, RECIPES[name][0].title))
+            return named_server(name, progress, why=_why(first_fault, RECIPES[name].title))
         except MachineFault as error:
-            progress(error.sentence())
+            telling(progress).step(error.sentence())
             first_fault = first_fault or error
     reason = first_fault.message if first_fault else ""
     for path in filter(None, map(_find_program, PROGRAMS)):
@@ -40,25 +48,84 @@ def default_server(progress: Progress) -> ServerBuild:
                 path, why=f"no server could be fetched ({reason}), so this machine's {path} was taken"
             )
         except UserMistake as error:
-            progress(error.message)
+            telling(progress).step(error.message)
     raise MachineFault(
         f"no database server could be had: {reason}, and there is no mysqld or mariadbd on this machine",
         remedy=first_fault.remedy if first_fault else "install a MySQL or MariaDB server",
     )
 
 
-def named_server(name: str, progress: Progress, why: str = "asked for by name") -> ServerBuild:
-    """A server of the catalogue, fetched if it is not there; UserMistake when there is none of this name."""
-    if name not in RECIPES:
-        raise UserMistake(f"there is no server named {name!r}", remedy=f"known are {', '.join(RECIPES)}")
-    recipe, flavour = RECIPES[name]
-    build = _build_of(apt_root.obtain(recipe, progress), flavour, why)
+def named_server(name: str, progress: Progress | Telling, why: str = "asked for by name") -> ServerBuild:
+    """A server by its name: one of the catalogue, fetched if it is not there, or one that was added.
+
+    UserMistake when there is none of this name; MachineFault when it cannot be had or does not run.
+    """
+    recipe = RECIPES.get(name)
+    if recipe is not None and recipe.kind == "server":
+        return server_of(recipe, shelf.obtain(recipe, progress), why)
+    entry = added.find(name)
+    if entry is not None:
+        return added_server(entry, why)
+    raise UserMistake(f"there is no server named {name!r}{_known(name, 'server')}", remedy=LISTED)
+
+
+def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
+    """A TLS library by its name, fetched or built if it is not there. Raises as of `named_server`."""
+    recipe = RECIPES.get(name)
+    if recipe is None or recipe.kind != "tls_library":
+        raise UserMistake(
+            f"there is no TLS library named {name!r}{_known(name, 'tls_library')}", remedy=LISTED
+        )
+    return library_of(shelf.obtain(recipe, progress))
+
+
+def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> ServerBuild:
+    """A server of the shelf; MachineFault when it does not run."""
+    specimen = _specimen(kept, why)
+    if isinstance(recipe.source, AptPackages):
+        build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree)
+    else:
+        libraries = tuple(kept.tree / directory for directory in recipe.libraries)
+        build = ServerBuild(
+            specimen, recipe.flavour, kept.program, basedir=kept.tree, own_libraries=libraries
+        )
     _, version = version_of(build)
-    return replace(build, specimen=build.specimen.model_copy(update={"version": version}))
+    return replace(build, specimen=specimen.model_copy(update={"version": version}))
 
 
-def server_at(path: Path, *, name: str | None = None, why: str = "asked for by its path") -> ServerBuild:
-    """A server by the path of its mysqld or mariadbd; UserMistake when it is none."""
+def library_of(kept: Kept) -> TlsLibrary:
+    """A TLS library of the shelf."""
+    libssl = kept.program
+    libcrypto = libssl.with_name(libssl.name.replace("libssl", "libcrypto"))
+    support = kept.tree / SUPPORT_DIRECTORY
+    return TlsLibrary(
+        _specimen(kept, "asked for by name"), libssl, libcrypto, (support,) if support.is_dir() else ()
+    )
+
+
+def added_server(entry: Added, why: str = "asked for by name") -> ServerBuild:
+    """A server that the user added; MachineFault when its program is gone or does not run any more."""
+    try:
+        libraries = (Path(entry.libssl),) if entry.libssl else ()
+        return server_at(Path(entry.mysqld), name=entry.name, why=why, own_libraries=libraries)
+    except UserMistake as error:
+        raise MachineFault(
+            f"{entry.name}, which was added, cannot be used: {error.message}",
+            remedy=f"`tlstax specimens remove {entry.name}` forgets it",
+        ) from error
+
+
+def server_at(
+    path: Path,
+    *,
+    name: str | None = None,
+    why: str = "asked for by its path",
+    own_libraries: tuple[Path, ...] = (),
+) -> ServerBuild:
+    """A server by the path of its mysqld or mariadbd; UserMistake when it is none.
+
+    `own_libraries` are directories with libraries that it needs.
+    """
     if not path.is_file():
         raise UserMistake(f"{path} is not a program", remedy="give the path of a mysqld or mariadbd")
     executable = path.resolve()
@@ -72,11 +139,12 @@ def server_at(path: Path, *, name: str | None = None, why: str = "asked for by i
         sha256=sha256_of(executable),
     )
     try:
-        flavour, version = version_of(ServerBuild(specimen, "mysql", executable))
+        unknown = ServerBuild(specimen, "mysql", executable, own_libraries=own_libraries)
+        flavour, version = version_of(unknown)
     except MachineFault as error:
         raise UserMistake(error.message, remedy="give the path of a mysqld or mariadbd that runs") from error
     named = {"name": name or f"{flavour}-{version}", "version": version}
-    return ServerBuild(specimen.model_copy(update=named), flavour, executable)
+    return replace(unknown, specimen=specimen.model_copy(update=named), flavour=flavour)
 
 
 def version_of(build: ServerBuild) -> tuple[Flavour, str]:
@@ -87,7 +155,14 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
     """
     try:
         command = build.command(["--version"])
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env={**os.environ, **build.environment()},
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _broken(build, str(error)) from error
     match = re.search(r"(?:mysqld(?!ump)|mariadbd(?!ump))\S*\s+Ver (\d+\.\d+\.\d+\S*)", done.stdout)
@@ -102,27 +177,35 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
 def _why(first_fault: MachineFault | None, title: str) -> str:
     if first_fault is None:
         return f"the default: {title}"
-    wanted = RECIPES[DEFAULT_SERVERS[0]][0].title
+    wanted = RECIPES[DEFAULT_SERVERS[0]].title
     return f"{wanted} could not be had ({first_fault.message}), so {title} was taken"
 
 
-def _build_of(root: AptRoot, flavour: Flavour, why: str) -> ServerBuild:
-    recipe = root.manifest.recipe
-    specimen = Specimen(
-        name=recipe.name,
-        kind="server",
-        version="",
-        origin=f"Debian {recipe.suite}",
+def _specimen(kept: Kept, why: str) -> Specimen:
+    manifest = kept.manifest
+    return Specimen(
+        name=manifest.recipe.name,
+        kind=manifest.recipe.kind,
+        version=manifest.version,
+        origin=manifest.recipe.source.origin,
         why=why,
-        path=str(root.program),
-        sha256=sha256_of(root.program),
-        packages=root.manifest.versions(),
+        path=str(kept.program),
+        sha256=kept.sha256(),
+        packages=manifest.versions(),
     )
-    return ServerBuild(specimen, flavour, root.program, root.tree)
+
+
+def _known(name: str, kind: Kind) -> str:
+    names = [recipe.name for recipe in RECIPES.values() if recipe.kind == kind]
+    if kind == "server":
+        names += [entry.name for entry in added.entries()]
+    return closest(name, names)
 
 
 def _broken(build: ServerBuild, reason: str) -> MachineFault:
-    remedy = f"remove {build.root.parent} and run again" if build.root else "choose another server"
+    name = build.specimen.name
+    ours = build.root or build.basedir
+    remedy = f"fetch it anew: `tlstax specimens remove {name}`" if ours else "choose another server"
     return MachineFault(
         f"{build.executable} does not run as a database server ({reason or 'no message'})", remedy=remedy
     )

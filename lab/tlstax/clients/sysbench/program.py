@@ -12,9 +12,11 @@ from pathlib import Path
 from tlstax.checksums import sha256_of
 from tlstax.errors import MachineFault
 from tlstax.records import Specimen
-from tlstax.specimens import apt_root
-from tlstax.specimens.apt_root import AptRoot, Progress, Recipe
+from tlstax.specimens import shelf
+from tlstax.specimens.manifest import Kept
+from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
+from tlstax.specimens.telling import Progress
 
 VERSION = "1.0.20"
 """The one version whose scripts, counters and clock are known (see quiescence.lua)."""
@@ -25,8 +27,8 @@ CLIENT_LIBRARY = "libmariadb.so.3"
 RECIPE = Recipe(
     name=f"sysbench-{VERSION}",
     title=f"sysbench {VERSION} from Debian trixie",
-    suite="trixie",
-    packages=(f"sysbench={VERSION}*",),
+    kind="client",
+    source=AptPackages(suites=("trixie",), packages=(f"sysbench={VERSION}*",)),
     program="usr/bin/sysbench",
     bytes_needed=200_000_000,
 )
@@ -82,7 +84,7 @@ def obtain(progress: Progress) -> SysbenchProgram:
     if own is not None:
         return own
     try:
-        return _of_root(apt_root.obtain(RECIPE, progress), why_not)
+        return _of_root(shelf.obtain(RECIPE, progress), why_not)
     except MachineFault as fault:
         raise MachineFault(
             f"{why_not}, and {RECIPE.title} could not be fetched: {fault.message}",
@@ -95,7 +97,7 @@ def present() -> SysbenchProgram:
     own, why_not = _of_this_machine()
     if own is not None:
         return own
-    root = apt_root.present(RECIPE)
+    root = shelf.present(RECIPE)
     if root is None:
         raise MachineFault(
             f"{why_not}, and {RECIPE.title} has not been fetched",
@@ -136,8 +138,8 @@ def _of_this_machine() -> tuple[SysbenchProgram | None, str]:
     return SysbenchProgram(specimen, executable), ""
 
 
-def _of_root(root: AptRoot, why: str) -> SysbenchProgram:
-    specimen = _specimen(root.program, f"Debian {RECIPE.suite}", f"{why}, so {RECIPE.title} was taken")
+def _of_root(root: Kept, why: str) -> SysbenchProgram:
+    specimen = _specimen(root.program, RECIPE.source.origin, f"{why}, so {RECIPE.title} was taken")
     packaged = specimen.model_copy(update={"packages": root.manifest.versions()})
     return SysbenchProgram(packaged, root.program, root.tree)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import multiprocessing
 import os
+import re
 import shutil
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -18,16 +22,16 @@ import psutil
 import pytest
 
 from tlstax.errors import MachineFault
-from tlstax.specimens import apt_command, apt_mirror, apt_root, catalogue, resolve, sessions
-from tlstax.specimens.apt_root import Recipe
+from tlstax.specimens import apt_command, apt_mirror, catalogue, resolve, sessions, shelf
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.recipe import AptPackages, Recipe
 
+SOURCE = AptPackages(suites=("trixie",), packages=("hostname",), given=("libc6",))
 SMALL = Recipe(
     name="hostname-test",
     title="the package hostname",
-    suite="trixie",
-    packages=("hostname",),
-    given=("libc6",),
+    kind="client",
+    source=SOURCE,
     program="usr/bin/hostname",
     bytes_needed=50_000_000,
 )
@@ -50,23 +54,36 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def entries(cache: Path) -> set[str]:
-    return {path.name for path in (cache / "roots").iterdir()}
+    return {path.name for path in (cache / "specimens").iterdir()}
 
 
 def test_a_root_is_whole_verified_and_pinned(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    root = apt_root.obtain(SMALL, told.append)
+    root = shelf.obtain(SMALL, told.append)
     assert root.program.read_bytes()[:4] == b"\x7fELF"
     assert set(root.manifest.versions()) == {"hostname"}
-    (deb,) = root.manifest.debs
-    assert len(deb.sha256) == 64
+    (part,) = root.manifest.parts
+    assert len(part.sha256) == 64
+    assert root.manifest.version in part.version
+    assert root.manifest.size_bytes == sum(file.stat().st_size for file in files_of(root.tree))
     assert any("download" in line for line in told)
-    assert {path.name for path in root.path.iterdir()} == {"manifest.json", "tree"}
+    assert {path.name for path in root.path.iterdir()} == {"manifest.json", "files.json", "tree"}
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
     monkeypatch.setenv("TLSTAX_APT_MIRROR", "http://127.0.0.1:1/nothing")
-    assert apt_root.obtain(SMALL, pytest.fail) == root
-    apt_root.remove(SMALL)
-    assert apt_root.present(SMALL) is None
+    assert shelf.obtain(SMALL, pytest.fail) == root
+    shelf.remove(SMALL)
+    assert shelf.present(SMALL) is None
+
+
+def files_of(tree: Path) -> list[Path]:
+    return [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
+
+
+def version_in_trixie() -> str:
+    """The version that the package has now."""
+    fetched = shelf.obtain(SMALL, quiet)
+    shelf.remove(SMALL)
+    return fetched.manifest.parts[0].version
 
 
 def in_a_child(work: Callable[[], Any]) -> ForkProcess:
@@ -90,16 +107,16 @@ def test_two_at_once_do_not_trample_each_other(cache: Path) -> None:
         if "waiting for another" in text:
             waiting.set()
 
-    first = in_a_child(lambda: apt_root.obtain(SMALL, hold))
+    first = in_a_child(lambda: shelf.obtain(SMALL, hold))
     assert unpacking.wait(120)
-    second = in_a_child(lambda: apt_root.obtain(SMALL, listen))
+    second = in_a_child(lambda: shelf.obtain(SMALL, listen))
     assert waiting.wait(120)
     for process in (first, second):
         process.join()
         assert process.exitcode == 0
     assert second_told.get() == "waiting for another tlstax that is fetching the package hostname"
     assert second_told.empty(), "the second fetched it again"
-    assert apt_root.present(SMALL) is not None
+    assert shelf.present(SMALL) is not None
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
 
 
@@ -111,27 +128,27 @@ def test_a_killed_build_is_not_taken_for_a_whole_one(cache: Path) -> None:
             reached.set()
             gate.wait()
 
-    builder = in_a_child(lambda: apt_root.obtain(SMALL, wait_at_unpacking))
+    builder = in_a_child(lambda: shelf.obtain(SMALL, wait_at_unpacking))
     assert reached.wait(120)
     builder.kill()
     builder.join()
-    assert apt_root.present(SMALL) is None
+    assert shelf.present(SMALL) is None
     assert any(".partial-" in name for name in entries(cache))
-    assert apt_root.obtain(SMALL, quiet).program.is_file()
+    assert shelf.obtain(SMALL, quiet).program.is_file()
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
 
 
 def test_a_killed_download_takes_apt_with_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with silent_listener() as port:
         monkeypatch.setenv("TLSTAX_APT_MIRROR", f"http://127.0.0.1:{port}/debian")
-        builder = in_a_child(lambda: apt_root.obtain(SMALL, quiet))
+        builder = in_a_child(lambda: shelf.obtain(SMALL, quiet))
         assert builder.pid is not None
         parent = psutil.Process(builder.pid)
         children = wait_for(lambda: [c for c in parent.children(recursive=True) if c.name() == "apt-get"])
         builder.kill()
         builder.join()
         assert wait_for(lambda: not any(child.is_running() for child in children))
-    assert apt_root.present(SMALL) is None
+    assert shelf.present(SMALL) is None
     assert cache.is_dir()
 
 
@@ -160,8 +177,8 @@ def wait_for(found: Callable[[], Any], timeout_s: float = 30.0) -> Any:
 def refused(recipe: Recipe) -> MachineFault:
     """The fault that fetching ends with; nothing unfinished is left behind."""
     with pytest.raises(MachineFault) as caught:
-        apt_root.obtain(recipe, quiet)
-    assert apt_root.present(recipe) is None
+        shelf.obtain(recipe, quiet)
+    assert shelf.present(recipe) is None
     assert "\n" not in caught.value.sentence()
     assert caught.value.remedy
     return caught.value
@@ -176,16 +193,141 @@ def test_a_mirror_out_of_reach_is_told(cache: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_package_that_is_gone_is_told(cache: Path) -> None:
-    gone = SMALL.model_copy(update={"packages": ("hostname=0.0.1*",)})
-    fault = refused(gone)
-    assert "the mirror does not have it" in fault.message
-    assert "hostname" in fault.message
+    gone = SOURCE.model_copy(update={"packages": ("hostname=0.0.1*",)})
+    fault = refused(SMALL.model_copy(update={"source": gone}))
+    there = version_in_trixie()
+    assert fault.message == (
+        f"the package hostname is no longer to be had: Debian trixie has hostname {there} there instead"
+    )
     assert entries(cache) == {f".{SMALL.name}.lock"}
 
 
 def test_a_root_without_its_program_is_refused(cache: Path) -> None:
     assert "usr/sbin/nothing" in refused(SMALL.model_copy(update={"program": "usr/sbin/nothing"})).message
     assert entries(cache) == {f".{SMALL.name}.lock"}
+
+
+def test_a_download_that_was_cut_off_goes_on_where_it_was(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with passing_mirror() as mirror:
+        monkeypatch.setenv("TLSTAX_APT_MIRROR", mirror.uri)
+        mirror.stall_packages.set()
+        builder = in_a_child(lambda: shelf.obtain(SMALL, quiet))
+        assert mirror.stalled.wait(120)
+        partial = wait_for(
+            lambda: [file for file in (cache / "downloads").rglob("partial/*.deb") if size(file)]
+        )
+        builder.kill()
+        builder.join()
+        assert shelf.present(SMALL) is None
+        assert size(partial[0]) > 0
+        mirror.stall_packages.clear()
+        assert shelf.obtain(SMALL, quiet).program.is_file()
+        assert any(first > 0 for first in mirror.first_bytes), "it was fetched from its beginning again"
+    assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
+    assert not list((cache / "downloads").iterdir())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_tampered_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with passing_mirror() as mirror:
+        monkeypatch.setenv("TLSTAX_APT_MIRROR", mirror.uri)
+        mirror.tamper.set()
+        assert "not verifiably Debian's" in refused(SMALL).message
+        mirror.tamper.clear()
+        assert shelf.obtain(SMALL, quiet).program.is_file()
+
+
+def test_a_kept_download_that_was_changed_is_not_used(cache: Path) -> None:
+    def cut_off(text: str) -> None:
+        if "unpacking" in text:
+            raise MachineFault("cut off")
+
+    with pytest.raises(MachineFault, match="cut off"):
+        shelf.obtain(SMALL, cut_off)
+    (deb,) = (cache / "downloads").rglob("*.deb")
+    whole = deb.read_bytes()
+    deb.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    told: list[str] = []
+    (part,) = shelf.obtain(SMALL, told.append).manifest.parts
+    assert part.sha256 == hashlib.sha256(whole).hexdigest()
+
+
+@pytest.mark.usefixtures("cache")
+def test_verify_finds_what_was_changed_gone_or_put_there() -> None:
+    kept = shelf.obtain(SMALL, quiet)
+    assert shelf.verify(kept) == []
+    with kept.program.open("r+b") as file:
+        file.seek(100)
+        byte = file.read(1)
+        file.seek(100)
+        file.write(bytes([byte[0] ^ 1]))
+    assert shelf.verify(kept) == ["usr/bin/hostname was changed"]
+    (kept.tree / "usr/bin/libssl.so.3").touch()
+    assert shelf.verify(kept)[1:] == ["usr/bin/libssl.so.3 was not there before"]
+    kept.program.unlink()
+    assert "usr/bin/hostname is gone" in shelf.verify(kept)
+    assert shelf.broken(SMALL) == "its manifest or its program is gone"
+    assert shelf.present(SMALL) is None
+    assert shelf.verify(shelf.obtain(SMALL, quiet)) == []
+
+
+class passing_mirror:  # noqa: N801 (used as a context manager)
+    """The real mirror behind a server that can stop in the middle of a package, or change it."""
+
+    def __enter__(self) -> passing_mirror:
+        self.stall_packages, self.stalled, self.tamper = FORK.Event(), FORK.Event(), FORK.Event()
+        self.first_bytes: list[int] = []
+        outer, real = self, apt_mirror.configured_mirror().uri.rstrip("/")
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.answer(self, real)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.uri = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, request: http.server.BaseHTTPRequestHandler, real: str) -> None:
+        package = request.path.endswith(".deb")
+        try:
+            with urllib.request.urlopen(real + request.path, timeout=60) as response:  # noqa: S310
+                body = response.read()
+        except urllib.error.HTTPError as error:
+            request.send_error(error.code)
+            return
+        asked = re.match(r"bytes=(\d+)-", request.headers.get("Range", "")) if package else None
+        first = int(asked[1]) if asked else 0
+        if package:
+            self.first_bytes.append(first)
+        if package and self.tamper.is_set():
+            body = body[:-1] + bytes([body[-1] ^ 1])
+        request.send_response(206 if first else 200)
+        if first:
+            request.send_header("Content-Range", f"bytes {first}-{len(body) - 1}/{len(body)}")
+        request.send_header("Content-Length", str(len(body) - first))
+        request.end_headers()
+        if package and self.stall_packages.is_set():
+            request.wfile.write(body[: len(body) // 2])
+            self.stalled.set()
+            while self.stall_packages.is_set():
+                time.sleep(0.02)
+            return
+        request.wfile.write(body[first:])
+
+
+def size(file: Path) -> int:
+    return file.stat().st_size
 
 
 def test_too_little_room_is_told_before_anything_is_fetched(cache: Path) -> None:
@@ -208,7 +350,7 @@ def test_without_apt_or_keyring_it_is_told(
 def tampering_mirror(tmp_path: Path) -> Iterator[str]:
     """A mirror whose InRelease is Debian's own, with one checksum changed under the signature."""
     mirror = apt_mirror.configured_mirror()
-    genuine = apt_command.prepare(tmp_path / "apt", mirror, "trixie", ())
+    genuine = apt_command.prepare(tmp_path / "apt", mirror, ("trixie",), ())
     genuine.update()
     (signed,) = (tmp_path / "apt/state/lists").glob("*_InRelease")
     served = tmp_path / "www/dists/trixie/InRelease"
@@ -277,8 +419,9 @@ def test_an_unprivileged_user_fetches_and_runs_mysql_from_nothing(cache: Path, t
 
 
 def test_what_takes_the_defaults_place_says_why(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = catalogue.MYSQL_9_7.model_copy(update={"packages": ("mysql-server-core=9.6.0*",)})
-    monkeypatch.setitem(catalogue.RECIPES, "mysql-9.7", (gone, "mysql"))
+    source = AptPackages(suites=("sid",), packages=("mysql-server-core=9.6.0*",))
+    gone = catalogue.RECIPES["mysql-9.7"].model_copy(update={"source": source})
+    monkeypatch.setitem(catalogue.RECIPES, "mysql-9.7", gone)
     told: list[str] = []
     build = resolve.default_server(told.append)
     assert build.specimen.name == "mariadb-11.8"

@@ -1,0 +1,178 @@
+"""`tlstax specimens`: fetching, checking, adding and removing what can be measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.specimens_table import table_text
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.factors import closest
+from tlstax.places import ensure_directory
+from tlstax.specimens import added, facts, listing, resolve, shelf
+from tlstax.specimens.added import Added
+from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.facts import Facts
+from tlstax.specimens.manifest import Kept
+from tlstax.specimens.recipe import Recipe
+from tlstax.specimens.telling import Telling
+
+
+def list_command(*, as_json: bool) -> int:
+    """Every specimen that is known."""
+    found = listing.listing()
+    if as_json:
+        sys.stdout.write(json.dumps(found.model_dump(mode="json"), indent=2) + "\n")
+    else:
+        width = max(100, shutil.get_terminal_size((140, 24)).columns)
+        sys.stdout.write(table_text(found, width=width, colour=sys.stdout.isatty()))
+    return 0
+
+
+def fetch_command(names: Sequence[str], *, everything: bool) -> int:
+    """Fetch or build, then ask what its TLS can do; one that fails does not keep the others away."""
+    if bool(names) == everything:
+        raise UserMistake("name the specimens to fetch, or give --all", remedy=resolve.LISTED)
+    _check_known(names, [recipe.name for recipe in RECIPES.values()])
+    line = ProgressLine()
+    failures = []
+    try:
+        for name in names or RECIPES:
+            try:
+                _fetch(name, line)
+            except MachineFault as fault:
+                failures.append(fault)
+                line.warn(fault.sentence())
+    finally:
+        line.close()
+    if failures and not (everything or len(names) > 1):
+        return MachineFault.exit_status
+    if failures:
+        line.warn(f"{len(failures)} of {len(names or RECIPES)} could not be had")
+    return MachineFault.exit_status if failures else 0
+
+
+def verify_command(names: Sequence[str]) -> int:
+    """Check every file of what is there, and that it runs; status 3 when something is broken."""
+    _check_known(names, _all_names())
+    there = [one.name for one in listing.listing().specimens if one.status != "absent"]
+    line = ProgressLine()
+    broken = 0
+    try:
+        for name in names or there:
+            line.now(f"checking {name}")
+            reason = _verified(name)
+            line.close()
+            sys.stdout.write(f"{name}: {'broken: ' + reason if reason else 'as it was fetched, and runs'}\n")
+            broken += bool(reason)
+    finally:
+        line.close()
+    if not names and not there:
+        sys.stdout.write("No specimen is here yet; `tlstax specimens fetch NAME` gets one.\n")
+    return MachineFault.exit_status if broken else 0
+
+
+def remove_command(names: Sequence[str]) -> int:
+    """Take specimens off the shelf; an added one is forgotten, and its files stay."""
+    _check_known(names, _all_names())
+    for name in names:
+        if added.find(name) is not None:
+            added.forget(name)
+            shutil.rmtree(listing.added_facts(name), ignore_errors=True)
+            sys.stdout.write(f"forgot {name}; its files are yours and stay as they are\n")
+            continue
+        shelf.remove(RECIPES[name])
+        sys.stdout.write(f"removed {name}\n")
+    return 0
+
+
+def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
+    """Give a server of this machine a name."""
+    if name in RECIPES:
+        raise UserMistake(f"{name!r} is the name of a specimen that is fetched", remedy="choose another name")
+    libraries = () if libssl is None else (libssl.absolute(),)
+    if mysqld.is_file():
+        for directory in libraries:
+            added.check_libssl(mysqld.absolute(), directory)
+    build = resolve.server_at(mysqld.absolute(), name=name, own_libraries=libraries)
+    entry = Added(
+        name=name,
+        mysqld=str(build.executable),
+        libssl="".join(map(str, libraries)),
+        version=build.specimen.version,
+        sha256=build.specimen.sha256,
+    )
+    added.keep(entry)
+    line = ProgressLine()
+    line.step(f"asking {name} what its TLS can do")
+    found = facts.of_server(build)
+    facts.write(ensure_directory(listing.added_facts(name)), found)
+    line.close()
+    sys.stdout.write(f"added {name}: {build.specimen.version} · {found.words()}\n")
+    return 0
+
+
+def _fetch(name: str, line: ProgressLine) -> None:
+    recipe = RECIPES[name]
+    kept = shelf.obtain(recipe, Telling(line.step, line.now))
+    known = facts.read(kept.path)
+    if known is None or known.unasked:
+        line.step(f"asking {recipe.title} what its TLS can do")
+        known = _asked(recipe, kept)
+        facts.write(kept.path, known)
+    line.step(f"{name} is ready: {kept.manifest.version} · {known.words()}")
+
+
+def _asked(recipe: Recipe, kept: Kept) -> Facts:
+    """Ask a server or a library."""
+    if recipe.kind == "tls_library":
+        return facts.of_library(resolve.library_of(kept), kept.tree)
+    try:
+        return facts.of_server(resolve.server_of(recipe, kept))
+    except MachineFault as fault:
+        return Facts(unasked=fault.message)
+
+
+def _verified(name: str) -> str:
+    """Why the specimen is broken, which is noted; empty when it is as it was fetched, and runs."""
+    entry = added.find(name)
+    if entry is not None:
+        return listing.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))
+    recipe = RECIPES[name]
+    shelf.mark(recipe, "")
+    kept = shelf.present(recipe)
+    if kept is None:
+        return shelf.broken(recipe) or "it is not here"
+    wrong = shelf.verify(kept)
+    reason = f"{wrong[0]}{f' and {len(wrong) - 1} more' if wrong[1:] else ''}" if wrong else ""
+    if not reason and recipe.kind == "server":
+        reason = _does_not_run(lambda: resolve.server_of(recipe, kept))
+    if not reason and recipe.kind == "tls_library":
+        reason = facts.of_library(resolve.library_of(kept), kept.tree).unasked
+    shelf.mark(recipe, reason)
+    return reason
+
+
+def _does_not_run(work: Callable[[], object]) -> str:
+    """Why the server's program does not run; empty when it does."""
+    try:
+        work()
+    except TlstaxError as error:
+        return error.message
+    return ""
+
+
+def _all_names() -> list[str]:
+    return [*RECIPES, *(entry.name for entry in added.entries())]
+
+
+def _check_known(names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UserMistake(
+                f"there is no specimen named {name!r}{closest(name, known)}", remedy=resolve.LISTED
+            )

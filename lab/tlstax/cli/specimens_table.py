@@ -1,0 +1,50 @@
+"""The specimens as a table for a terminal; pure."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.report.printed import printed
+from tlstax.specimens.listing import Listed, Listing
+
+HEADINGS = {"server": "Servers", "tls_library": "TLS libraries", "client": "Clients", "path": "Paths"}
+
+
+def table_text(found: Listing, *, width: int, colour: bool) -> str:
+    """One table a kind, then how much room they take."""
+    parts: list[Table | Text] = []
+    for kind, heading in HEADINGS.items():
+        of_kind = [one for one in found.specimens if one.kind == kind]
+        if of_kind:
+            parts.append(_table(heading, of_kind))
+    there = [one for one in found.specimens if one.status == "ready"]
+    size_mb = sum(one.bytes or 0 for one in there) / 1e6
+    summary = f"{len(there)} of {len(found.specimens)} are here ({size_mb:,.0f} MB)."
+    broken = [one.name for one in found.specimens if one.status == "broken"]
+    if broken:
+        summary += f" Broken: {', '.join(broken)}; `tlstax specimens fetch NAME` gets them anew."
+    return printed([*parts, Text(summary)], width=width, colour=colour)
+
+
+def _table(heading: str, of_kind: list[Listed]) -> Table:
+    table = Table(box=None, pad_edge=False, title=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(heading, no_wrap=True)
+    table.add_column("version", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("MB", justify="right", no_wrap=True)
+    table.add_column("origin")
+    table.add_column("its TLS")
+    for one in of_kind:
+        size = f"{one.bytes / 1e6:,.0f}" if one.bytes is not None else ""
+        table.add_row(one.name, one.version or "?", one.status, size, one.origin, _words(one))
+    table.add_row()
+    return table
+
+
+def _words(one: Listed) -> str:
+    if one.status == "broken":
+        return one.reason
+    if one.status == "absent":
+        return ""
+    return one.tls.words() if one.tls else "not asked yet"

@@ -1,0 +1,206 @@
+"""What a specimen's TLS can do, found by asking it: its own openssl, or a handshake of each version."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import ValidationError
+
+from tlstax import legacy_tls, workloads
+from tlstax.clients.engine import engine_command
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
+from tlstax.errors import MachineFault, TlstaxError
+from tlstax.specimens import processes, sessions
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server import TableContent
+from tlstax.specimens.server_build import ServerBuild, loader_of
+from tlstax.specimens.tls_library import TlsLibrary
+
+FACTS = "facts.json"
+ASK_TIMEOUT_S = 30.0
+HANDSHAKE_WITHIN_S = 20.0
+
+VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
+GROUPS = ("X25519MLKEM768", "SecP256r1MLKEM768", "X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048")
+"""Key exchange groups that are asked for by name (IANA, TLS Supported Groups), as OpenSSL spells them."""
+
+NIST_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
+"""The curves' better known names (RFC 8422, appendix A)."""
+
+
+class Handshake(Frozen):
+    """One TLS version as a server negotiated it with this machine's client."""
+
+    version: str
+    cipher: str
+    group: str | None
+    resumes: bool
+
+
+class Facts(Frozen):
+    """What was found: of a server its handshakes and its own word, of a library its lists.
+
+    `unasked` says why it could not be asked; empty when it was.
+    """
+
+    schema_version: Literal[1] = 1
+    unasked: str = ""
+    tls_versions: tuple[str, ...] = ()
+    library: str | None = None
+    groups: tuple[str, ...] = ()
+    cipher_suites: int | None = None
+    handshakes: tuple[Handshake, ...] = ()
+
+    def words(self) -> str:
+        """All of it in a line."""
+        if self.unasked:
+            return f"could not be asked: {self.unasked}"
+        parts = [_span(self.tls_versions)]
+        if self.handshakes:
+            last = self.handshakes[-1]
+            resumes = any(handshake.resumes for handshake in self.handshakes)
+            group = NIST_NAMES.get(last.group or "", last.group or "")
+            parts += [last.cipher, group, "resumes" if resumes else "does not resume"]
+            parts.append(self.library or "library not told")
+        elif self.groups:
+            hybrid = next((group for group in self.groups if "MLKEM" in group), "no ML-KEM")
+            parts += [hybrid, f"{len(self.groups)} groups of {len(GROUPS)}", f"{self.cipher_suites} suites"]
+        return " · ".join(filter(None, parts))
+
+
+def read(directory: Path) -> Facts | None:
+    """The facts that were kept in this directory; None when it was never asked."""
+    try:
+        return Facts.model_validate_json((directory / FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValidationError):
+        return None
+
+
+def write(directory: Path, facts: Facts) -> None:
+    """Keep the facts. Raises OSError."""
+    (directory / FACTS).write_text(json.dumps(facts.model_dump(), indent=1), encoding="utf-8")
+
+
+def of_library(library: TlsLibrary, tree: Path) -> Facts:
+    """Ask the library by the openssl that came with it in `tree`; why not, where it does not run."""
+    try:
+        return _ask_openssl(_openssl(library, tree), library)
+    except TlstaxError as error:
+        return Facts(unasked=error.message)
+
+
+def of_server(build: ServerBuild) -> Facts:
+    """Start the server privately and negotiate each TLS version with it; why not, where that fails."""
+    try:
+        with (
+            sessions.open_session() as session,
+            PrivateServer.start(build, session) as server,
+        ):
+            server.prepare_table(TableContent(rows=1, seed=1))
+            found = tuple(filter(None, (_handshake(server, version) for version in VERSIONS)))
+            return Facts(
+                tls_versions=tuple(handshake.version for handshake in found),
+                library=server.tls_library_version,
+                handshakes=found,
+            )
+    except TlstaxError as error:
+        return Facts(unasked=error.message)
+
+
+def _handshake(server: PrivateServer, version: TlsVersion) -> Handshake | None:
+    """What is negotiated when only this version is offered; None when there is no agreement."""
+    full = _negotiated(server, version, resumption=False)
+    if full is None:
+        return None
+    again = _negotiated(server, version, resumption=True)
+    resumed = (
+        any(seen.client is not None and seen.client.resumed for seen in again.negotiated) if again else False
+    )
+    (seen,) = full.negotiated
+    client = seen.client
+    if client is None:
+        return None
+    return Handshake(version=version, cipher=client.cipher, group=client.group, resumes=resumed)
+
+
+def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool) -> Ready | None:
+    job = Job(
+        endpoint=server.endpoint(),
+        account=server.load_account,
+        tls=TlsOn(
+            min_version=version,
+            max_version=version,
+            cipher_list=legacy_tls.cipher_list(version),
+            resumption=resumption,
+        ),
+        workload=workloads.built_in("reconnect", server.table_name, 1),
+        connections=1,
+        duration_s=0.05,
+        seed=1,
+    )
+    try:
+        with LoadClient(engine_command(), job) as client:
+            return client.wait_ready(HANDSHAKE_WITHIN_S)
+    except ClientFailure:
+        return None
+
+
+def _openssl(library: TlsLibrary, tree: Path) -> list[str]:
+    """The command line of the library's own openssl, run over this very library."""
+    if (tree / "bin" / "openssl").is_file():
+        return ["env", f"LD_LIBRARY_PATH={library.directory}", str(tree / "bin" / "openssl")]
+    loader, directories = loader_of(tree)
+    path = ":".join(map(str, (library.directory, *directories)))
+    return [str(loader), "--library-path", path, str(tree / "usr" / "bin" / "openssl")]
+
+
+def _ask_openssl(command: list[str], library: TlsLibrary) -> Facts:
+    told = _said([*command, "version"])
+    if library.specimen.version not in told:
+        raise MachineFault(f"its openssl says {told.strip() or 'nothing'!r}, not {library.specimen.version}")
+    versions = []
+    for version in VERSIONS:
+        option = "-tls" + version.replace(".", "_").replace("1_0", "1")
+        if _said([*command, "ciphers", "-s", option, "ALL:@SECLEVEL=0"]).strip():
+            versions.append(version)
+    return Facts(
+        tls_versions=tuple(versions),
+        library=told.split(" (")[0].strip(),
+        groups=tuple(group for group in GROUPS if _knows(command, group)),
+        cipher_suites=len(_said([*command, "ciphers"]).strip().split(":")),
+    )
+
+
+def _knows(command: list[str], group: str) -> bool:
+    """Whether s_client takes the group; then it fails later, for nobody listens at port 1."""
+    refused = re.compile(rf"SSL_CONF_cmd\(-groups|Error with command: \"-groups {group}")
+    return refused.search(_said([*command, "s_client", "-groups", group, "-connect", "127.0.0.1:1"])) is None
+
+
+def _said(command: list[str]) -> str:
+    """All that the program wrote. MachineFault when it does not run."""
+    try:
+        done = subprocess.run(
+            processes.mortal(command),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            check=False,
+            timeout=ASK_TIMEOUT_S,
+            env={**os.environ, "OPENSSL_CONF": "/dev/null"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"its openssl does not run ({error})") from error
+    return done.stdout + (done.stderr if "s_client" in command or done.returncode else "")
+
+
+def _span(versions: tuple[str, ...]) -> str:
+    if not versions:
+        return "no TLS"
+    return f"TLS {versions[0]}" if len(versions) == 1 else f"TLS {versions[0]}–{versions[-1]}"

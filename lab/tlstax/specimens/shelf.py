@@ -1,0 +1,184 @@
+"""The shelf: every specimen that was fetched or built, each whole or not there.
+
+A specimen is made in a directory beside its final place and renamed when its manifest is written. While it
+is made, a lock (flock(2)) is held: a second process waits and then finds it ready, and what a killed one
+left is removed by the next. What was downloaded is kept apart until the specimen is whole, so a fetch that
+was cut off goes on with what is there; a compilation starts anew. Once there, a specimen is used as it is and the
+network is not asked again: its versions are pinned until it is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from tlstax import places
+from tlstax.checksums import sha256_of
+from tlstax.errors import MachineFault
+from tlstax.specimens import manifest as manifests
+from tlstax.specimens.machine_names import machine
+from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
+from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage, OpensslBuild, Recipe
+from tlstax.specimens.sources import apt, maven, npm, openssl
+from tlstax.specimens.sources.place import Place
+from tlstax.specimens.telling import Progress, Telling, telling
+
+
+def present(recipe: Recipe) -> Kept | None:
+    """The specimen of this recipe if it is there, whole and not known to be broken; no network is asked.
+
+    One that was made of other parts, by an earlier version of tlstax, is not this recipe's.
+    """
+    found = manifests.read(places.specimens_dir() / recipe.name)
+    if found is None or found.manifest.recipe.source != recipe.source or broken(recipe):
+        return None
+    return found
+
+
+def broken(recipe: Recipe) -> str:
+    """Why the specimen that is there cannot be used; empty when it can, or when there is none."""
+    path = places.specimens_dir() / recipe.name
+    if not path.is_dir():
+        return ""
+    if manifests.read(path) is None:
+        return "its manifest or its program is gone"
+    with contextlib.suppress(FileNotFoundError):
+        return (path / BROKEN).read_text(encoding="utf-8")
+    return ""
+
+
+def obtain(recipe: Recipe, progress: Progress | Telling) -> Kept:
+    """The specimen of this recipe, made now if it is not there.
+
+    Raises MachineFault when it cannot be had: no tool, no network, a checksum or signature that does not
+    hold, parts that are gone, no room on the disk, another architecture.
+    """
+    found = present(recipe)
+    if found is not None:
+        return found
+    told = telling(progress)
+    with _alone(recipe, told):
+        return present(recipe) or _make(recipe, told)
+
+
+def remove(recipe: Recipe) -> None:
+    """Remove the specimen, what unfinished fetches left, and its downloads."""
+    with _alone(recipe, telling(lambda _: None)):
+        _remove_unfinished(recipe)
+        shutil.rmtree(_downloads(recipe), ignore_errors=True)
+        path = places.specimens_dir() / recipe.name
+        if path.exists():
+            _move_away(recipe, path)
+
+
+def verify(kept: Kept) -> list[str]:
+    """What is no longer as it was put on the shelf, file by file; empty when all is."""
+    try:
+        if sha256_of(kept.path / DIGESTS) != kept.manifest.digests_sha256:
+            return [f"{DIGESTS} was changed"]
+        meant = manifests.digests(kept.path)
+        found = manifests.digest_tree(kept.tree)
+    except OSError as error:
+        return [f"{error.filename} cannot be read ({error.strerror})"]
+    gone = [f"{name} is gone" for name in sorted(meant.keys() - found.keys())]
+    new = [f"{name} was not there before" for name in sorted(found.keys() - meant.keys())]
+    changed = [
+        f"{name} was changed" for name in sorted(meant.keys() & found.keys()) if meant[name] != found[name]
+    ]
+    return changed + gone + new
+
+
+def mark(recipe: Recipe, reason: str) -> None:
+    """Note that the specimen is broken, and why; no reason takes the note away."""
+    note = places.specimens_dir() / recipe.name / BROKEN
+    if reason:
+        note.write_text(reason, encoding="utf-8")
+    else:
+        note.unlink(missing_ok=True)
+
+
+def _make(recipe: Recipe, told: Telling) -> Kept:
+    _remove_unfinished(recipe)
+    shelf = places.specimens_dir()
+    places.check_room(shelf, recipe.bytes_needed, recipe.title)
+    unfinished = shelf / f".{recipe.name}.partial-{secrets.token_hex(4)}"
+    try:
+        place = Place(unfinished / TREE, unfinished / "work", places.ensure_directory(_downloads(recipe)))
+        for directory in (place.tree, place.work):
+            places.ensure_directory(directory)
+        version, parts = _fill(recipe, place, told)
+        if not (place.tree / recipe.program).is_file():
+            raise MachineFault(
+                f"what was fetched for {recipe.title} does not hold {recipe.program}",
+                remedy="choose another specimen",
+            )
+        shutil.rmtree(place.work)
+        manifests.write(unfinished, recipe, version, machine(), parts)
+        final = shelf / recipe.name
+        if final.exists():
+            _move_away(recipe, final)
+        unfinished.rename(final)
+    except OSError as error:
+        raise _disk_fault(recipe, shelf, error) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.rmtree(_downloads(recipe), ignore_errors=True)
+    kept = manifests.read(final)
+    if kept is None:
+        raise MachineFault(f"{recipe.title} was removed while it was put on the shelf", remedy="start again")
+    return kept
+
+
+def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part, ...]]:
+    """Have the recipe's tool fill the tree; the exact version and the parts."""
+    source = recipe.source
+    match source:
+        case AptPackages():
+            return apt.fill(recipe, source, place, told)
+        case MavenArtefact():
+            return recipe.version, maven.fill(recipe, source, place, told)
+        case NpmPackage():
+            return recipe.version, npm.fill(recipe, source, place, told)
+        case OpensslBuild():
+            return recipe.version, openssl.fill(recipe, source, place, told)
+
+
+@contextlib.contextmanager
+def _alone(recipe: Recipe, told: Telling) -> Iterator[None]:
+    with (places.specimens_dir() / f".{recipe.name}.lock").open("w", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            told.step(f"waiting for another tlstax that is fetching {recipe.title}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _downloads(recipe: Recipe) -> Path:
+    return places.downloads_dir() / recipe.name
+
+
+def _move_away(recipe: Recipe, path: Path) -> None:
+    """Take it off the shelf in one step, so that a kill in the middle leaves no half of it there."""
+    away = path.parent / f".{recipe.name}.partial-{secrets.token_hex(4)}"
+    path.rename(away)
+    shutil.rmtree(away, ignore_errors=True)
+
+
+def _remove_unfinished(recipe: Recipe) -> None:
+    for unfinished in places.specimens_dir().glob(f".{recipe.name}.partial-*"):
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _disk_fault(recipe: Recipe, directory: Path, error: OSError) -> MachineFault:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return MachineFault(
+            f"the disk was full before {recipe.title} was unpacked in {directory}",
+            remedy="make room, or name another place in TLSTAX_CACHE",
+        )
+    return MachineFault(f"{recipe.title} cannot be kept in {directory} ({error.strerror or error})")

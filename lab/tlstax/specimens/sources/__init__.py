@@ -1,0 +1,1 @@
+"""Where specimens come from: one module for each tool that fetches or builds them."""
