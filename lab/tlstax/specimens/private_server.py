@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +19,7 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.records import Specimen
+from tlstax.records import ServerClaim, Specimen
 from tlstax.specimens import credentials, error_log, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
@@ -33,6 +34,17 @@ ACCESS_DENIED = 1045
 TABLE = "sbtest1"
 
 
+@dataclass(frozen=True)
+class Answering:
+    """Who answers: the process, the program that it executes, its version and data directory."""
+
+    pid: int | None
+    program: str | None
+    version: str
+    data_directory: str
+    listening_port: int | None
+
+
 class PrivateServer:
     """A running private server, a `Server`; start one with `start`, and it stops with its `with` block.
 
@@ -41,6 +53,7 @@ class PrivateServer:
 
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
         self._build = build
+        self._settings = settings
         self._credentials = credentials.generate()
         self._process = ServerProcess(build, session, settings)
         self._version = ""
@@ -134,6 +147,25 @@ class PrivateServer:
                 f"{self.specimen.name} did not take the table's data ({error.args[-1]}): "
                 f"{error_log.reason(self._process.log_file)}"
             ) from error
+
+    def claim(self) -> ServerClaim:
+        """Which server this is meant to be."""
+        library = self._settings.tls_library
+        return ServerClaim(
+            name=self.specimen.name,
+            version=self.specimen.version,
+            program=str(self._build.executable),
+            pid=self.pid or 0,
+            data_directory=str(self._process.directory / "data"),
+            tls_library=library.claim() if library else None,
+        )
+
+    def observed_identity(self, database: Database) -> Answering:
+        """Who answers on this connection."""
+        with database.cursor() as cursor:
+            cursor.execute("SELECT VERSION(), @@datadir")
+            version, directory = cursor.fetchone() or ("", "")
+        return Answering(self.pid, str(self._build.executable), str(version), str(directory).rstrip("/"), None)
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""

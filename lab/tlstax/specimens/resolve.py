@@ -10,11 +10,14 @@ from pathlib import Path
 
 from tlstax.checksums import sha256_of
 from tlstax.errors import MachineFault, UserMistake
+from tlstax.factors import closest
+from tlstax.places import roots_dir
 from tlstax.records import Specimen
 from tlstax.specimens import apt_root
 from tlstax.specimens.apt_root import AptRoot, Progress
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
 from tlstax.specimens.server_build import Flavour, ServerBuild
+from tlstax.specimens.tls_library import TlsLibrary
 
 PROGRAMS = ("mysqld", "mariadbd")
 SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
@@ -55,6 +58,27 @@ def named_server(name: str, progress: Progress, why: str = "asked for by name") 
     build = _build_of(apt_root.obtain(recipe, progress), flavour, why)
     _, version = version_of(build)
     return replace(build, specimen=build.specimen.model_copy(update={"version": version}))
+
+
+def named_tls_library(name: str, progress: Progress) -> TlsLibrary:
+    """A TLS library of the catalogue, fetched if it is not there; UserMistake when there is none."""
+    inside = {"openssl-3.6-debian": "mysql-9.7", "openssl-3.5-debian": "mariadb-11.8"}
+    if name not in inside:
+        raise UserMistake(
+            f"there is no TLS library named {name!r}{closest(name, inside)}",
+            remedy=f"known are {', '.join(inside)}",
+        )
+    root = named_server(inside[name], progress).root or Path("/")
+    (libssl,) = root.glob("usr/lib/*-linux-gnu*/libssl.so.3")
+    alone = roots_dir() / f"{name}.stub"
+    alone.mkdir(exist_ok=True)
+    for file in (libssl, libssl.with_name("libcrypto.so.3")):
+        if not (alone / file.name).exists():
+            shutil.copy(file, alone / file.name)
+    specimen = Specimen(
+        name=name, kind="tls_library", version=name, origin="Debian", sha256=sha256_of(libssl)
+    )
+    return TlsLibrary(specimen, alone / "libssl.so.3", alone / "libcrypto.so.3", (libssl.parent,))
 
 
 def server_at(path: Path, *, name: str | None = None, why: str = "asked for by its path") -> ServerBuild:

@@ -144,7 +144,8 @@ class ServerProcess:
     def _spawn(
         self, options: list[str], log: Path, input_file: Path = Path("/dev/null")
     ) -> subprocess.Popen[bytes]:
-        libraries = self._settings.library_directories
+        swapped = self._settings.tls_library
+        libraries = (*((swapped.directory,) if swapped else ()), *self._settings.library_directories)
         arguments = [
             "--no-defaults",
             *self._product.path_options(self._build),

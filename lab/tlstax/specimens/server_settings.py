@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
+from tlstax.specimens.tls_library import TlsLibrary
 
 FILES_BESIDE_CONNECTIONS = 1000
 """Descriptors that a server wants for tables and logs; every connection takes one more."""
@@ -20,15 +21,17 @@ class ServerSettings:
 
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `options` are
-    command-line options that come last and so override the others. `library_directories` are searched
-    before the server's own libraries. `before_exec` is called with the process id before the server's
-    program is executed, for counters that are to be inherited by all its threads.
+    command-line options that come last and so override the others. `tls_library` is put under the server in
+    place of its own; `library_directories` are searched before its own libraries. `before_exec` is called
+    with the process id before the server's program is executed, for counters that are to be inherited by
+    all its threads.
     """
 
     cpus: tuple[int, ...] = ()
     certificate: CertificateRequest = field(default_factory=CertificateRequest)
     openssl_conf: str = ""
     options: tuple[str, ...] = ()
+    tls_library: TlsLibrary | None = None
     library_directories: tuple[Path, ...] = ()
     buffer_pool_bytes: int = 512 * 1024 * 1024
     max_connections: int = 4096
