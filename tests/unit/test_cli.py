@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Progress
+from tlstax.outlook import Step
 from tlstax.plan import cases
 
 
@@ -170,21 +172,31 @@ class Terminal(StringIO):
 PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)
 
 
+STEP = Step(block=3, place=2, of=10, label="TLS 1.3, reconnecting", progress=PROGRESS, left_s=29)
+
+
 def test_progress_on_a_terminal_is_one_line_with_what_is_left() -> None:
     stream = Terminal()
     line = ProgressLine(stream=stream)
-    line.trial(31, 3, "TLS 1.3, reconnecting", PROGRESS)
+    line.trial(STEP)
     line.close()
     shown = stream.getvalue()
-    assert "block 4, trial 31: TLS 1.3, reconnecting · known to ±3.1% (wanted ±2.0%) · 29 s left" in shown
+    assert "block 4, trial 2 of 10 · known to ±3.1% (wanted ±2.0%) · 29 s left · TLS 1.3, reconn" in shown
     assert "\n" not in shown
     assert shown.endswith("\r\x1b[2K")
+
+
+@pytest.mark.parametrize(("left_s", "said"), [(7200, "2.0 h"), (1500, "25 min"), (119, "119 s"), (-3, "0 s")])
+def test_the_time_left_is_said_in_a_fitting_unit(left_s: float, said: str) -> None:
+    stream = Terminal()
+    ProgressLine(stream=stream).trial(replace(STEP, left_s=left_s, progress=None))
+    assert f"trial 2 of 10 · {said} left · TLS" in stream.getvalue()
 
 
 def test_quiet_progress_shows_warnings_only() -> None:
     stream = StringIO()
     line = ProgressLine(quiet=True, stream=stream)
     line.step("starting")
-    line.trial(1, 0, "TLS 1.3", None)
+    line.trial(STEP)
     line.warn("the server died")
     assert stream.getvalue() == "tlstax: the server died\n"

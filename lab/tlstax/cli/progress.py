@@ -7,6 +7,7 @@ import time
 from typing import TextIO
 
 from tlstax.findings.stopping import Progress
+from tlstax.outlook import Step
 
 _ERASE_LINE = "\r\x1b[2K"
 _MOST_SHOWN = 1.0
@@ -38,9 +39,12 @@ class ProgressLine:
         """Something the user should know although the work goes on."""
         self._line(f"tlstax: {text}")
 
-    def trial(self, number: int, block: int, label: str, progress: Progress | None) -> None:
-        """A trial begins; `progress` is what was known after the last block."""
-        self.now(f"block {block + 1}, trial {number}: {label}{_outlook(progress)}")
+    def trial(self, step: Step) -> None:
+        """A trial begins. What is left comes before what is measured, which may be too long for the line."""
+        self.now(
+            f"block {step.block + 1}, trial {step.place} of {step.of} · {_known(step.progress)}"
+            f"{time_left(step.left_s)} left · {step.label}"
+        )
 
     def now(self, words: str) -> None:
         """What is going on at this moment; it takes the place of what was said so before."""
@@ -72,18 +76,15 @@ class ProgressLine:
         return f"{elapsed_s // 60:3d}:{elapsed_s % 60:02d}"
 
 
-def _outlook(progress: Progress | None) -> str:
-    """How far the widest interval is from what is wanted, and how long it may take."""
-    if progress is None:
+def _known(progress: Progress | None) -> str:
+    """How far the widest interval is from what is wanted; nothing in the first blocks."""
+    if progress is None or progress.worst_half_width is None or progress.worst_half_width > _MOST_SHOWN:
         return ""
-    width = progress.worst_half_width
-    if width is None or width > _MOST_SHOWN:
-        known = "first blocks"
-    else:
-        known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})"
-    return f" · {known} · {time_left(progress.left_s)} left"
+    return f"known to ±{progress.worst_half_width:.1%} (wanted ±{progress.wanted:.1%}) · "
 
 
 def time_left(left_s: float) -> str:
-    """A time to wait for, in minutes or seconds."""
+    """A time to wait for, in hours, minutes or seconds."""
+    if left_s >= 5400:
+        return f"{left_s / 3600:.1f} h"
     return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"

@@ -165,7 +165,9 @@ class PrivateServer:
         with database.cursor() as cursor:
             cursor.execute("SELECT VERSION(), @@datadir")
             version, directory = cursor.fetchone() or ("", "")
-        return Answering(self.pid, str(self._build.executable), str(version), str(directory).rstrip("/"), None)
+        return Answering(
+            self.pid, str(self._build.executable), str(version), str(directory).rstrip("/"), None
+        )
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""

@@ -12,6 +12,7 @@ from tlstax.study.design import (
     Role,
     Statement,
     Study,
+    listed,
     within,
 )
 from tlstax.study.files import built_in_studies, load_study, parse_study, study_toml
@@ -30,6 +31,7 @@ __all__ = [
     "Study",
     "at_rate",
     "built_in_studies",
+    "listed",
     "load_study",
     "override",
     "parse_study",
