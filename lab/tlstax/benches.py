@@ -107,17 +107,22 @@ def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBu
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
-    """The same failure, with the `--set` that makes the study do without the level at fault.
+    """The same failure, with the option that makes the study do without the level at fault.
 
     Where the study has no other level, there is nothing to be left out.
     """
     for factor, level in at_fault.items():
         others = [other for other in study.levels_of().get(factor, ()) if other != level]
         if others and study.baseline.get(factor) != level:
-            without = f"leave it out with --set {factor}={listed(others).replace(' ', '')}"
+            without = f"leave it out with {_option(study, factor)}{listed(others).replace(' ', '')}"
             remedy = f"{error.remedy}, or {without}" if error.remedy else without
             return type(error)(error.message, remedy=remedy)
     return error
+
+
+def _option(study: Study, factor: str) -> str:
+    """How a factor is chosen: the study behind `tlstax run` by options of its own."""
+    return f"--{factor.replace('_', '-')} " if study.name == "tax" else f"--set {factor}="
 
 
 @contextmanager

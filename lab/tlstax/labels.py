@@ -44,17 +44,15 @@ def label_levels(levels: Levels, study: Study | None = None) -> str:
 def group_label(levels: Levels, study: Study | None = None) -> str:
     """What the cases of a group share: "mysql-9.7, point selects on kept connections, 8 connections".
 
-    What chooses a server, and has one level in the whole study, is left out.
+    `levels` are a case's, or those alone that its group shares. What chooses a server, and has one level in
+    the whole study, is left out.
     """
-    of_the_case = _naming_the_case(levels, study)
-    single = _single(study) if study is not None else frozenset()
-    names = [name for name in levels if name not in of_the_case and name not in single]
-    return ", ".join(_words(levels, names))
+    return _group_words(levels, frozenset(_TLS) if study is None else _naming_the_case(levels, study), study)
 
 
 def full_label(case: Case, study: Study | None = None) -> str:
     """A case and its group: "TLS 1.3, point selects on kept connections, 8 connections"."""
-    group = group_label(case.levels, study)
+    group = _group_words(case.levels, _naming_the_case(case.levels, study), study)
     return f"{label(case, study)}, {group}" if group else label(case, study)
 
 
@@ -66,6 +64,11 @@ def schedule_label(schedule: OpenLoop) -> str:
 def finding_levels(case: Case) -> dict[str, Level]:
     """The levels by which a finding names its case: the case's own, and the mark of the control."""
     return {**case.levels, **CONTROL_MARK} if case.role == "control" else dict(case.levels)
+
+
+def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | None) -> str:
+    single = _single(study) if study is not None else frozenset()
+    return ", ".join(_words(levels, [name for name in levels if name not in of_the_case | single]))
 
 
 def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:

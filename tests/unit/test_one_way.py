@@ -12,7 +12,9 @@ import tlstax
 
 PACKAGE = Path(tlstax.__file__).parent
 ACTING = (
+    "abilities",
     "bench",
+    "benches",
     "checksums",
     "cli",
     "clients",
@@ -21,6 +23,7 @@ ACTING = (
     "observers",
     "pipeline",
     "places",
+    "resuming",
     "selfbench.contestants",
     "selfbench.hold",
     "selfbench.measure",
@@ -38,6 +41,7 @@ PURE = (
     "jobs",
     "labels",
     "outcome_table",
+    "outlook",
     "plan",
     "records",
     "report",
@@ -53,7 +57,9 @@ PURE = (
     "selfbench.records",
     "selfbench.table",
     "selfbench.words",
+    "server_choice",
     "study",
+    "timing",
     "workloads",
 )
 
