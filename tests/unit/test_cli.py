@@ -264,6 +264,13 @@ def test_the_time_left_is_said_in_a_fitting_unit(left_s: float, said: str) -> No
     assert f"trial 2 of 10 · {said} left · TLS" in stream.getvalue()
 
 
+def test_of_many_ratios_the_line_tells_what_half_of_them_are_known_to() -> None:
+    stream = Terminal()
+    many = replace(PROGRESS, ratios=986, median_half_width=0.052, worst_half_width=3.0)
+    ProgressLine(stream=stream).trial(replace(STEP, progress=many))
+    assert "half of 986 ratios to ±5.2% (wanted ±2.0%)" in stream.getvalue()
+
+
 def test_quiet_progress_shows_warnings_only() -> None:
     stream = StringIO()
     line = ProgressLine(quiet=True, stream=stream)

@@ -12,6 +12,7 @@ from tlstax.outlook import Step
 _ERASE_LINE = "\r\x1b[2K"
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""
+MANY_RATIOS = 20
 _QUIET_EVERY_S = 10.0
 """Where standard error is not a terminal, a line this often is enough."""
 
@@ -77,10 +78,18 @@ class ProgressLine:
 
 
 def _known(progress: Progress | None) -> str:
-    """How far the widest interval is from what is wanted; nothing in the first blocks."""
-    if progress is None or progress.worst_half_width is None or progress.worst_half_width > _MOST_SHOWN:
+    """How far the ratios are from what is wanted; nothing in the first blocks.
+
+    Of a few, the widest interval tells; of many, one is always wide, and half of them tell more.
+    """
+    if progress is None:
         return ""
-    return f"known to ±{progress.worst_half_width:.1%} (wanted ±{progress.wanted:.1%}) · "
+    many = progress.ratios > MANY_RATIOS
+    width = progress.median_half_width if many else progress.worst_half_width
+    if width is None or width > _MOST_SHOWN:
+        return ""
+    known = f"half of {progress.ratios} ratios" if many else "known"
+    return f"{known} to ±{width:.1%} (wanted ±{progress.wanted:.1%}) · "
 
 
 def time_left(left_s: float) -> str:
