@@ -32,9 +32,10 @@ class Specimens:
     tls_libraries: Mapping[str, TlsLibrary]
 
     def described(self) -> tuple[Specimen, ...]:
-        """What they are, servers first."""
+        """What they are, servers first, and the load client that measures them."""
         servers = (server.specimen for server in self.servers.values())
-        return (*servers, *(library.specimen for library in self.tls_libraries.values()))
+        libraries = (library.specimen for library in self.tls_libraries.values())
+        return (*servers, *libraries, engine_specimen())
 
 
 @dataclass
@@ -135,7 +136,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
     machine, events = _with_counters(describe_machine())
     choices = server_choices(study)
     several = len(choices) > 1
-    benches = Benches(machine, (*specimens.described(), engine_specimen()), guest=False)
+    benches = Benches(machine, specimens.described(), guest=False)
     paths = _paths(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:

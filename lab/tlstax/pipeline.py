@@ -24,7 +24,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
-from tlstax.resuming import check_same, spent_s
+from tlstax.resuming import check_same, slim, spent_s
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
@@ -150,7 +150,7 @@ def _begun(request: Request, study: Study, benches: Benches, needs: Needs, store
 def _measure(request: Request, header: RunHeader, benches: Benches, store: Store, watcher: Watcher) -> str:
     """Block after block until the stopping rule is content; why it stopped."""
     study, before = header.study, request.resumed
-    records = [slim(record, study) for record in before.trials] if before else []
+    records = list(before.trials) if before else []
     outlook = Outlook(study, header.trial_duration_s, spent_s(before) if before else 0.0, time.monotonic())
     if outlook.warning:
         watcher.warn(outlook.warning)
@@ -177,14 +177,6 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     window = {"duration_s": window_s(levels, header.trial_duration_s)}
     sequence = trial.block * trials_in_block + trial.position
     return job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
-
-
-def slim(record: TrialRecord, study: Study) -> TrialRecord:
-    """What the stopping rule needs of a trial that is in the store: a long run has thousands of them."""
-    if record.done is None or study.deciding_outcome.endswith("_us"):
-        return record.model_copy(update={"client_log": "", "server_log": ""})
-    done = record.done.model_copy(update={"histograms_ns": {}, "row_samples": ()})
-    return record.model_copy(update={"client_log": "", "server_log": "", "done": done})
 
 
 def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:

@@ -8,7 +8,7 @@ from tlstax import __version__
 from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Stop, decide
 from tlstax.plan import cases
-from tlstax.records import Machine, RunHeader, Specimen, StoredRun
+from tlstax.records import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store
 from tlstax.study import Study
 
@@ -18,7 +18,8 @@ ANEW = "leave out --resume to begin a new run"
 def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
     """The run to be resumed: the last one of this study that was cut off, or the one that is named.
 
-    UserMistake where there is none, or where it came to its end, is still going on or is of another study.
+    Its trials are `slim`. UserMistake where there is none, or where it came to its end, is still going on or
+    is of another study.
     """
     run = run_or_prefix
     if run == "last":
@@ -39,7 +40,8 @@ def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
         raise UserMistake(f"run {name} is still going on", remedy="end it, or wait for it")
     if stored.header.guest:
         raise UserMistake(f"run {name} was made on a server that is not ours, and cannot be resumed")
-    return stored
+    trials = tuple(slim(record, stored.header.study) for record in stored.trials)
+    return stored.model_copy(update={"trials": trials})
 
 
 def check_study(stored: StoredRun, study: Study) -> None:
@@ -58,6 +60,14 @@ def check_study(stored: StoredRun, study: Study) -> None:
             raise UserMistake(
                 f"nothing is left to do in run {stored.header.run}: {decision.why}", remedy=ANEW
             )
+
+
+def slim(record: TrialRecord, study: Study) -> TrialRecord:
+    """What the stopping rule needs of a trial that is in the store: a long run has thousands of them."""
+    if record.done is None or study.deciding_outcome.endswith("_us"):
+        return record.model_copy(update={"client_log": "", "server_log": ""})
+    done = record.done.model_copy(update={"histograms_ns": {}, "row_samples": ()})
+    return record.model_copy(update={"client_log": "", "server_log": "", "done": done})
 
 
 def spent_s(stored: StoredRun) -> float:

@@ -118,6 +118,13 @@ def test_the_baseline_of_a_study_cannot_be_left_out() -> None:
     assert "with --set server=mysql-9.7" in left_out(error, named, {"server": "mariadb-11.8"}).sentence()
 
 
+def test_the_load_client_is_one_of_the_specimens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed run is compared with them: another engine is another measurement."""
+    engine = fake_header().specimens[-1]
+    monkeypatch.setattr(benches, "engine_specimen", lambda: engine)
+    assert Specimens({}, {}).described() == (engine,)
+
+
 @pytest.fixture
 def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Servers that start and stop on paper; the names of those that are up."""
@@ -142,7 +149,6 @@ def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(benches, "private_bench", private_bench)
     monkeypatch.setattr(benches, "open_session", session)
     monkeypatch.setattr(benches, "describe_machine", lambda: MACHINE)
-    monkeypatch.setattr(benches, "engine_specimen", lambda: fake_header().specimens[-1])
     monkeypatch.setattr(benches.counters, "usable_events", lambda: Counted(events={}, why_none="no perf"))
     monkeypatch.setattr(Specimens, "described", lambda _: ())
     return up

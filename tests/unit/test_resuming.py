@@ -9,10 +9,9 @@ from kept_runs import keep
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.outlook import Outlook
-from tlstax.pipeline import slim
 from tlstax.plan import cases
 from tlstax.records import Machine, Specimen, Trial
-from tlstax.resuming import check_same, check_study, spent_s, unfinished
+from tlstax.resuming import check_same, check_study, slim, spent_s, unfinished
 from tlstax.store import Store
 from tlstax.study import Study, load_study
 
