@@ -18,7 +18,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 
@@ -115,6 +115,7 @@ def private_bench(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
         options=wanted.options,
+        buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,
     )
     say(f"starting {build.specimen.name}")

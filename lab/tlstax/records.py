@@ -64,8 +64,8 @@ class ServerObservation(Frozen):
     lifetime (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and
     `mapped_tls_libraries` are None or empty where the server's process is out of reach. `answering_pid`
     is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
-    `data_directory` the server's own word for it, `instructions` those of the measured window; None where
-    they are not to be had.
+    `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
+    `instructions` those of the measured window; None where they are not to be had.
     """
 
     version: str
@@ -76,6 +76,7 @@ class ServerObservation(Frozen):
     mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
     answering_pid: int | None = None
     program: str | None = None
+    listening_port: int | None = None
     data_directory: str | None = None
     instructions: int | None = None
 

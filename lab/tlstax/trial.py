@@ -105,7 +105,7 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
             gathered.client_log = client.log()
     answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
     gathered.server = ServerObservation(
-        version=server.version,
+        version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
         status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
         cpu=process.cpu_between(cpu_before, cpu_after),
@@ -113,6 +113,7 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
         answering_pid=answering.pid if answering else None,
         program=answering.program if answering else None,
+        listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
         instructions=instructions,
     )

@@ -14,6 +14,10 @@ from tlstax.specimens.tls_library import TlsLibrary
 FILES_BESIDE_CONNECTIONS = 1000
 """Descriptors that a server wants for tables and logs; every connection takes one more."""
 
+LEAST_BUFFER_POOL_BYTES = 128 * 1024 * 1024
+ROW_BYTES = 512
+"""More than a row of the table takes with its index, so that all stays in memory."""
+
 
 @dataclass(frozen=True)
 class ServerSettings:
@@ -33,7 +37,7 @@ class ServerSettings:
     options: tuple[str, ...] = ()
     tls_library: TlsLibrary | None = None
     library_directories: tuple[Path, ...] = ()
-    buffer_pool_bytes: int = 512 * 1024 * 1024
+    buffer_pool_bytes: int = LEAST_BUFFER_POOL_BYTES
     max_connections: int = 4096
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None
@@ -58,6 +62,11 @@ def measurement_options(settings: ServerSettings) -> list[str]:
         "--slow-query-log=0",
         "--local-infile=0",
     ]
+
+
+def buffer_pool_bytes(rows: int) -> int:
+    """A buffer pool that holds a table of so many rows."""
+    return max(LEAST_BUFFER_POOL_BYTES, rows * ROW_BYTES)
 
 
 def place_options(directory: Path) -> list[str]:
