@@ -1,8 +1,8 @@
-"""What trials are run on: the server up and filled, the client built, the processors shared out."""
+"""What trials are run on: a server up and filled, the client built, the processors shared out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,13 +13,14 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.machine import describe_machine
-from tlstax.records import Machine
+from tlstax.records import LibraryClaim, Machine
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import default_server, named_server
+from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Database, Server, TableContent
-from tlstax.specimens.server_settings import ServerSettings
-from tlstax.specimens.sessions import open_session
-from tlstax.study import Study
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
+from tlstax.specimens.sessions import Session, open_session
+from tlstax.specimens.tls_library import TlsLibrary
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -32,7 +33,11 @@ Say = Callable[[str], None]
 
 @dataclass
 class Bench:
-    """A server ready to be measured, and all that its trials have in common."""
+    """A server ready to be measured, and all that its trials have in common.
+
+    `client_claims` says what each level of `client_tls_library` stands for, `counted_events` which hardware
+    counters are read over a trial's window.
+    """
 
     server: Server
     terms: JobTerms
@@ -41,6 +46,8 @@ class Bench:
     guest: bool
     admin: Database
     crashes: int = field(default=0)
+    client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
+    counted_events: tuple[str, ...] = ()
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).
@@ -75,32 +82,15 @@ class Needs:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which private server: one of the catalogue by its name (None: the default), and its own options."""
+    """Which private server, over which TLS library, and its own options.
 
-    name: str | None = None
+    `build` None is the default server, `tls_library` None what it comes with.
+    """
+
+    build: ServerBuild | None = None
+    tls_library: TlsLibrary | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
-
-
-@contextmanager
-def open_bench(
-    study: Study, guest: GuestAccess | None, *, seed: int, duration_s: float, say: Say
-) -> Iterator[Bench]:
-    """Bring up what the study needs and take it down at the end, however that comes.
-
-    `guest` is a server that is not ours, None for the default server.
-    """
-    needs = Needs(study.rows, max(_connections(study)), seed, duration_s, study.schedule)
-    if guest is None:
-        with open_private_bench(needs, say) as bench:
-            yield bench
-        return
-    engine_command()
-    machine = _unpinned(describe_machine())
-    with _guest(guest) as (server, verification):
-        terms = _terms(server, verification, needs)
-        with _furnished(server, terms, needs, machine, say) as bench:
-            yield bench
 
 
 @contextmanager
@@ -111,16 +101,49 @@ def open_private_bench(needs: Needs, say: Say, wanted: Wanted | None = None) -> 
     """
     engine_command()
     machine = describe_machine()
-    with _private(machine, wanted or Wanted(), say) as (server, verification):
+    with open_session() as session, private_bench(session, wanted or Wanted(), machine, needs, say) as bench:
+        yield bench
+
+
+@contextmanager
+def private_bench(
+    session: Session, wanted: Wanted, machine: Machine, needs: Needs, say: Say
+) -> Iterator[Bench]:
+    """A private server of this session, started and with its table filled."""
+    build = wanted.build or default_server(say)
+    settings = ServerSettings(
+        cpus=machine.server_cpus,
+        tls_library=wanted.tls_library,
+        options=wanted.options,
+        buffer_pool_bytes=buffer_pool_bytes(needs.rows),
+        max_connections=wanted.max_connections,
+    )
+    say(f"starting {build.specimen.name}")
+    with PrivateServer.start(build, session, settings) as server:
+        verification = Verification(verify="identity", ca_file=server.ca_file)
         terms = _terms(server, verification, needs).model_copy(
             update={"client_cpus": machine.client_cpus, "source_addresses": SOURCE_ADDRESSES}
         )
-        with _furnished(server, terms, needs, machine, say) as bench:
+        with furnished(server, terms, needs, machine, say) as bench:
             yield bench
 
 
 @contextmanager
-def _furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
+def guest_terms(access: GuestAccess, needs: Needs) -> Iterator[tuple[Server, JobTerms]]:
+    """A server that is not ours, and what jobs on it have in common."""
+    tls = access.tls
+    with GuestServer.open(access) as server:
+        verification = Verification(
+            verify={"VERIFY_CA": "ca", "VERIFY_IDENTITY": "identity"}.get(tls.mode, "none"),
+            ca_file=tls.ca_file,
+            certificate_file=tls.certificate_file,
+            key_file=tls.key_file,
+        )
+        yield server, _terms(server, verification, needs)
+
+
+@contextmanager
+def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
     """The bench on a running server: enough connections allowed, the table filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     server.check_connections(needs.connections)
@@ -139,10 +162,6 @@ def _furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, 
         admin.close()
 
 
-def _connections(study: Study) -> list[int]:
-    return [int(level) for level in study.levels_of().get("connections", (1,))]
-
-
 def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms:
     return JobTerms(
         endpoint=server.endpoint(),
@@ -155,32 +174,3 @@ def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms
         duration_s=needs.duration_s,
         seed=needs.seed,
     )
-
-
-@contextmanager
-def _private(machine: Machine, wanted: Wanted, say: Say) -> Iterator[tuple[Server, Verification]]:
-    build = default_server(say) if wanted.name is None else named_server(wanted.name, say)
-    with open_session() as session:
-        say(f"starting {build.specimen.name}")
-        settings = ServerSettings(
-            cpus=machine.server_cpus, options=wanted.options, max_connections=wanted.max_connections
-        )
-        with PrivateServer.start(build, session, settings) as server:
-            yield server, Verification(verify="identity", ca_file=server.ca_file)
-
-
-@contextmanager
-def _guest(access: GuestAccess) -> Iterator[tuple[Server, Verification]]:
-    tls = access.tls
-    with GuestServer.open(access) as server:
-        verification = Verification(
-            verify={"VERIFY_CA": "ca", "VERIFY_IDENTITY": "identity"}.get(tls.mode, "none"),
-            ca_file=tls.ca_file,
-            certificate_file=tls.certificate_file,
-            key_file=tls.key_file,
-        )
-        yield server, verification
-
-
-def _unpinned(machine: Machine) -> Machine:
-    return machine.model_copy(update={"server_cpus": (), "client_cpus": ()})

@@ -16,6 +16,8 @@ from tlstax.contract import (
     TlsOn,
     TlsVersion,
 )
+from tlstax.factors import OWN
+from tlstax.server_choice import client_library_of
 from tlstax.study import Levels
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -38,7 +40,10 @@ class Verification(Frozen):
 
 
 class JobTerms(Frozen):
-    """What all jobs of a run have in common."""
+    """What all jobs of a run on one server have in common.
+
+    `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
+    """
 
     endpoint: Endpoint
     account: Account
@@ -48,6 +53,7 @@ class JobTerms(Frozen):
     client_cpus: tuple[int, ...]
     source_addresses: tuple[str, ...] = ()
     schedule: Schedule = ClosedLoop()
+    client_libraries: dict[str, str] = {}
     duration_s: float
     seed: int
     timeout_s: float = 10.0
@@ -59,7 +65,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     return Job(
         endpoint=terms.endpoint,
         account=terms.account,
-        tls=_tls(levels, terms.verification),
+        tls=_tls(levels, terms),
         workload=workloads.built_in(str(levels["workload"]), terms.table, terms.rows),
         schedule=terms.schedule,
         connections=connections,
@@ -74,11 +80,12 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     )
 
 
-def _tls(levels: Levels, verification: Verification) -> TlsOff | TlsOn:
+def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     level = levels.get("tls", "off")
     if level == "off":
         return TlsOff()
     version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
+    library, verification = client_library_of(levels), terms.verification
     return TlsOn(
         min_version=version,
         max_version=version,
@@ -88,4 +95,5 @@ def _tls(levels: Levels, verification: Verification) -> TlsOff | TlsOn:
         certificate_file=verification.certificate_file,
         key_file=verification.key_file,
         resumption=levels.get("resumption", "off") == "on",
+        library=None if library == OWN else terms.client_libraries[library],
     )

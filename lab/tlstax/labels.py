@@ -1,9 +1,18 @@
-"""What cases and groups are called in words, in one place for terminal, report and progress."""
+"""What cases and groups are called in words, in one place for terminal, report and progress.
+
+A case is named by the factors in which it may differ from its baseline, its group by the others. Which
+these are, the study knows; without one, TLS and resumption name the case (and where there is no TLS, what
+chooses the server), and everything else the group.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tlstax.contract import OpenLoop
-from tlstax.study import Case, Level, Levels
+from tlstax.factors import OWN
+from tlstax.server_choice import SERVER_FACTORS, choice_of, twin_words
+from tlstax.study import Case, Level, Levels, Study
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
 """Added to the levels of a control in a finding, so that it differs from its baseline."""
@@ -13,35 +22,38 @@ WORKLOADS = {
     "reconnect": "reconnecting for every point select",
 }
 
-_OF_THE_GROUP = ("workload", "connections")
+_TLS = ("tls", "resumption")
+_SERVER = (*SERVER_FACTORS, "client_tls_library")
+_GROUP = (*_SERVER, "workload", "connections")
 
 
-def label(case: Case) -> str:
+def label(case: Case, study: Study | None = None) -> str:
     """What a case is called: "plaintext", "plaintext again (control)", "TLS 1.3 resumed"."""
-    return label_levels(finding_levels(case))
+    return label_levels(finding_levels(case), study)
 
 
-def label_levels(levels: Levels) -> str:
+def label_levels(levels: Levels, study: Study | None = None) -> str:
     """The same for the levels of a finding, where the control is marked by a level of its own.
 
-    Factors that TLS, workload and connections leave unsaid follow by name: "TLS 1.3, auth=native".
+    Factors without words of their own are said by name: "TLS 1.3, auth=native".
     """
-    words = [_tls_label(levels)] if "tls" in levels else []
-    said = {"tls", "resumption", *_OF_THE_GROUP, *CONTROL_MARK}
-    words += [f"{name}={level}" for name, level in sorted(levels.items()) if name not in said]
     again = " again (control)" if levels.get("control") == "yes" else ""
-    return (", ".join(words) or "the baseline") + again
+    return (", ".join(_words(levels, _naming_the_case(levels, study))) or "the baseline") + again
 
 
-def group_label(levels: Levels) -> str:
-    """What the cases of a group share: "point selects on kept connections, 8 connections"."""
-    words = []
-    if "workload" in levels:
-        words.append(WORKLOADS.get(str(levels["workload"]), str(levels["workload"])))
-    if "connections" in levels:
-        many = levels["connections"]
-        words.append(f"{many} connection{'s' if many != 1 else ''}")
-    return ", ".join(words)
+def group_label(levels: Levels, study: Study | None = None) -> str:
+    """What the cases of a group share: "mysql-9.7, point selects on kept connections, 8 connections".
+
+    `levels` are a case's, or those alone that its group shares. What chooses a server, and has one level in
+    the whole study, is left out.
+    """
+    return _group_words(levels, frozenset(_TLS) if study is None else _naming_the_case(levels, study), study)
+
+
+def full_label(case: Case, study: Study | None = None) -> str:
+    """A case and its group: "TLS 1.3, point selects on kept connections, 8 connections"."""
+    group = _group_words(case.levels, _naming_the_case(case.levels, study), study)
+    return f"{label(case, study)}, {group}" if group else label(case, study)
 
 
 def schedule_label(schedule: OpenLoop) -> str:
@@ -49,15 +61,58 @@ def schedule_label(schedule: OpenLoop) -> str:
     return f"{schedule.rate_per_s:,.10g} operations a second"
 
 
-def full_label(case: Case) -> str:
-    """A case and its group: "TLS 1.3, point selects on kept connections, 8 connections"."""
-    group = group_label(case.levels)
-    return f"{label(case)}, {group}" if group else label(case)
-
-
 def finding_levels(case: Case) -> dict[str, Level]:
     """The levels by which a finding names its case: the case's own, and the mark of the control."""
     return {**case.levels, **CONTROL_MARK} if case.role == "control" else dict(case.levels)
+
+
+def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | None) -> str:
+    single = _single(study) if study is not None else frozenset()
+    return ", ".join(_words(levels, [name for name in levels if name not in of_the_case | single]))
+
+
+def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
+    """The factors that a case is called by. TLS and resumption are said together, or not at all."""
+    if study is None:
+        own = _TLS if "tls" in levels else _SERVER
+        return frozenset({*own, *(name for name in levels if name not in (*_GROUP, *_TLS))})
+    named = set(study.baseline)
+    return frozenset(named | set(_TLS) if named & set(_TLS) else named)
+
+
+def _single(study: Study) -> frozenset[str]:
+    levels = study.levels_of()
+    return frozenset(name for name in _SERVER if len(levels.get(name, ())) == 1)
+
+
+def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
+    """Each thing that the factors among `names` say, in the order in which people say it."""
+    if "tls" in names and "tls" in levels:
+        yield _tls_label(levels)
+    yield from _server_words({name: levels[name] for name in _SERVER if name in names and name in levels})
+    if "workload" in names and "workload" in levels:
+        yield WORKLOADS.get(str(levels["workload"]), str(levels["workload"]))
+    if "connections" in names and "connections" in levels:
+        many = levels["connections"]
+        yield f"{many} connection{'s' if many != 1 else ''}"
+    for name in sorted(names):
+        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK):
+            yield f"{name}={levels[name]}"
+
+
+def _server_words(levels: Levels) -> Iterator[str]:
+    """The server and what is put under it and under the client, as far as `levels` tells."""
+    if "server" in levels:
+        yield choice_of(levels).words()
+    elif "tls_library" in levels:
+        library = levels["tls_library"]
+        named = "the server's own TLS library" if library == OWN else str(library)
+        yield f"{named}{twin_words(levels.get('instance', 1))}"
+    elif "instance" in levels:
+        yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
+    if "client_tls_library" in levels:
+        library = levels["client_tls_library"]
+        yield "the client's own TLS library" if library == OWN else f"client over {library}"
 
 
 def _tls_label(levels: Levels) -> str:

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.bench import Bench, open_bench
-from tlstax.clients.engine import engine_specimen
+from tlstax.abilities import settled
+from tlstax.bench import Bench, Needs
+from tlstax.benches import Benches, obtain, open_benches, open_guest
+from tlstax.contract import Job
 from tlstax.errors import Interrupted, TlstaxError, UserMistake
-from tlstax.findings.stopping import Continue, Progress, Stop, decide
+from tlstax.findings.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
 from tlstax.jobs import job_for
 from tlstax.labels import full_label
+from tlstax.observers.machine import describe_machine
+from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
-from tlstax.records import RunHeader, StoredRun, TrialRecord
+from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.resuming import check_same, slim, spent_s
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
-
-WANTED_BLOCKS = 20
-"""So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
-second or a whole one (each is a process, connections and server threads of its own), so many short ones,
-interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
-
-TRIAL_OVERHEAD_S = 0.1
-"""About what a trial takes beside its window: start, connections, warm-up, counters."""
-
-SHORTEST_S, LONGEST_S = 0.1, 10.0
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""
@@ -53,7 +51,7 @@ class Watcher(Protocol):
         """Something the user should know although the work goes on."""
         ...
 
-    def trial(self, number: int, block: int, label: str, progress: Progress | None) -> None:
+    def trial(self, step: Step) -> None:
         """A trial begins."""
         ...
 
@@ -64,11 +62,19 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured. `guest` is None for the default server, `seed` None for a random one."""
+    """What is to be measured. `guest` is None for servers of our own, `seed` None for a random one.
+
+    `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
+    options that changed the study's file. Where `tls_as_able`, a server that has not the study's TLS
+    versions gets what it has; else it is a mistake.
+    """
 
     study: Study
     guest: GuestAccess | None = None
     seed: int | None = None
+    changes: Changes = field(default_factory=Changes)
+    resumed: StoredRun | None = None
+    tls_as_able: bool = False
 
 
 def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
@@ -77,14 +83,12 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     Every trial is on disk before the next begins. Ctrl-C ends the run in order and keeps what was
     measured; the run's status tells. UserMistake and MachineFault where nothing could be measured.
     """
-    study = request.study
-    seed = secrets.randbelow(2**32) if request.seed is None else request.seed
-    duration_s = trial_duration_s(study)
-    with open_bench(study, request.guest, seed=seed, duration_s=duration_s, say=watcher.step) as bench:
-        header = _header(study, bench, seed, duration_s)
-        store.begin(header)
+    needs = _needs(request)
+    with _opened(request, needs, watcher) as benches:
+        study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
+        header = _begun(request, study, benches, needs, store)
         try:
-            why = _measure(study, bench, header, store, watcher)
+            why = _measure(request, header, benches, store, watcher)
         except Interrupted:
             store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
         except TlstaxError as error:
@@ -97,54 +101,89 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     return store.load(header.run)
 
 
-def trial_duration_s(study: Study) -> float:
-    """How long each trial measures, so that the wanted number of blocks fits the budget."""
-    room_s = study.budget_s / (WANTED_BLOCKS * len(cases(study))) - TRIAL_OVERHEAD_S
-    return round(min(LONGEST_S, max(SHORTEST_S, room_s)), 3)
+def _needs(request: Request) -> Needs:
+    study, resumed = request.study, request.resumed
+    if resumed is not None:
+        seed, duration_s = resumed.header.seed, resumed.header.trial_duration_s
+    else:
+        seed = secrets.randbelow(2**32) if request.seed is None else request.seed
+        duration_s = trial_duration_s(study, cases(study))
+    connections = max(int(level) for level in study.levels_of().get("connections", (1,)))
+    return Needs(study.rows, connections, seed, duration_s, study.schedule)
 
 
-def _header(study: Study, bench: Bench, seed: int, duration_s: float) -> RunHeader:
+@contextmanager
+def _opened(request: Request, needs: Needs, watcher: Watcher) -> Iterator[Benches]:
+    """What the trials run on. A resumed run is refused before anything is started for it."""
+    if request.guest is not None:
+        with open_guest(request.study, request.guest, needs, watcher.step) as benches:
+            yield benches
+        return
+    specimens = obtain(request.study, watcher.step)
+    if request.resumed is not None:
+        check_same(request.resumed.header, specimens.described(), describe_machine())
+    with open_benches(request.study, specimens, needs, watcher.step) as benches:
+        yield benches
+
+
+def _begun(request: Request, study: Study, benches: Benches, needs: Needs, store: Store) -> RunHeader:
+    """The run's header, once the store knows that the run goes on."""
+    if request.resumed is not None:
+        return store.resume(request.resumed.header.run).header
     started = datetime.now(UTC)
-    return RunHeader(
+    header = RunHeader(
         run=new_run_id(started),
         started_at=started.isoformat(timespec="seconds"),
         tlstax_version=__version__,
         study=study,
-        seed=seed,
-        trial_duration_s=duration_s,
-        machine=bench.machine,
-        specimens=(bench.server.specimen, engine_specimen()),
-        guest=bench.guest,
+        seed=needs.seed,
+        trial_duration_s=needs.duration_s,
+        machine=benches.machine,
+        specimens=benches.specimens,
+        guest=benches.guest,
+        changes=request.changes,
     )
+    store.begin(header)
+    return header
 
 
-def _measure(study: Study, bench: Bench, header: RunHeader, store: Store, watcher: Watcher) -> str:
+def _measure(request: Request, header: RunHeader, benches: Benches, store: Store, watcher: Watcher) -> str:
     """Block after block until the stopping rule is content; why it stopped."""
-    records: list[TrialRecord] = []
-    started = time.monotonic()
-    progress: Progress | None = None
-    for block in blocks(study, header.seed):
+    study, before = header.study, request.resumed
+    records = list(before.trials) if before else []
+    outlook = Outlook(study, header.trial_duration_s, spent_s(before) if before else 0.0, time.monotonic())
+    if outlook.warning:
+        watcher.warn(outlook.warning)
+    done = {(record.trial.block, record.trial.position) for record in records}
+    for block in blocks(study, header.seed, done):
         for trial in block:
-            watcher.trial(len(records) + 1, trial.block, full_label(trial.case), progress)
-            job = job_for(trial.case.levels, bench.terms, sequence=len(records))
-            record = run_trial(trial, job, bench)
-            store.add_trial(header.run, record)
-            records.append(record)
-            _stop_on_the_users_mistake(record)
-            bench.revive(record.failure, watcher.warn)
-        decision: Stop | Continue = decide(study, records, time.monotonic() - started)
+            watcher.trial(outlook.step(trial, time.monotonic()))
+            with benches.awake(trial.case.levels) as bench:
+                record = run_trial(trial, _job(trial, bench, header, outlook.trials_in_block), bench)
+                store.add_trial(header.run, record)
+                records.append(slim(record, study))
+                _stop_on_the_users_mistake(record, study)
+                bench.revive(record.failure, watcher.warn)
+        decision: Stop | Continue = decide(study, records, outlook.spent_s(time.monotonic()))
         if isinstance(decision, Stop):
             return decision.why
-        progress = decision.progress
+        outlook.decided(decision.progress, time.monotonic())
     raise AssertionError("blocks have no end")
 
 
-def _stop_on_the_users_mistake(record: TrialRecord) -> None:
+def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
+    """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
+    levels = trial.case.levels
+    window = {"duration_s": window_s(levels, header.trial_duration_s)}
+    sequence = trial.block * trials_in_block + trial.position
+    return job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+
+
+def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
     """A mistake in what was asked for would only repeat itself; the first trial shows it."""
     if record.trial.block > 0:
         return
     for error in record.client_errors:
         if error.fatal and error.kind in SAME_MISTAKE:
-            raise UserMistake(
-                f"{full_label(record.trial.case)}: {error.message}", remedy=REMEDIES.get(error.kind, "")
-            )
+            case = full_label(record.trial.case, study)
+            raise UserMistake(f"{case}: {error.message}", remedy=REMEDIES.get(error.kind, ""))

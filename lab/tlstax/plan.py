@@ -9,7 +9,9 @@ from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
 from tlstax.records import Trial
-from tlstax.study import Case, Level, Study
+from tlstax.server_choice import server_choices, tls_libraries
+from tlstax.study import Case, Level, Study, within
+from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
 
 
 class Excluded(Frozen):
@@ -22,29 +24,41 @@ class Excluded(Frozen):
 class Plan(Frozen):
     """What running a study would mean: its cases, how often, how long, and what is left out.
 
-    `blocks` is how many blocks the budget has room for, `trials` the trials in them; a study that
-    reaches its precision sooner ends sooner.
+    `blocks` is how many blocks the budget has room for (at least the one that is always run), `trials` the
+    trials in them; a study that reaches its precision sooner ends sooner. `block_s` is about how long one
+    block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are
+    those that are started, `specimens` what is named by the study and must be there.
     """
 
     study: str
     cases: tuple[Case, ...]
     blocks: int
     trials: int
+    trial_duration_s: float
+    block_s: NonNegativeFloat
+    starting_s: NonNegativeFloat
     estimated_s: NonNegativeFloat
+    servers: tuple[str, ...]
+    specimens: tuple[str, ...]
     excluded: tuple[Excluded, ...]
 
 
 def cases(study: Study) -> tuple[Case, ...]:
-    """All cases, group after group; in each group the baseline, then its control, then the treatments."""
+    """All cases, group after group; in each group the baseline, then its control, then the treatments.
+
+    A control is in the groups that `control_within` names; in all of them where it names none that is there.
+    """
     groups: dict[tuple[tuple[str, Level], ...], list[Case]] = {}
-    for levels in study.product():
-        if study.exclusion_of(levels) is not None:
-            continue
+    included = list(study.included())
+    baselines = [levels for levels in included if study.is_baseline(levels)]
+    wanted = study.control_within if any(within(b, study.control_within) for b in baselines) else {}
+    for levels in included:
         group = groups.setdefault(tuple(study.group_of(levels).items()), [])
-        if study.baseline.items() <= levels.items():
-            group[:0] = [Case(levels=levels, role="baseline"), Case(levels=levels, role="control")]
-        else:
+        if not study.is_baseline(levels):
             group.append(Case(levels=levels, role="treatment"))
+            continue
+        control = [Case(levels=levels, role="control")] if within(levels, wanted) else []
+        group[:0] = [Case(levels=levels, role="baseline"), *control]
     return tuple(case for group in groups.values() for case in group)
 
 
@@ -73,21 +87,28 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
         block += 1
 
 
-def plan(study: Study, *, trial_s: float) -> Plan:
-    """What a run of this study would do; `trial_s` is the time from one trial's start to the next."""
+def plan(study: Study) -> Plan:
+    """What a run of this study would do."""
     all_cases = cases(study)
-    block_s = trial_s * len(all_cases)
-    room = max(1, int(study.budget_s / block_s))
-    excluded = (
-        Excluded(case=levels, why=exclusion.why)
-        for levels in study.product()
-        if (exclusion := study.exclusion_of(levels)) is not None
-    )
+    duration_s = trial_duration_s(study, all_cases)
+    one_block_s = block_s(all_cases, duration_s)
+    room = max(1, int(study.budget_s / one_block_s))
+    servers = server_choices(study)
+    starting_s = SERVER_START_S * len(servers)
     return Plan(
         study=study.name,
         cases=all_cases,
         blocks=room,
         trials=room * len(all_cases),
-        estimated_s=room * block_s,
-        excluded=tuple(excluded),
+        trial_duration_s=duration_s,
+        block_s=one_block_s,
+        starting_s=starting_s,
+        estimated_s=starting_s + room * one_block_s,
+        servers=tuple(choice.words() for choice in servers),
+        specimens=tuple(dict.fromkeys((*(c.server for c in servers if c.server), *tls_libraries(study)))),
+        excluded=tuple(
+            Excluded(case=levels, why=exclusion.why)
+            for levels in study.product()
+            if (exclusion := study.exclusion_of(levels)) is not None
+        ),
     )

@@ -149,8 +149,21 @@ class Machine(Frozen):
     notes: tuple[str, ...] = ()
 
 
+class Changes(Frozen):
+    """What options changed of a study's file, as they were typed; `set` has one text for each `--set`."""
+
+    set: tuple[str, ...] = ()
+    budget: str | None = None
+    precision: str | None = None
+    rate: str | None = None
+    arrivals: str | None = None
+
+
 class RunHeader(Frozen):
-    """What a run set out to do, known before its first trial."""
+    """What a run set out to do, known before its first trial.
+
+    `changes` is what options changed of the study's file: a resumed run has them again.
+    """
 
     run: str
     started_at: str
@@ -161,14 +174,19 @@ class RunHeader(Frozen):
     machine: Machine
     specimens: tuple[Specimen, ...]
     guest: bool = False
+    changes: Changes = Changes()
 
 
 class StoredRun(Frozen):
-    """A run as the store gives it back: its header, how it ended, and every trial in its order."""
+    """A run as the store gives it back: its header, how it ended, and every trial in its order.
+
+    `resumed_at` holds the times at which it was taken up again after it had been cut off.
+    """
 
     header: RunHeader
     status: Literal["running", "complete", "interrupted", "failed"]
     stopped_because: str = ""
+    resumed_at: tuple[str, ...] = ()
     trials: tuple[TrialRecord, ...]
 
 

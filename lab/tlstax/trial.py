@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import pymysql
@@ -11,10 +12,21 @@ import pymysql
 from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample
+from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
 from tlstax.errors import MachineFault
 from tlstax.observers import process, status
-from tlstax.records import Evidence, MappedLibrary, ServerObservation, Trial, TrialRecord
+from tlstax.observers.counters import ProcessCounters
+from tlstax.records import (
+    Evidence,
+    LibraryClaim,
+    MappedLibrary,
+    ServerClaim,
+    ServerObservation,
+    Trial,
+    TrialRecord,
+)
+from tlstax.server_choice import client_library_of
+from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
 
 GRACE_S = 20.0
@@ -28,6 +40,7 @@ class _Gathered:
         self.ready: Ready | None = None
         self.done: Done | None = None
         self.server: ServerObservation | None = None
+        self.claim: ServerClaim | None = None
         self.client_libraries: tuple[MappedLibrary, ...] = ()
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
@@ -60,6 +73,8 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_log=gathered.client_log,
             client_mapped_tls_libraries=gathered.client_libraries,
             server=gathered.server,
+            claim=gathered.claim,
+            client_claim=_client_claim(job, trial, bench),
             server_log=bench.server.log_tail() if gathered.failure else "",
             row_mismatches=gathered.row_mismatches,
             failure=gathered.failure,
@@ -71,28 +86,52 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
 def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
     """The steps of a trial. The server's CPU is read while nothing is in flight, so over exact work."""
     server, admin = bench.server, bench.admin
+    if isinstance(server, PrivateServer):
+        gathered.claim = server.claim()
     status_before = status.read_status(admin)
-    with LoadClient(bench.command, job) as client:
+    with LoadClient(bench.command, job) as client, ExitStack() as watching:
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
+            counting = _count(bench, watching)
             cpu_before = process.read_cpu(server.pid) if server.pid else None
             client.go()
             gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
             cpu_after = process.read_cpu(server.pid) if server.pid else None
+            instructions = counting.stop().instructions if counting else None
             rss_bytes = process.read_rss_bytes(server.pid) if server.pid else None
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
+    answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
     gathered.server = ServerObservation(
-        version=server.version,
+        version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
         status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
         cpu=process.cpu_between(cpu_before, cpu_after),
         rss_bytes=rss_bytes,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
+        answering_pid=answering.pid if answering else None,
+        program=answering.program if answering else None,
+        listening_port=answering.listening_port if answering else None,
+        data_directory=answering.data_directory if answering else None,
+        instructions=instructions,
     )
     gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+
+
+def _count(bench: Bench, watching: ExitStack) -> ProcessCounters | None:
+    """The server's counters, counting from now on; None where there are none."""
+    if not bench.counted_events or bench.server.pid is None:
+        return None
+    return watching.enter_context(ProcessCounters(bench.server.pid, bench.counted_events))
+
+
+def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
+    """Which TLS library the client was told to load; none is loaded for plaintext."""
+    if isinstance(job.tls, TlsOff):
+        return None
+    return bench.client_claims.get(client_library_of(trial.case.levels))
 
 
 def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:

@@ -6,67 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
-import tlstax
-from tlstax.places import cache_dir
-from tlstax.store import Store
-
-WITHIN_S = 120.0
 ROWS = ("--rows", "2000")
 SHORT = (*ROWS, "--budget", "15s")
 LONG = (*ROWS, "--budget", "10m", "--precision", "0.1%")
-
-
-@dataclass
-class Home:
-    """A user's data directory; the cache, with the fetched server, is everybody's."""
-
-    data: Path
-
-    def environment(self) -> dict[str, str]:
-        lab = str(Path(tlstax.__file__).parents[1])
-        return {
-            **os.environ,
-            "PYTHONPATH": lab,
-            "TLSTAX_DATA": str(self.data),
-            "TLSTAX_CACHE": str(cache_dir()),
-        }
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "tlstax", *arguments],
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=WITHIN_S)
-        assert "Traceback" not in err
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-    def store(self) -> Store:
-        return Store.open(self.data / "store.sqlite")
-
-    def trials(self) -> int:
-        """How many trials of the newest run are on disk."""
-        if not (self.data / "store.sqlite").exists():
-            return 0
-        with self.store() as store:
-            runs = store.runs()
-            return sum((runs[0].valid, runs[0].invalid, runs[0].unknown)) if runs else 0
 
 
 @pytest.fixture
@@ -86,21 +36,6 @@ def running(home: Home) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
-
-
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(process.pid).children(recursive=True)
-
-
-def all_gone(processes: list[psutil.Process]) -> bool:
-    return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
 
 
 def server_of(process: subprocess.Popen[str]) -> psutil.Process:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -14,7 +16,9 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Progress
+from tlstax.outlook import Step
 from tlstax.plan import cases
+from tlstax.study import load_study, parse_study
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +52,14 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("run", "--rate", "5000", "--arrivals", "bursts"), "write poisson or uniform"),
         (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
         (("run", "--tls", ","), "nothing is named"),
+        (("run", "--server", "Mysql 9"), "names of specimens"),
+        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "goes with --server and the address"),
+        (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
+        (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
+        (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
+        (("study", "run", "tax", "--arrivals", "poisson"), "--arrivals goes with --rate"),
+        (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
+        (("study", "run", "taxs"), "did you mean 'tax'?"),
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
@@ -91,6 +103,67 @@ def test_usage_errors_have_status_2(
 ) -> None:
     assert status_of(monkeypatch, *arguments) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_guest_keeps_its_library(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TLSTAX_PASSWORD", "secret")
+    arguments = ("run", "--server", "mysql://u@h/db", "--tls-library", "openssl-3.0")
+    assert status_of(monkeypatch, *arguments) == 2
+    assert "--tls-library goes with a server of our own" in capsys.readouterr().err
+
+
+def test_a_plan_is_short_for_a_big_study_and_whole_where_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions") == 0
+    short = capsys.readouterr().out
+    assert short.count("\n") < 80
+    for said in (
+        "1292 cases, each once in a block",
+        "17 servers, started once",
+        "mysql-8.0.33 over openssl-1.1.1l",
+        "576: only libraries that were built alike are compared",
+        "At most",
+    ):
+        assert said in " ".join(short.split()), said
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions", "--cases") == 0
+    whole = capsys.readouterr().out
+    assert "TLS 1.3 resumed, mysql-9.7 over openssl-3.4, reconnecting" in " ".join(whole.split())
+    assert whole.count("\n") > 1292 + 5688
+
+
+def test_a_plan_says_when_the_budget_has_no_room_for_a_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions", "--budget", "60s") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "more than the budget of 60 s: one block is run all the same" in said
+    assert "has room for 5 blocks" in said
+
+
+def test_a_plan_as_json_has_every_excluded_case(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("study", "plan", "openssl-versions", "--set", "connections=8", "--json")
+    assert status_of(monkeypatch, *arguments) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["schema"] == 1
+    assert (planned["study"], len(planned["servers"])) == ("openssl-versions", 17)
+    assert planned["trials"] == planned["blocks"] * len(planned["cases"])
+    assert len(planned["excluded"]) == 6 * 8 * 2 * 2 * 4 - 17 * 2 * 4
+    assert set(planned["excluded"][0]) == {"case", "why"}
+
+
+def test_studies_are_listed_within_the_width_and_shown_as_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "study", "list") == 0
+    listed = capsys.readouterr().out
+    assert max(map(len, listed.splitlines())) <= 80
+    assert status_of(monkeypatch, "study", "show", "tax") == 0
+    assert parse_study(capsys.readouterr().out, where="shown") == load_study("tax")
 
 
 def test_no_run_yet_is_no_mistake_for_the_list(
@@ -170,21 +243,38 @@ class Terminal(StringIO):
 PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)
 
 
+STEP = Step(block=3, place=2, of=10, label="TLS 1.3, reconnecting", progress=PROGRESS, left_s=29)
+
+
 def test_progress_on_a_terminal_is_one_line_with_what_is_left() -> None:
     stream = Terminal()
     line = ProgressLine(stream=stream)
-    line.trial(31, 3, "TLS 1.3, reconnecting", PROGRESS)
+    line.trial(STEP)
     line.close()
     shown = stream.getvalue()
-    assert "block 4, trial 31: TLS 1.3, reconnecting · known to ±3.1% (wanted ±2.0%) · 29 s left" in shown
+    assert "block 4, trial 2 of 10 · known to ±3.1% (wanted ±2.0%) · 29 s left · TLS 1.3, reconn" in shown
     assert "\n" not in shown
     assert shown.endswith("\r\x1b[2K")
+
+
+@pytest.mark.parametrize(("left_s", "said"), [(7200, "2.0 h"), (1500, "25 min"), (119, "119 s"), (-3, "0 s")])
+def test_the_time_left_is_said_in_a_fitting_unit(left_s: float, said: str) -> None:
+    stream = Terminal()
+    ProgressLine(stream=stream).trial(replace(STEP, left_s=left_s, progress=None))
+    assert f"trial 2 of 10 · {said} left · TLS" in stream.getvalue()
+
+
+def test_of_many_ratios_the_line_tells_what_half_of_them_are_known_to() -> None:
+    stream = Terminal()
+    many = replace(PROGRESS, ratios=986, median_half_width=0.052, worst_half_width=3.0)
+    ProgressLine(stream=stream).trial(replace(STEP, progress=many))
+    assert "half of 986 ratios to ±5.2% (wanted ±2.0%)" in stream.getvalue()
 
 
 def test_quiet_progress_shows_warnings_only() -> None:
     stream = StringIO()
     line = ProgressLine(quiet=True, stream=stream)
     line.step("starting")
-    line.trial(1, 0, "TLS 1.3", None)
+    line.trial(STEP)
     line.warn("the server died")
     assert stream.getvalue() == "tlstax: the server died\n"

@@ -8,7 +8,7 @@ from tlstax.findings.proof import always_hello_retry, negotiated
 from tlstax.labels import full_label, group_label, label, label_levels
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
-from tlstax.study import Case, Level, load_study
+from tlstax.study import Case, Level, load_study, parse_study
 
 CASES = cases(load_study("tax"))
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
@@ -36,8 +36,10 @@ def test_the_cases_of_the_tax_study() -> None:
     ("levels", "said"),
     [
         ({"tls": "default"}, "TLS as the client chooses"),
-        ({"tls": "1.2", "resumption": "on", "server": "mysql-9.7"}, "TLS 1.2 resumed, server=mysql-9.7"),
-        ({"tls_library": "openssl-3.5.5", "connections": 8}, "tls_library=openssl-3.5.5"),
+        ({"tls": "1.2", "resumption": "on", "server": "mysql-9.7"}, "TLS 1.2 resumed"),
+        ({"tls": "1.3", "auth": "native", "connections": 8}, "TLS 1.3, auth=native"),
+        ({"tls_library": "openssl-3.5.5", "connections": 8}, "openssl-3.5.5"),
+        ({"tls_library": "own", "connections": 8}, "the server's own TLS library"),
         ({"connections": 1}, "the baseline"),
     ],
 )
@@ -48,6 +50,63 @@ def test_other_levels(levels: dict[str, Level], said: str) -> None:
 def test_groups() -> None:
     assert group_label({"connections": 1}) == "1 connection"
     assert group_label({}) == ""
+
+
+VERSIONS = load_study("openssl-versions")
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"server": "mysql-9.7", "tls_library": "own", "instance": 1}, "mysql-9.7"),
+        ({"server": "mysql-9.7", "tls_library": "openssl-3.4"}, "mysql-9.7 over openssl-3.4"),
+        (
+            {"server": "mysql-9.7", "tls_library": "openssl-3.0", "instance": 2, "connections": 1},
+            "mysql-9.7 over openssl-3.0, a second one, 1 connection",
+        ),
+        ({"instance": 1}, "the first process"),
+        ({"instance": 3}, "process 3"),
+        ({"client_tls_library": "openssl-3.0"}, "client over openssl-3.0"),
+    ],
+)
+def test_a_group_names_the_server_that_its_cases_share(levels: dict[str, Level], said: str) -> None:
+    assert group_label({"tls": "off", **levels}) == group_label(levels) == said
+
+
+def test_a_study_over_libraries_names_its_cases_by_them_and_its_groups_by_the_rest() -> None:
+    study = parse_study(
+        """
+        name = "libraries"
+        title = "t"
+        question = "q"
+        baseline = { tls_library = "openssl-3.0" }
+        [factors]
+        server = ["mysql-9.7", "mariadb-11.8"]
+        tls_library = ["openssl-3.0", "openssl-3.5.5"]
+        tls = ["1.3"]
+        workload = ["reconnect"]
+        connections = [8]
+        """,
+        where="libraries.toml",
+    )
+    assert [full_label(case, study) for case in cases(study)[:3]] == [
+        f"{name}, TLS 1.3, mysql-9.7, reconnecting for every point select, 8 connections"
+        for name in ("openssl-3.0", "openssl-3.0 again (control)", "openssl-3.5.5")
+    ]
+    assert label_levels({"tls_library": "openssl-3.5.5", "tls": "1.3"}, study) == "openssl-3.5.5"
+
+
+def test_what_has_one_level_in_the_whole_study_is_not_said_of_each_case() -> None:
+    first = cases(VERSIONS)[0]
+    assert first.levels["client_tls_library"] == "openssl-3.5.5"
+    assert "client" not in full_label(first, VERSIONS)
+    assert full_label(first, VERSIONS).startswith("plaintext, mysql-9.7 over openssl-3.0, point selects")
+    assert "client over openssl-3.5.5" in full_label(first)
+
+
+def test_no_two_cases_of_a_study_are_called_the_same() -> None:
+    named = [full_label(case, VERSIONS) for case in cases(VERSIONS)]
+    assert len(set(named)) == len(named)
 
 
 def test_what_was_negotiated() -> None:

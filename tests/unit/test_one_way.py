@@ -12,7 +12,9 @@ import tlstax
 
 PACKAGE = Path(tlstax.__file__).parent
 ACTING = (
+    "abilities",
     "bench",
+    "benches",
     "checksums",
     "cli",
     "clients",
@@ -21,6 +23,7 @@ ACTING = (
     "observers",
     "pipeline",
     "places",
+    "resuming",
     "selfbench.contestants",
     "selfbench.hold",
     "selfbench.measure",
@@ -39,6 +42,7 @@ PURE = (
     "labels",
     "legacy_tls",
     "outcome_table",
+    "outlook",
     "plan",
     "records",
     "report",
@@ -54,7 +58,9 @@ PURE = (
     "selfbench.records",
     "selfbench.table",
     "selfbench.words",
+    "server_choice",
     "study",
+    "timing",
     "workloads",
 )
 

@@ -96,9 +96,20 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
-    # A client that does not say what it costs itself, in a closed loop.
+    # A client that does not say what it costs itself, in a closed loop, on a machine without counters.
     untold = {"client_overhead_us_per_op", "start_delay_p50_us", "start_delay_p99_us"}
+    untold.add("server_instructions_per_op")
     assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()
+
+
+def test_instructions_of_the_server_are_told_per_operation_where_they_were_counted() -> None:
+    record = fake_record(KEPT, tax_truth(KEPT.case))
+    assert "server_instructions_per_op" not in outcomes(record)
+    assert record.server is not None
+    assert record.done is not None
+    counted = record.server.model_copy(update={"instructions": 90_000 * record.done.operations})
+    told = outcomes(record.model_copy(update={"server": counted}))
+    assert told["server_instructions_per_op"] == 90_000
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from collections import Counter
 from itertools import islice
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.plan import blocks, cases, plan
-from tlstax.study import Exclusion, Study, load_study
+from tlstax.study import Exclusion, Level, Study, load_study, override
+from tlstax.timing import SHORTEST_S, WANTED_BLOCKS, overhead_s, window_s
 
 
 @st.composite
@@ -94,14 +96,54 @@ def test_a_resumed_run_does_what_is_left_in_the_order_it_had(seed: int, done: se
 def test_a_plan_says_what_is_left_out_and_why() -> None:
     kept = Exclusion(levels={"workload": "point-select", "resumption": "on"}, why="nothing reconnects")
     study = Study.model_validate({**dict(load_study("tax")), "exclude": (kept,)})
-    summary = plan(study, trial_s=1.0)
+    summary = plan(study)
     assert [(excluded.case["tls"], excluded.why) for excluded in summary.excluded] == [
         ("1.3", "nothing reconnects")
     ]
     assert len(summary.cases) == 9
-    assert (summary.blocks, summary.trials, summary.estimated_s) == (6, 54, 54.0)
+    assert summary.trials == 9 * summary.blocks
+
+
+def test_a_plan_fits_its_budget_and_says_so() -> None:
+    summary = plan(load_study("tax"))
+    assert WANTED_BLOCKS - 1 <= summary.blocks <= WANTED_BLOCKS
+    assert summary.blocks * summary.block_s <= 60
+    assert summary.estimated_s == pytest.approx(summary.starting_s + summary.blocks * summary.block_s)
+    assert (summary.servers, summary.specimens) == (("the default server",), ())
 
 
 def test_a_study_that_is_too_big_for_its_budget_is_planned_with_one_block() -> None:
-    summary = plan(load_study("tax"), trial_s=30.0)
-    assert (summary.blocks, summary.estimated_s) == (1, 300.0)
+    summary = plan(load_study("openssl-versions").model_copy(update={"budget_s": 10.0}))
+    assert summary.blocks == 1
+    assert summary.block_s > 10
+    assert summary.trial_duration_s == SHORTEST_S
+
+
+def test_many_connections_that_reconnect_are_given_the_time_and_counted_with_it() -> None:
+    levels: dict[str, Level] = {"workload": "reconnect", "connections": 256, "tls": "1.3"}
+    few = {**levels, "connections": 1}
+    assert window_s(levels, 0.1) == window_s({**levels, "tls": "off"}, 0.1) > window_s(few, 0.1) == 0.1
+    assert window_s({**levels, "workload": "point-select"}, 0.1) == 0.1
+    assert overhead_s(levels) > overhead_s({**levels, "tls": "off"}) > overhead_s(few)
+
+
+def test_the_study_of_openssl_versions_starts_each_server_once() -> None:
+    summary = plan(load_study("openssl-versions"))
+    assert len(summary.servers) == len(set(summary.servers)) == 17
+    assert "mariadb-11.8 over openssl-3.0, a second one" in summary.servers
+    assert "mariadb-11.4-wolfssl" in summary.servers
+    assert {"mysql-8.0.33", "openssl-1.1.1l", "openssl-3.5.5"} <= set(summary.specimens)
+    assert "own" not in summary.specimens
+
+
+def test_controls_are_where_the_study_wants_them() -> None:
+    study = load_study("openssl-versions")
+    controls = [case for case in cases(study) if case.role == "control"]
+    assert {case.levels["connections"] for case in controls} == {8, 16}
+    assert len(controls) == 17 * 2 * 2
+
+
+def test_where_no_group_is_among_the_wanted_ones_all_have_a_control() -> None:
+    study = override(load_study("openssl-versions"), "connections", ["1", "64"])
+    roles = Counter(case.role for case in cases(study))
+    assert roles["control"] == roles["baseline"] > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -34,12 +36,26 @@ StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
 ]
+Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such as 60s, 5m or 2h.")]
+Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
+Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a second.")]
+Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
 
 
 def main() -> int:
     """Run the command line and return its exit status (see `tlstax.cli.exit`)."""
-    return guarded(lambda: app(prog_name="tlstax"))
+    return guarded(lambda: app(_with_last_run(sys.argv[1:]), prog_name="tlstax"))
+
+
+def _with_last_run(arguments: list[str]) -> list[str]:
+    """The arguments, with `last` after a --resume that names no run: the library wants a value there."""
+    completed = []
+    for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
+        completed.append(argument)
+        if argument == "--resume" and not re.fullmatch(r"last|\d[\da-f-]*", after):
+            completed.append("last")
+    return completed
 
 
 def _version(wanted: bool) -> None:
@@ -62,8 +78,16 @@ def run(
     server: Annotated[
         str | None,
         typer.Option(
-            help="mysql://user@host:port/db, a server that is not ours. Default: MySQL 9.7 of our own."
+            help="Names of specimens, such as mysql-8.0.33, with commas; or mysql://user@host:port/db, a "
+            "server that is not ours. Default: MySQL 9.7 of our own."
         ),
+    ] = None,
+    tls_library: Annotated[
+        str | None,
+        typer.Option(help="TLS libraries to put under the server, such as openssl-1.1.1l; with commas."),
+    ] = None,
+    client_tls_library: Annotated[
+        str | None, typer.Option(help="TLS libraries to put under the load client; with commas.")
     ] = None,
     tls: Annotated[
         str | None,
@@ -109,9 +133,13 @@ def run(
     from tlstax.cli.run_command import RunOptions, run_command
     from tlstax.guests.access import GuestOptions
 
+    is_guest = server is not None and "://" in server
     raise typer.Exit(
         run_command(
             RunOptions(
+                server=None if is_guest else server,
+                tls_library=tls_library,
+                client_tls_library=client_tls_library,
                 tls=tls,
                 workload=workload,
                 connections=connections,
@@ -124,7 +152,7 @@ def run(
                 report=report,
                 json=json,
                 guest=GuestOptions(
-                    url=server or "",
+                    url=server if server and is_guest else "",
                     ssl_mode=ssl_mode,
                     ssl_ca=ssl_ca,
                     ssl_cert=ssl_cert,
@@ -270,39 +298,51 @@ def study_show(name: StudyName) -> None:
 def study_plan(
     name: StudyName,
     settings: Settings = None,
-    budget: Annotated[str | None, typer.Option(help="Time to spend on trials.")] = None,
+    budget: Budget = None,
+    precision: Precision = None,
+    rate: Rate = None,
+    arrivals: Arrivals = None,
+    cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
     json: Json = False,
 ) -> None:
     """What running a study would mean: its cases, trials and time."""
     from tlstax.cli.study_command import plan_command
+    from tlstax.records import Changes
 
-    raise typer.Exit(plan_command(name, settings or [], budget, as_json=json))
+    changes = Changes(
+        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
+    )
+    raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
 
 
 @study_app.command("run")
 def study_run(
     name: StudyName,
     settings: Settings = None,
-    budget: Annotated[str | None, typer.Option(help="Time to spend on trials.")] = None,
-    precision: Annotated[str | None, typer.Option(help="Stop when every ratio is known to this.")] = None,
+    budget: Budget = None,
+    precision: Precision = None,
+    rate: Rate = None,
+    arrivals: Arrivals = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[RUN]",
+            help="Bring a run that was cut off to its end: the last one of this study, or the one named.",
+        ),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     json: Json = False,
 ) -> None:
-    """Run a study on the default server."""
-    from tlstax.cli.study_command import run_command
+    """Run a study: start its servers, measure in blocks, say what was found."""
+    from tlstax.cli.study_command import StudyRunOptions, run_command
+    from tlstax.records import Changes
 
-    raise typer.Exit(
-        run_command(
-            name,
-            settings or [],
-            budget=budget,
-            precision=precision,
-            seed=seed,
-            report=report,
-            as_json=json,
-        )
+    changes = Changes(
+        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
     )
+    options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
+    raise typer.Exit(run_command(name, options))
 
 
 @specimens_app.command("list")

@@ -7,10 +7,12 @@ import time
 from typing import TextIO
 
 from tlstax.findings.stopping import Progress
+from tlstax.outlook import Step
 
 _ERASE_LINE = "\r\x1b[2K"
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""
+MANY_RATIOS = 20
 _QUIET_EVERY_S = 10.0
 """Where standard error is not a terminal, a line this often is enough."""
 
@@ -38,9 +40,12 @@ class ProgressLine:
         """Something the user should know although the work goes on."""
         self._line(f"tlstax: {text}")
 
-    def trial(self, number: int, block: int, label: str, progress: Progress | None) -> None:
-        """A trial begins; `progress` is what was known after the last block."""
-        self.now(f"block {block + 1}, trial {number}: {label}{_outlook(progress)}")
+    def trial(self, step: Step) -> None:
+        """A trial begins. What is left comes before what is measured, which may be too long for the line."""
+        self.now(
+            f"block {step.block + 1}, trial {step.place} of {step.of} · {_known(step.progress)}"
+            f"{time_left(step.left_s)} left · {step.label}"
+        )
 
     def now(self, words: str) -> None:
         """What is going on at this moment; it takes the place of what was said so before."""
@@ -72,18 +77,23 @@ class ProgressLine:
         return f"{elapsed_s // 60:3d}:{elapsed_s % 60:02d}"
 
 
-def _outlook(progress: Progress | None) -> str:
-    """How far the widest interval is from what is wanted, and how long it may take."""
+def _known(progress: Progress | None) -> str:
+    """How far the ratios are from what is wanted; nothing in the first blocks.
+
+    Of a few, the widest interval tells; of many, one is always wide, and half of them tell more.
+    """
     if progress is None:
         return ""
-    width = progress.worst_half_width
+    many = progress.ratios > MANY_RATIOS
+    width = progress.median_half_width if many else progress.worst_half_width
     if width is None or width > _MOST_SHOWN:
-        known = "first blocks"
-    else:
-        known = f"known to ±{width:.1%} (wanted ±{progress.wanted:.1%})"
-    return f" · {known} · {time_left(progress.left_s)} left"
+        return ""
+    known = f"half of {progress.ratios} ratios" if many else "known"
+    return f"{known} to ±{width:.1%} (wanted ±{progress.wanted:.1%}) · "
 
 
 def time_left(left_s: float) -> str:
-    """A time to wait for, in minutes or seconds."""
+    """A time to wait for, in hours, minutes or seconds."""
+    if left_s >= 5400:
+        return f"{left_s / 3600:.1f} h"
     return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"

@@ -17,8 +17,14 @@ from tlstax.study import Study, at_rate, load_study, override
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of `tlstax run` as they were typed; `guest.url` is empty for the default server."""
+    """The options of `tlstax run` as they were typed.
 
+    `server` has names of specimens; for a server that is not ours, `guest.url` has its address instead.
+    """
+
+    server: str | None = None
+    tls_library: str | None = None
+    client_tls_library: str | None = None
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
@@ -35,7 +41,14 @@ class RunOptions:
 
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status."""
-    request = Request(study=study_of(options), guest=guest_of(options.guest), seed=options.seed)
+    guest = guest_of(options.guest)
+    if guest is not None and options.tls_library is not None:
+        raise UserMistake(
+            "--tls-library goes with a server of our own: one that is not ours keeps the library it has",
+            remedy="leave it out, or name a specimen with --server",
+        )
+    as_able = options.tls is None
+    request = Request(study=study_of(options), guest=guest, seed=options.seed, tls_as_able=as_able)
     return measure(request, report=options.report, as_json=options.json)
 
 
@@ -43,12 +56,15 @@ def study_of(options: RunOptions) -> Study:
     """The built-in study `tax` with what the options change. Raises UserMistake."""
     study = load_study("tax")
     for factor, text in (
+        ("server", options.server),
+        ("tls_library", options.tls_library),
+        ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
         ("workload", options.workload),
         ("connections", options.connections),
     ):
         if text is not None:
-            study = override(study, factor, quantities.names(text, f"--{factor}"))
+            study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
     if options.rate is not None:
         study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
     elif options.arrivals is not None:
@@ -71,7 +87,10 @@ def guest_of(options: GuestOptions) -> GuestAccess | None:
         )
         for name, value in only_with_server:
             if value is not None:
-                raise UserMistake(f"{name} goes with --server", remedy="name the server, or leave it out")
+                raise UserMistake(
+                    f"{name} goes with --server and the address of a server that is not ours",
+                    remedy="give its mysql:// address, or leave it out",
+                )
         return None
     if (options.ssl_mode or "").upper() == "DISABLED":
         raise UserMistake(

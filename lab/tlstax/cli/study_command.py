@@ -4,74 +4,100 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.cli import quantities
-from tlstax.cli.measuring import bounded, measure
+from tlstax.cli.kept import open_store
+from tlstax.cli.measuring import bounded, measure, terminal_width
+from tlstax.cli.plan_words import plan_words
 from tlstax.errors import UserMistake
-from tlstax.labels import full_label, group_label, label_levels
-from tlstax.pipeline import TRIAL_OVERHEAD_S, Request, trial_duration_s
-from tlstax.plan import Plan, plan
-from tlstax.study import Study, built_in_studies, load_study, override
+from tlstax.pipeline import Request
+from tlstax.plan import plan
+from tlstax.records import Changes
+from tlstax.resuming import check_study, unfinished
+from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
+
+
+@dataclass(frozen=True)
+class StudyRunOptions:
+    """The options of `tlstax study run` as they were typed; `resume` is a run, or `last`."""
+
+    changes: Changes = field(default_factory=Changes)
+    resume: str | None = None
+    seed: int | None = None
+    report: Path | None = None
+    json: bool = False
 
 
 def list_command() -> int:
-    """Every built-in study and its question."""
-    for name in built_in_studies():
-        sys.stdout.write(f"{name:12}{load_study(name).question}\n")
+    """Every built-in study and its question, below it where the two do not fit a line."""
+    names = built_in_studies()
+    indent = " " * (max(map(len, names)) + 2)
+    for name in names:
+        question = load_study(name).question
+        text = textwrap.wrap(
+            question, terminal_width(), initial_indent=name.ljust(len(indent)), subsequent_indent=indent
+        )
+        sys.stdout.write("\n".join(text) + "\n")
     return 0
 
 
 def show_command(name: str) -> int:
-    """A study as JSON, with everything that its file leaves to defaults."""
-    sys.stdout.write(load_study(name).model_dump_json(indent=2) + "\n")
+    """A study as TOML that can be saved and changed, with everything that its file leaves to defaults."""
+    sys.stdout.write(study_toml(load_study(name)))
     return 0
 
 
-def plan_command(name: str, settings: list[str], budget: str | None, *, as_json: bool) -> int:
+def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool) -> int:
     """What running a study would mean, without running it."""
-    study = bounded(_set(load_study(name), settings), budget=budget, precision=None, rows=None)
-    planned = plan(study, trial_s=trial_duration_s(study) + TRIAL_OVERHEAD_S)
+    study = changed(load_study(name), changes)
+    planned = plan(study)
     if as_json:
         sys.stdout.write(json.dumps({"schema": 1, **planned.model_dump()}, indent=2) + "\n")
     else:
-        sys.stdout.write(_in_words(planned, study))
+        sys.stdout.write(plan_words(planned, study, every_case=every_case, width=terminal_width()))
     return 0
 
 
-def run_command(
-    name: str,
-    settings: list[str],
-    *,
-    budget: str | None,
-    precision: str | None,
-    seed: int | None,
-    report: Path | None,
-    as_json: bool,
-) -> int:
-    """Run a study on the default server; the exit status."""
-    study = bounded(_set(load_study(name), settings), budget=budget, precision=precision, rows=None)
-    return measure(Request(study=study, seed=seed), report=report, as_json=as_json)
+def run_command(name: str, options: StudyRunOptions) -> int:
+    """Run a study, or bring one that was cut off to its end; the exit status."""
+    request = _resumed(name, options) if options.resume is not None else None
+    if request is None:
+        study = changed(load_study(name), options.changes)
+        request = Request(study=study, seed=options.seed, changes=options.changes)
+    return measure(request, report=options.report, as_json=options.json)
 
 
-def _set(study: Study, settings: list[str]) -> Study:
-    """The study with each `factor=a,b` of --set in force. Raises UserMistake."""
-    for setting in settings:
+def changed(study: Study, changes: Changes) -> Study:
+    """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake."""
+    for setting in changes.set:
         factor, equals, levels = setting.partition("=")
         if not equals:
             raise UserMistake(f"--set: {setting!r} names no level", remedy="write it like --set tls=1.2,1.3")
         study = override(study, factor.strip(), quantities.names(levels, f"--set {factor}"))
-    return study
+    if changes.rate is not None:
+        study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
+    elif changes.arrivals is not None:
+        raise UserMistake(
+            "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
+        )
+    return bounded(study, budget=changes.budget, precision=changes.precision, rows=None)
 
 
-def _in_words(planned: Plan, study: Study) -> str:
-    lines = [f"{len(planned.cases)} cases, each once in a block, in random order:"]
-    lines += [f"  {full_label(case)}" for case in planned.cases]
-    for excluded in planned.excluded:
-        name = ", ".join(filter(None, (label_levels(excluded.case), group_label(excluded.case))))
-        lines.append(f"  left out: {name}: {excluded.why}")
-    lines.append(
-        f"At most {planned.blocks} blocks, {planned.trials} trials, about {planned.estimated_s:.0f} s "
-        f"beside the server's start; fewer if every ratio is known to ±{study.precision:.1%}."
-    )
-    return "\n".join(lines) + "\n"
+def _resumed(name: str, options: StudyRunOptions) -> Request:
+    """The rest of a run that was cut off. Options that are not given again are those of then."""
+    now = load_study(name)
+    with open_store() as store:
+        stored = unfinished(store, now.name, options.resume or "last")
+    if options.seed not in {None, stored.header.seed}:
+        raise UserMistake(
+            f"--seed {options.seed} does not go with --resume: run {stored.header.run} has seed "
+            f"{stored.header.seed}",
+            remedy="leave it out",
+        )
+    given = options.changes != Changes()
+    study = changed(now, options.changes if given else stored.header.changes)
+    check_study(stored, study)
+    return Request(study=study, resumed=stored)

@@ -53,12 +53,23 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
     controls = [estimate for estimate in deciding if estimate.comparison.case.role == "control"]
     return (
         *_ended_early(stored),
+        *_resumed(stored),
         *_not_valid(stored.trials),
         *_without_ratio(stored, deciding),
         *(f"{_of_group(e.comparison)}{text}" for e in controls for text in _control_differs(e.control)),
         *_too_wide(study, deciding),
         *dict.fromkeys(text for estimate in deciding for text in _client_bound(estimate.comparison)),
     )
+
+
+def _resumed(stored: StoredRun) -> list[str]:
+    if not stored.resumed_at:
+        return []
+    times = "once" if len(stored.resumed_at) == 1 else f"{len(stored.resumed_at)} times"
+    return [
+        f"the run was cut off and resumed {times} (last at {stored.resumed_at[-1]}), its servers started "
+        "anew: a block that was cut through was measured on two sets of processes"
+    ]
 
 
 def _few_blocks(ratio: Interval) -> list[str]:

@@ -77,6 +77,8 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
     server = record.server.cpu if record.server is not None else None
     if server is not None:
         found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
+    if record.server is not None and record.server.instructions is not None and done.operations:
+        found["server_instructions_per_op"] = record.server.instructions / done.operations
     for side, cpu in (("client", done.cpu), ("server", server)):
         if cpu is not None and done.operations:
             found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations

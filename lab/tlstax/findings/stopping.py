@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from tlstax.findings import stats
@@ -26,7 +27,8 @@ class Progress:
     `worst_half_width` is the relative half width of the widest interval so far (None while a comparison
     has fewer than two blocks), `worst` the comparison that it belongs to, `wanted` the precision asked
     for. `left_blocks` and `left_s` predict what is left if blocks go on to scatter as they have so far;
-    `left_s` is never more than the budget leaves.
+    `left_s` is never more than the budget leaves. `ratios` are waited for, half of which are known to
+    `median_half_width` or better (None as for the widest).
     """
 
     blocks: int
@@ -35,6 +37,8 @@ class Progress:
     wanted: float
     left_blocks: int
     left_s: float
+    ratios: int = 0
+    median_half_width: float | None = None
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,12 @@ def _progress(
     return Progress(
         blocks=blocks,
         worst_half_width=worst[0] if worst else None,
-        worst=full_label(worst[1].case) if worst else "",
+        worst=full_label(worst[1].case, study) if worst else "",
         wanted=study.precision,
         left_blocks=left,
         left_s=min(left * block_s, within_budget_s) if block_s else within_budget_s,
+        ratios=len(ratios),
+        median_half_width=median(width for width, _ in widths) if worst else None,
     )
 
 

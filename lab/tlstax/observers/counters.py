@@ -36,6 +36,13 @@ class Counted(Frozen):
     events: dict[str, int]
     why_none: str = ""
 
+    @property
+    def instructions(self) -> int | None:
+        """Those of user space and kernel together; None where one of the two was not counted."""
+        if self.events.keys() >= {USER, KERNEL}:
+            return self.events[USER] + self.events[KERNEL]
+        return None
+
 
 def usable_events(perf: str = "perf") -> Counted:
     """Which of the instruction counters work here, tried on a program that does nothing.

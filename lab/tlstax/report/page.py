@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import tomli_w
-
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.headline import headline
 from tlstax.findings.wording import percent
@@ -18,7 +16,7 @@ from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
-from tlstax.study import Study
+from tlstax.study import Study, study_toml
 
 MOST_CARDS = 6
 
@@ -91,15 +89,9 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
         sections=tuple(_section(group, pairs, document) for group in groups),
         facts=tuple(facts.facts(stored, document)),
         failures=tuple(facts.failures(stored)),
-        study_toml=study_toml(document.design),
+        study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
     )
-
-
-def study_toml(study: Study) -> str:
-    """The study as a TOML file that `tlstax study run` takes."""
-    fields = {name: value for name, value in study.model_dump(mode="json").items() if value != []}
-    return "\n".join(printable(line) for line in tomli_w.dumps(fields).split("\n"))
 
 
 def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:

@@ -27,6 +27,7 @@ from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Observation
 from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
+from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import bounded_connections
 from tlstax.trial import GRACE_S, row_mismatches
 
@@ -70,7 +71,7 @@ def hold(request: HoldRequest, say: Say) -> HoldRun:
         duration_s=request.duration_s,
     )
     wanted = Wanted(
-        name=SERVER,
+        build=named_server(SERVER, say),
         options=(
             "--thread-handling=pool-of-threads",
             f"--max-prepared-stmt-count={request.connections + 1000}",

@@ -42,7 +42,12 @@ def _runs_and_trials(connection: sqlite3.Connection) -> None:
         )""")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials,)
+def _resumed(connection: sqlite3.Connection) -> None:
+    """To version 2. When a run was taken up again: times as JSON, the first one first."""
+    connection.execute("ALTER TABLE runs ADD COLUMN resumed_at TEXT NOT NULL DEFAULT '[]'")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials, _resumed)
 """The step at place i takes a store from version i to i + 1. Steps are only ever added."""
 
 

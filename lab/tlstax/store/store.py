@@ -119,16 +119,20 @@ class Store:
             )
 
     def resume(self, run_or_prefix: str) -> StoredRun:
-        """The run as it was left, now written by this process. Raises UserMistake while another writes it."""
+        """The run as it was left, now written by this process; that it was resumed is kept with the time.
+
+        Raises UserMistake while another process writes it.
+        """
         run, writer = self._found(run_or_prefix), this_process()
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction(run):
             other = self._writer(run)
             if self._status(run) == "running" and other != writer:
                 raise UserMistake(f"process {other.pid} is still working on run {run}")
             self._connection.execute(
                 "UPDATE runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
-                "boot_id = ? WHERE run = ?",
-                (writer.pid, writer.started_ticks, writer.boot_id, run),
+                "boot_id = ?, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
+                (writer.pid, writer.started_ticks, writer.boot_id, now, run),
             )
         return self.load(run)
 
@@ -154,8 +158,8 @@ class Store:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
         run = self._found(run_or_prefix)
         with told(self._path):
-            header, why = self._connection.execute(
-                "SELECT header, stopped_because FROM runs WHERE run = ?", (run,)
+            header, why, resumed_at = self._connection.execute(
+                "SELECT header, stopped_because, resumed_at FROM runs WHERE run = ?", (run,)
             ).fetchone()
             rows = self._connection.execute(
                 "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
@@ -165,6 +169,7 @@ class Store:
             header=self._unpacked(RunHeader, header, run),
             status=status,
             stopped_because=why or (KILLED if status == "interrupted" else ""),
+            resumed_at=tuple(json.loads(resumed_at)),
             trials=tuple(self._unpacked(TrialRecord, record, run) for (record,) in rows),
         )
 

@@ -1,0 +1,148 @@
+"""Which TLS versions the servers of a study have, found by asking them; and a study cut to what they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tlstax.bench import Bench
+from tlstax.benches import Benches
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Job
+from tlstax.errors import UserMistake
+from tlstax.jobs import job_for
+from tlstax.server_choice import ServerChoice, choice_of
+from tlstax.study import Exclusion, Level, Study
+
+VERSIONS = ("1.3", "1.2", "1.1", "1.0")
+"""The newest first."""
+
+REFUSED = frozenset({"no_tls", "tls_handshake"})
+"""Kinds of a client's error that mean: this server has not what was asked of it."""
+
+ASK_S, PATIENCE_S = 0.02, 30.0
+
+Able = Mapping[str, bool]
+"""TLS versions that a server has, and whether it resumes sessions there."""
+
+
+def settled(study: Study, benches: Benches, say: Callable[[str], None], *, as_able: bool) -> Study:
+    """The study as the servers can do it.
+
+    Servers that were named are asked for the TLS versions of their cases. Where one is missing, a study
+    that was asked for so is a UserMistake; with `as_able`, the server gets the newest version that it has.
+    """
+    if "server" not in study.levels_of():
+        return study
+    missing = {choice: lacks for choice in benches.benches if (lacks := _lacking(study, choice, benches))}
+    if not missing:
+        return study
+    able = {choice: _asked(benches, choice, VERSIONS) for choice in missing}
+    if not as_able:
+        choice, lacks = next(iter(missing.items()))
+        raise UserMistake(
+            f"{choice.words()} has no {_named(lacks)} ({_has(able[choice])})",
+            remedy=f"ask for what it has, or leave {choice.words()} out",
+        )
+    for choice, lacks in missing.items():
+        say(f"{choice.words()} has no {_named(lacks)}: measured with what it has ({_has(able[choice])})")
+    return cut_to(study, missing, able)
+
+
+def cut_to(
+    study: Study, missing: Mapping[ServerChoice, Sequence[str]], able: Mapping[ServerChoice, Able]
+) -> Study:
+    """The study in which these servers have the newest version that they have in place of what they lack."""
+    newest = {choice: next(iter(has), None) for choice, has in able.items()}
+    added: list[dict[str, Level]] = []
+    for choice, version in newest.items():
+        for resumption in ("off", "on") if version and able[choice][version] else ("off",):
+            bundle: dict[str, Level] = {"tls": version or "off", "resumption": resumption}
+            if version and bundle not in (*added, *study.treatments):
+                added.append(bundle)
+    treatments = (*study.treatments, *added)
+    exclude = list(study.exclude)
+    for levels in _served(study):
+        choice = choice_of(levels)
+        for bundle in treatments:
+            why = _why_not(bundle, choice, missing, able, added)
+            if why:
+                exclude.append(Exclusion(levels={**levels, **bundle}, why=why))
+    return Study.model_validate({**dict(study), "treatments": treatments, "exclude": tuple(exclude)})
+
+
+def _why_not(
+    bundle: Mapping[str, Level],
+    choice: ServerChoice,
+    missing: Mapping[ServerChoice, Sequence[str]],
+    able: Mapping[ServerChoice, Able],
+    added: Sequence[Mapping[str, Level]],
+) -> str:
+    version, resumes = str(bundle["tls"]), bundle["resumption"] == "on"
+    if version == "off":
+        return ""
+    if choice not in missing:
+        return f"{choice.words()} has newer versions" if bundle in added else ""
+    if version not in able[choice]:
+        return f"{choice.words()} has no TLS {version}"
+    if resumes and not able[choice][version]:
+        return f"{choice.words()} does not resume sessions of TLS {version}"
+    return ""
+
+
+def _served(study: Study) -> list[dict[str, Level]]:
+    """The levels that choose each of the study's servers."""
+    names = [name for name in ("server", "tls_library", "instance") if name in study.levels_of()]
+    found: dict[ServerChoice, dict[str, Level]] = {}
+    for levels in study.included():
+        found.setdefault(choice_of(levels), {name: levels[name] for name in names})
+    return list(found.values())
+
+
+def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
+    wanted = dict.fromkeys(
+        str(levels["tls"])
+        for levels in study.included()
+        if choice_of(levels) == choice and levels.get("tls") in VERSIONS
+    )
+    has = _asked(benches, choice, tuple(wanted))
+    return [version for version in wanted if version not in has]
+
+
+def _asked(benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> dict[str, bool]:
+    """Which of these versions the server has, and whether it resumes them; it is awake meanwhile."""
+    has = {}
+    with benches.using(choice) as bench:
+        for version in versions:
+            resumes = _tried(bench, version)
+            if resumes is not None:
+                has[version] = resumes
+    return has
+
+
+def _tried(bench: Bench, version: str) -> bool | None:
+    """Whether sessions of this version are resumed; None where the server has not the version.
+
+    A client that fails for another reason is taken for a yes: the trials will show what is wrong.
+    """
+    levels: dict[str, Level] = {"tls": version, "resumption": "on", "workload": "reconnect", "connections": 1}
+    terms = bench.terms.model_copy(update={"duration_s": ASK_S})
+    try:
+        return _resumed(job_for(levels, terms, sequence=0), bench)
+    except ClientFailure as failure:
+        return None if any(error.kind in REFUSED for error in failure.errors) else True
+
+
+def _resumed(job: Job, bench: Bench) -> bool:
+    with LoadClient(bench.command, job) as client:
+        client.wait_ready(PATIENCE_S)
+        client.go()
+        done = client.wait_done(PATIENCE_S)
+    return any(seen.resumed for seen in done.lifetime.handshakes)
+
+
+def _named(versions: Sequence[str]) -> str:
+    return " and no ".join(f"TLS {version}" for version in versions)
+
+
+def _has(able: Able) -> str:
+    return f"it has {', '.join(f'TLS {version}' for version in able)}" if able else "it has no TLS at all"

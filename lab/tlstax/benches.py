@@ -1,0 +1,219 @@
+"""The benches of a study: every server its cases need, started once, paused while others are measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
+from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.errors import TlstaxError, UserMistake
+from tlstax.guests.access import GuestAccess
+from tlstax.observers import counters
+from tlstax.observers.machine import describe_machine
+from tlstax.records import Machine, Specimen
+from tlstax.server_choice import ServerChoice, choice_of, server_choices, tls_libraries
+from tlstax.specimens.resolve import default_server, named_server, named_tls_library
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import open_session
+from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study import Levels, Study, listed
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Specimens:
+    """All that a study names, there to be used: servers (None: the default) and TLS libraries by name."""
+
+    servers: Mapping[str | None, ServerBuild]
+    tls_libraries: Mapping[str, TlsLibrary]
+
+    def described(self) -> tuple[Specimen, ...]:
+        """What they are, servers first, and the load client that measures them."""
+        servers = (server.specimen for server in self.servers.values())
+        libraries = (library.specimen for library in self.tls_libraries.values())
+        return (*servers, *libraries, engine_specimen())
+
+
+@dataclass
+class Benches:
+    """The servers of a study, ready to be measured. With several, all are paused but the one in use."""
+
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+    guest: bool
+    benches: dict[ServerChoice, Bench] = field(default_factory=dict)
+
+    def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
+        """The bench of the case with these levels, its server running until the block ends."""
+        return self.using(choice_of(levels))
+
+    @contextmanager
+    def using(self, choice: ServerChoice) -> Iterator[Bench]:
+        """The bench of this server, which runs until the block ends."""
+        bench = self.benches[choice]
+        self._resume(bench)
+        try:
+            yield bench
+        finally:
+            self._pause(bench)
+
+    def add(self, choice: ServerChoice, bench: Bench) -> None:
+        """One more server; where there are several, it waits for its turn."""
+        self.benches[choice] = bench
+        for other in self.benches.values() if len(self.benches) == 2 else [bench]:
+            self._pause(other)
+
+    def _pause(self, bench: Bench) -> None:
+        if len(self.benches) > 1:
+            bench.server.pause()
+
+    def _resume(self, bench: Bench) -> None:
+        if len(self.benches) > 1:
+            bench.server.resume()
+
+
+def obtain(study: Study, say: Say) -> Specimens:
+    """Everything that the study names, fetched where it is not there yet; nothing is started.
+
+    A specimen that cannot be had stops the study here, before its first trial. MachineFault and UserMistake
+    name it, and the option that leaves it out.
+    """
+    engine_command()
+    names = dict.fromkeys(choice.server for choice in server_choices(study))
+    servers = {name: _obtained(study, "server", name, say) for name in names}
+    libraries = {}
+    for name in tls_libraries(study):
+        try:
+            libraries[name] = named_tls_library(name, say)
+        except TlstaxError as error:
+            factor = "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
+            raise left_out(error, study, {factor: name}) from error
+    return Specimens(servers, libraries)
+
+
+CLIENT_LIBRARY = "client_tls_library"
+
+
+def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBuild:
+    if name is None:
+        return default_server(say)
+    try:
+        return named_server(name, say)
+    except TlstaxError as error:
+        raise left_out(error, study, {factor: name}) from error
+
+
+def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
+    """The same failure, with the option that makes the study do without the level at fault.
+
+    Where the study has no other level, there is nothing to be left out.
+    """
+    for factor, level in at_fault.items():
+        others = [other for other in study.levels_of().get(factor, ()) if other != level]
+        if others and study.baseline.get(factor) != level:
+            without = f"leave it out with {_option(study, factor)}{listed(others).replace(' ', '')}"
+            remedy = f"{error.remedy}, or {without}" if error.remedy else without
+            return type(error)(error.message, remedy=remedy)
+    return error
+
+
+def _option(study: Study, factor: str) -> str:
+    """How a factor is chosen: the study behind `tlstax run` by options of its own."""
+    return f"--{factor.replace('_', '-')} " if study.name == "tax" else f"--set {factor}="
+
+
+@contextmanager
+def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> Iterator[Benches]:
+    """Start every server that the study's cases need, fill its table, and take all down at the end.
+
+    A server that cannot be started ends the study before its first trial, with the option that leaves it
+    out. One after another: two that start at once would only wait for each other's disk and processor.
+    """
+    machine, events = _with_counters(describe_machine())
+    choices = server_choices(study)
+    several = len(choices) > 1
+    benches = Benches(machine, specimens.described(), guest=False)
+    paths = _paths(specimens.tls_libraries)
+    claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
+    with ExitStack() as stack:
+        session = stack.enter_context(open_session())
+        started = time.monotonic()
+        for place, choice in enumerate(choices):
+            if several:
+                say(_starting(choice, place, len(choices), time.monotonic() - started))
+            try:
+                wanted = Wanted(
+                    build=specimens.servers[choice.server],
+                    tls_library=specimens.tls_libraries.get(choice.tls_library),
+                )
+                bench = stack.enter_context(
+                    private_bench(session, wanted, machine, needs, _unsaid if several else say)
+                )
+            except TlstaxError as error:
+                at_fault = {"tls_library": choice.tls_library, "server": choice.server or ""}
+                raise left_out(_named(error, choice), study, at_fault) from error
+            bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
+            bench.client_claims, bench.counted_events = claims, events
+            benches.add(choice, bench)
+        yield benches
+
+
+@contextmanager
+def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
+    """The bench on a server that is not ours. UserMistake where the study needs one that is."""
+    for factor in ("server", "tls_library", "instance"):
+        if factor in study.levels_of():
+            raise UserMistake(
+                f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
+                remedy="leave --server out, or name a specimen",
+            )
+    engine_command()
+    libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
+    found = describe_machine()
+    machine = found.model_copy(update={"server_cpus": (), "client_cpus": ()})
+    with guest_terms(guest, needs) as (server, own_terms):
+        terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
+        with furnished(server, terms, needs, machine, say) as bench:
+            bench.client_claims = {name: library.claim() for name, library in libraries.items()}
+            used = (server.specimen, *(library.specimen for library in libraries.values()))
+            benches = Benches(machine, (*used, engine_specimen()), guest=True)
+            benches.add(choice_of({}), bench)
+            yield benches
+
+
+def _unsaid(_: str) -> None:
+    """With many servers, the steps of each would drown which of them is being started."""
+
+
+def _paths(libraries: Mapping[str, TlsLibrary]) -> dict[str, str]:
+    return {name: str(library.libssl) for name, library in libraries.items()}
+
+
+def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
+    """The failure with the server's name before it, where it does not say so itself."""
+    words = choice.words()
+    if choice.server is None or words in error.message:
+        return error
+    return type(error)(f"{words} cannot be measured: {error.message}", remedy=error.remedy)
+
+
+def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
+    left = ""
+    if place:
+        left_s = took_s / place * (of - place)
+        left = f" ({left_s / 60:.0f} min left)" if left_s >= 120 else f" ({left_s:.0f} s left)"
+    return f"starting {place + 1} of {of}: {choice.words()}{left}"
+
+
+def _with_counters(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
+    """The machine with a note where it has no instruction counters; those that it has."""
+    usable = counters.usable_events()
+    if usable.instructions is not None:
+        return machine, tuple(usable.events)
+    why = usable.why_none or "those of the kernel may not be read (perf_event_paranoid)"
+    note = f"the server's instructions are not counted: {why}"
+    return machine.model_copy(update={"notes": (*machine.notes, note)}), ()

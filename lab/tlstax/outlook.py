@@ -1,0 +1,81 @@
+"""How far a run is and how long it will take, told at every trial. Pure: it is given the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlstax.findings.stopping import Progress
+from tlstax.labels import full_label
+from tlstax.plan import cases
+from tlstax.records import Trial
+from tlstax.study import Study
+from tlstax.timing import block_s
+
+
+@dataclass(frozen=True)
+class Step:
+    """A trial that begins: the `place`-th of the `of` in its block (both from 1), and what is known so far.
+
+    `progress` is what was known after the last block, `left_s` how long the run may still take.
+    """
+
+    block: int
+    place: int
+    of: int
+    label: str
+    progress: Progress | None
+    left_s: float
+
+
+class Outlook:
+    """Follows a run from trial to trial.
+
+    `spent_s` is what a resumed run had spent of its budget before, `now_s` the time now by a clock that
+    only goes forward.
+    """
+
+    def __init__(self, study: Study, shortest_s: float, spent_s: float, now_s: float) -> None:
+        all_cases = cases(study)
+        self._study = study
+        self._spent_before_s, self._started_s = spent_s, now_s
+        self._estimated_block_s = block_s(all_cases, shortest_s)
+        self.trials_in_block = len(all_cases)
+        self._begun = 0
+        self._progress: Progress | None = None
+        self._decided_s = now_s
+
+    @property
+    def warning(self) -> str:
+        """That not even one block fits the budget, in a sentence; empty where one does."""
+        if self._estimated_block_s <= self._study.budget_s:
+            return ""
+        return (
+            f"one block of {self.trials_in_block} trials takes about {self._estimated_block_s / 60:.0f} min, "
+            f"more than the budget of {self._study.budget_s / 60:.3g} min; it is run to its end all the same"
+        )
+
+    def spent_s(self, now_s: float) -> float:
+        """What the run has taken of its budget, before it was resumed and since."""
+        return self._spent_before_s + now_s - self._started_s
+
+    def decided(self, progress: Progress, now_s: float) -> None:
+        """A block has ended and another is to follow; `progress` says what is known."""
+        self._progress, self._decided_s = progress, now_s
+
+    def step(self, trial: Trial, now_s: float) -> Step:
+        """A trial begins."""
+        each_s = self._estimated_block_s / self.trials_in_block
+        if self._begun >= self.trials_in_block // 10 + 1:
+            each_s = (now_s - self._started_s) / self._begun
+        self._begun += 1
+        left_s = self._study.budget_s - self.spent_s(now_s)
+        if self._progress is not None:
+            left_s = min(left_s, self._progress.left_s - (now_s - self._decided_s))
+        return Step(
+            block=trial.block,
+            place=trial.position + 1,
+            of=self.trials_in_block,
+            label=full_label(trial.case, self._study),
+            progress=self._progress,
+            left_s=max(left_s, each_s * (self.trials_in_block - trial.position)),
+        )

@@ -1,0 +1,113 @@
+"""Taking up a run that was cut off: which one, and that nothing has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax import __version__
+from tlstax.errors import UserMistake
+from tlstax.findings.stopping import Stop, decide
+from tlstax.plan import cases
+from tlstax.records import Machine, RunHeader, Specimen, StoredRun, TrialRecord
+from tlstax.store import Store
+from tlstax.study import Study
+
+ANEW = "leave out --resume to begin a new run"
+
+
+def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
+    """The run to be resumed: the last one of this study that was cut off, or the one that is named.
+
+    Its trials are `slim`. UserMistake where there is none, or where it came to its end, is still going on or
+    is of another study.
+    """
+    run = run_or_prefix
+    if run == "last":
+        of_study = [summary for summary in store.runs() if summary.study == study_name]
+        if not of_study:
+            raise UserMistake(f"there is no run of study {study_name} to resume", remedy=ANEW)
+        cut_off = (summary.run for summary in of_study if summary.status in {"interrupted", "failed"})
+        run = next(cut_off, of_study[0].run)
+    stored = store.load(run)
+    name = stored.header.run
+    if stored.header.study.name != study_name:
+        raise UserMistake(f"run {name} is one of study {stored.header.study.name}, not of {study_name}")
+    if stored.status == "complete":
+        raise UserMistake(
+            f"run {name} came to its end ({stored.stopped_because}): nothing is left to do", remedy=ANEW
+        )
+    if stored.status == "running":
+        raise UserMistake(f"run {name} is still going on", remedy="end it, or wait for it")
+    if stored.header.guest:
+        raise UserMistake(f"run {name} was made on a server that is not ours, and cannot be resumed")
+    trials = tuple(slim(record, stored.header.study) for record in stored.trials)
+    return stored.model_copy(update={"trials": trials})
+
+
+def check_study(stored: StoredRun, study: Study) -> None:
+    """UserMistake where the run was made of another study than this one, or has nothing left to do."""
+    then = stored.header.study
+    differ = [name for name in type(study).model_fields if getattr(study, name) != getattr(then, name)]
+    if differ:
+        raise UserMistake(
+            f"the study is not what run {stored.header.run} began with: {_listed(differ)} changed since",
+            remedy=f"resume it with the options and the file of then, or {ANEW}",
+        )
+    per_block = len(cases(study))
+    if stored.trials and len(stored.trials) % per_block == 0:
+        decision = decide(study, stored.trials, spent_s(stored))
+        if isinstance(decision, Stop):
+            raise UserMistake(
+                f"nothing is left to do in run {stored.header.run}: {decision.why}", remedy=ANEW
+            )
+
+
+def slim(record: TrialRecord, study: Study) -> TrialRecord:
+    """What the stopping rule needs of a trial that is in the store: a long run has thousands of them."""
+    if record.done is None or study.deciding_outcome.endswith("_us"):
+        return record.model_copy(update={"client_log": "", "server_log": ""})
+    done = record.done.model_copy(update={"histograms_ns": {}, "row_samples": ()})
+    return record.model_copy(update={"client_log": "", "server_log": "", "done": done})
+
+
+def spent_s(stored: StoredRun) -> float:
+    """What the trials of a run have taken of its budget."""
+    return sum(record.took_s for record in stored.trials)
+
+
+def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machine) -> None:
+    """UserMistake where what would be measured now is not what the run began with."""
+    if header.tlstax_version != __version__:
+        raise UserMistake(
+            f"run {header.run} was begun by tlstax {header.tlstax_version}, and this is {__version__}",
+            remedy=ANEW,
+        )
+    then = {specimen.name: specimen for specimen in header.specimens}
+    for now in specimens:
+        known = then.get(now.name)
+        if known is None or (known.sha256, known.version) != (now.sha256, now.version):
+            raise UserMistake(
+                f"{now.name} is not the one that run {header.run} began with{_versions(known, now)}",
+                remedy=f"bring that one back, or {ANEW}",
+            )
+    for what, before, after in (
+        ("processor", header.machine.cpu_model, machine.cpu_model),
+        ("number of cores", header.machine.cores, machine.cores),
+        ("processors of the server", header.machine.server_cpus, machine.server_cpus),
+        ("processors of the client", header.machine.client_cpus, machine.client_cpus),
+    ):
+        if before != after:
+            raise UserMistake(
+                f"run {header.run} was begun on another machine: the {what} was {before}, and is {after}",
+                remedy=ANEW,
+            )
+
+
+def _versions(known: Specimen | None, now: Specimen) -> str:
+    if known is None or known.version == now.version:
+        return ": its program differs"
+    return f": it was {known.version} then, and is {now.version}"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

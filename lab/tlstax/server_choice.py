@@ -1,0 +1,62 @@
+"""Which server a case is measured on, over which TLS library: read from its levels. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlstax.factors import OWN
+from tlstax.study import Level, Levels, Study
+
+SERVER_FACTORS = ("server", "tls_library", "instance")
+"""The factors that choose a server; cases that agree in them share one."""
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """A server to be started: a specimen (None: the default), what is put under it, which process of it."""
+
+    server: str | None = None
+    tls_library: str = OWN
+    instance: int = 1
+
+    def words(self) -> str:
+        """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
+        server = self.server or "the default server"
+        over = f" over {self.tls_library}" if self.tls_library != OWN else ""
+        return f"{server}{over}{twin_words(self.instance)}"
+
+
+def twin_words(instance: Level) -> str:
+    """What tells a twin from the first process of its kind, to be put behind a server's name."""
+    number = int(instance)
+    return {1: "", 2: ", a second one"}.get(number, f", number {number}")
+
+
+def choice_of(levels: Levels) -> ServerChoice:
+    """The server that the case with these levels is measured on."""
+    server = levels.get("server")
+    return ServerChoice(
+        server=None if server is None else str(server),
+        tls_library=str(levels.get("tls_library", OWN)),
+        instance=int(levels.get("instance", 1)),
+    )
+
+
+def client_library_of(levels: Levels) -> str:
+    """The name of the TLS library under the load client, or `own`."""
+    return str(levels.get("client_tls_library", OWN))
+
+
+def server_choices(study: Study) -> tuple[ServerChoice, ...]:
+    """Every server that the study's cases need, each once, in the order of its cases."""
+    return tuple(dict.fromkeys(choice_of(levels) for levels in study.included()))
+
+
+def tls_libraries(study: Study) -> tuple[str, ...]:
+    """The names of the TLS libraries that the study's cases put under a server or the client."""
+    named = (
+        name
+        for levels in study.included()
+        for name in (choice_of(levels).tls_library, client_library_of(levels))
+    )
+    return tuple(name for name in dict.fromkeys(named) if name != OWN)

@@ -1,0 +1,98 @@
+"""A study with other levels, another load: what options of the command line ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlstax.contract import OpenLoop
+from tlstax.errors import UserMistake
+from tlstax.factors import FACTORS, check_factor, check_level, closest
+from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
+from tlstax.study.faults import rebuilt
+
+OWN_OPTIONS = frozenset({"tls", "workload", "connections", "server", "tls_library", "client_tls_library"})
+"""Factors that `tlstax run` has an option for; a mistake is told by that name."""
+
+RESUMED = "-resumed"
+"""Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
+
+
+def override(study: Study, factor: str, levels: Sequence[str]) -> Study:
+    """The study with other levels of one factor, as `--tls 1.2,1.3-resumed` and `--set` ask for.
+
+    A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
+    whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
+    "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. Any other factor
+    that is bundled with others in treatments can be narrowed, not widened. Raises UserMistake.
+    """
+    where = f"--set {factor}" if factor not in OWN_OPTIONS else f"--{factor.replace('_', '-')}"
+    known = check_factor(factor, where=where)
+    if not levels:
+        raise UserMistake(f"{where}: no level is given")
+    if factor == "tls":
+        return _with_tls(study, levels, where)
+    chosen = _with_baseline(study, factor, [check_level(known, level, where=where) for level in levels])
+    if any(factor in treatment for treatment in study.treatments):
+        return _narrowed(study, factor, chosen, where)
+    return rebuilt(study, where, factors={**study.factors, factor: chosen})
+
+
+def at_rate(study: Study, schedule: OpenLoop) -> Study:
+    """The study in an open loop, as `--rate` asks for; a latency decides where throughput did."""
+    decides = DECIDES_AT_A_RATE if study.deciding_outcome == "ops_per_s" else study.deciding_outcome
+    return rebuilt(study, "--rate", schedule=schedule, deciding_outcome=decides)
+
+
+def _with_tls(study: Study, levels: Sequence[str], where: str) -> Study:
+    """TLS levels, each with or without resumption, as bundles crossed with all other treatments."""
+    pairs = [_tls_and_resumption(level, where) for level in levels]
+    plain_factor = "resumption" not in study.levels_of() and all(on == "off" for _, on in pairs)
+    if plain_factor and not any("tls" in treatment for treatment in study.treatments):
+        chosen = _with_baseline(study, "tls", [tls for tls, _ in pairs])
+        return rebuilt(study, where, factors={**study.factors, "tls": chosen})
+    baseline = dict(study.baseline)
+    if "tls" in baseline:
+        baseline.setdefault("resumption", "off")
+        pairs.insert(0, (str(baseline["tls"]), str(baseline["resumption"])))
+    bundles = [{"tls": tls, "resumption": on} for tls, on in dict.fromkeys(pairs)]
+    others = [{k: v for k, v in t.items() if k not in {"tls", "resumption"}} for t in study.treatments]
+    distinct = [other for place, other in enumerate(others) if other not in others[:place]] or [{}]
+    return rebuilt(
+        study,
+        where,
+        factors={name: ls for name, ls in study.factors.items() if name not in {"tls", "resumption"}},
+        treatments=tuple({**other, **bundle} for other in distinct for bundle in bundles),
+        baseline=baseline,
+    )
+
+
+def _tls_and_resumption(level: str, where: str) -> tuple[str, str]:
+    known = FACTORS["tls"].levels or ()
+    tls = level.removesuffix(RESUMED)
+    if tls not in known:
+        hint = closest(level, (*known, *(name + RESUMED for name in known)))
+        raise UserMistake(
+            f"{where}: {level!r} is not a level of tls{hint}",
+            remedy=f"allowed are {', '.join(known)}, and with resumption 1.3{RESUMED} and so on",
+        )
+    if tls == "off" and tls != level:
+        raise UserMistake(
+            f"{where}: plaintext has no session to resume", remedy=f"write off, or 1.3{RESUMED}"
+        )
+    return tls, "off" if tls == level else "on"
+
+
+def _with_baseline(study: Study, factor: str, levels: Sequence[Level]) -> tuple[Level, ...]:
+    first = [study.baseline[factor]] if factor in study.baseline else []
+    return tuple(dict.fromkeys([*first, *levels]))
+
+
+def _narrowed(study: Study, factor: str, chosen: Sequence[Level], where: str) -> Study:
+    for level in chosen:
+        if all(treatment[factor] != level for treatment in study.treatments):
+            raise UserMistake(
+                f"{where}: study {study.name} bundles {factor} with other factors and has no {level!r} of it",
+                remedy=f"choose among {listed(study.levels_of()[factor])}",
+            )
+    kept = tuple(treatment for treatment in study.treatments if treatment[factor] in chosen)
+    return rebuilt(study, where, treatments=kept)

@@ -1,0 +1,220 @@
+"""What is to be compared: a study's factors, treatments, baseline and exclusions, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Literal, Self
+
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
+from tlstax.factors import closest
+
+Level = str | int
+Levels = Mapping[str, Level]
+Role = Literal["baseline", "control", "treatment"]
+
+DECIDES_AT_A_RATE = "latency_p50_us"
+"""The outcome that decides in an open loop, unless a study says otherwise: the throughput is given there,
+and high percentiles of short trials show the machine's scheduling before they show the server."""
+
+
+class Case(Frozen):
+    """One level of every factor, and the part it plays in its comparison.
+
+    The control has the baseline's levels; only its role, and so its name, differs.
+    """
+
+    levels: dict[str, Level]
+    role: Role
+
+    def key(self) -> str:
+        """A stable text that tells this case from every other case of the study."""
+        factors = " ".join(f"{name}={level}" for name, level in sorted(self.levels.items()))
+        return f"{factors} control" if self.role == "control" else factors
+
+
+Choice = Level | tuple[Level, ...]
+"""One level of a factor, or any of several."""
+
+
+def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
+    """Whether the case with these levels has one of the wanted ones in every factor that is named."""
+    return all(
+        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
+        for name, choice in wanted.items()
+    )
+
+
+class Exclusion(Frozen):
+    """Cases that cannot or need not be: those that have one of these levels in each factor, and why."""
+
+    levels: dict[str, Choice]
+    why: str = Field(min_length=1)
+
+    def matches(self, levels: Levels) -> bool:
+        """Whether this exclusion rules out the case with these levels."""
+        return within(levels, self.levels)
+
+
+class Contrast(Frozen):
+    """A comparison beside the study's own: cases that differ in one factor alone.
+
+    Each case `within` these levels is compared, block by block, with the case whose `factor` is at
+    `baseline` and which is equal otherwise.
+    """
+
+    factor: str
+    baseline: Level
+    within: dict[str, Choice] = {}
+
+
+class Statement(Frozen):
+    """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
+
+    Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
+    their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
+    cases. `within` names the cases that it is said of.
+    """
+
+    says: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    kind: Literal["better", "best"] = "better"
+    factor: str
+    better: tuple[Level, ...] = Field(min_length=1)
+    than: tuple[Level, ...] = Field(min_length=1)
+    outcome: str = "ops_per_s"
+    within: dict[str, Choice] = {}
+
+
+class Study(Frozen):
+    """A question and the experiment that answers it; read from TOML, checked here.
+
+    `factors` maps each factor to its levels. `treatments` are bundles: levels of several factors that
+    belong together (TLS 1.3 with resumption; a server with the TLS library it was built for). The
+    cases are the product of all factors and the treatments, less the exclusions. `baseline` gives the
+    levels that make a case the one which its neighbours (equal in every factor that the baseline does
+    not name) are compared with; such neighbours are a group. `precision` is the half width of the
+    wanted interval of the ratio (0.02 is two per cent), `deciding_outcome` the outcome that it is
+    wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
+    `control_within` says which groups run a control (empty: all); the others take over their noise floor.
+    `contrasts` are further comparisons of the same trials, `statements` what others published of them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    title: str
+    question: str
+    factors: dict[str, tuple[Level, ...]] = {}
+    treatments: tuple[dict[str, Level], ...] = ()
+    baseline: dict[str, Level] = Field(min_length=1)
+    exclude: tuple[Exclusion, ...] = ()
+    control_within: dict[str, Choice] = {}
+    contrasts: tuple[Contrast, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    schedule: Schedule = ClosedLoop()
+    deciding_outcome: str = "ops_per_s"
+    precision: float = Field(default=0.02, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    budget_s: PositiveFloat = 60.0
+    minimum_blocks: PositiveInt = 5
+    rows: PositiveInt = 100_000
+
+    def levels_of(self) -> dict[str, tuple[Level, ...]]:
+        """Every factor, free or bundled, and the levels that it has here, in the order written."""
+        bundled: dict[str, tuple[Level, ...]] = {}
+        for treatment in self.treatments:
+            for name, level in treatment.items():
+                if level not in bundled.get(name, ()):
+                    bundled[name] = (*bundled.get(name, ()), level)
+        return {**bundled, **self.factors}
+
+    def product(self) -> Iterator[dict[str, Level]]:
+        """Every combination of levels, those that are excluded among them; groups one after another."""
+        names = list(self.factors)
+        for levels in product(*self.factors.values()):
+            for treatment in self.treatments or ({},):
+                yield {**dict(zip(names, levels, strict=True)), **treatment}
+
+    def exclusion_of(self, levels: Levels) -> Exclusion | None:
+        """The exclusion that rules this combination out, if one does."""
+        return next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+
+    def included(self) -> Iterator[dict[str, Level]]:
+        """Every combination of levels that is not excluded, in the order of `product`."""
+        return (levels for levels in self.product() if self.exclusion_of(levels) is None)
+
+    def is_baseline(self, levels: Levels) -> bool:
+        """Whether this combination is what its neighbours are compared with."""
+        return self.baseline.items() <= levels.items()
+
+    def group_of(self, levels: Levels) -> dict[str, Level]:
+        """The levels in all factors outside the baseline's: what the cases of one comparison share."""
+        return {name: level for name, level in sorted(levels.items()) if name not in self.baseline}
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        _check_treatments(self)
+        _check_levels(self)
+        _check_groups(self)
+        if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
+            raise ValueError(
+                f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
+            )
+        return self
+
+
+def _check_treatments(study: Study) -> None:
+    for place, treatment in enumerate(study.treatments):
+        if set(treatment) != set(study.treatments[0]):
+            wanted = ", ".join(study.treatments[0])
+            raise ValueError(f"treatments: all must name the same factors ({wanted}), {treatment} does not")
+        if treatment in study.treatments[:place]:
+            raise ValueError(f"treatments: {treatment} is there twice")
+        for name in treatment.keys() & study.factors.keys():
+            raise ValueError(f"treatments: {name} is among the factors too; it can only be in one of them")
+
+
+def _check_levels(study: Study) -> None:
+    known = study.levels_of()
+    for name, levels in study.factors.items():
+        if not levels or len(set(levels)) < len(levels):
+            raise ValueError(f"factors: {name} needs at least one level, and each only once")
+    for field, names in _named_factors(study):
+        for name in set(names) - known.keys():
+            raise ValueError(f"{field}: {name} is not a factor of this study{closest(name, known)}")
+    for name, level in study.baseline.items():
+        if level not in known[name]:
+            raise ValueError(f"baseline: {name} has no level {level!r} here, only {listed(known[name])}")
+
+
+def _named_factors(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
+    yield "baseline", study.baseline
+    for exclusion in study.exclude:
+        yield "exclude", exclusion.levels
+    yield "control_within", study.control_within
+    for contrast in study.contrasts:
+        yield "contrasts", (contrast.factor, *contrast.within)
+    for statement in study.statements:
+        yield "statements", (statement.factor, *statement.within)
+
+
+def _check_groups(study: Study) -> None:
+    included = list(study.included())
+    if not included:
+        raise ValueError("exclude: nothing is left to measure")
+    with_baseline = {_key(study.group_of(case)) for case in included if study.is_baseline(case)}
+    for case in included:
+        if _key(study.group_of(case)) not in with_baseline:
+            raise ValueError(f"baseline: no case with {study.baseline} is left to compare {case} with")
+
+
+def _key(levels: Levels) -> tuple[tuple[str, Level], ...]:
+    return tuple(levels.items())
+
+
+def listed(levels: Sequence[Level]) -> str:
+    """Levels for a sentence: "1, 8, 64"."""
+    return ", ".join(str(level) for level in levels)

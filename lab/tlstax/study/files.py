@@ -1,0 +1,124 @@
+"""Studies as files: read with every mistake named, and written so that they can be read again."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+import tomli_w
+from pydantic import ValidationError
+
+from tlstax.errors import UserMistake
+from tlstax.factors import check_factor, check_level, closest
+from tlstax.outcome_table import OUTCOMES
+from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
+from tlstax.study.faults import first_fault, rebuilt
+
+
+def built_in_studies() -> tuple[str, ...]:
+    """The names of the studies that come with the program."""
+    files = (resources.files("tlstax") / "studies").iterdir()
+    return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
+
+
+def load_study(name_or_path: str | Path) -> Study:
+    """A built-in study by its name, or one from a file (a Path, or text with a `/` or ending in `.toml`).
+
+    Raises UserMistake that names the file, the field and what is allowed there.
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, Path) or text.endswith(".toml") or "/" in text:
+        return parse_study(_read(Path(text)), where=text)
+    if text not in built_in_studies():
+        raise UserMistake(
+            f"there is no study {text!r}{closest(text, built_in_studies())}",
+            remedy=f"built in are {', '.join(built_in_studies())}; a file is given by a path ending in .toml",
+        )
+    built_in = resources.files("tlstax") / "studies" / f"{text}.toml"
+    return parse_study(built_in.read_text(encoding="utf-8"), where=f"{text}.toml")
+
+
+def parse_study(text: str, *, where: str) -> Study:
+    """The study that a TOML text describes, its factors and levels known; `where` names it in messages.
+
+    Raises UserMistake that names `where`, the field and what is allowed there.
+    """
+    try:
+        study = Study.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as fault:
+        raise UserMistake(f"{where} is not TOML: {fault}") from fault
+    except ValidationError as fault:
+        raise UserMistake(f"{where}: {first_fault(fault)}") from fault
+    _check_outcome(study.deciding_outcome, f"{where}: field deciding_outcome")
+    for statement in study.statements:
+        _check_outcome(statement.outcome, f"{where}: field statements.outcome")
+    return rebuilt(
+        study,
+        where,
+        factors={
+            name: tuple(_known(name, level, f"{where}: factors") for level in levels)
+            for name, levels in study.factors.items()
+        },
+        treatments=tuple(_all_known(bundle, f"{where}: treatments") for bundle in study.treatments),
+        baseline=_all_known(study.baseline, f"{where}: baseline"),
+        exclude=tuple(
+            Exclusion(levels=_choices_known(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
+            for exclusion in study.exclude
+        ),
+        control_within=_choices_known(study.control_within, f"{where}: control_within"),
+    )
+
+
+def study_toml(study: Study) -> str:
+    """The study as a TOML file with every field that says something, for `parse_study` to read again."""
+    fields = study.model_dump(mode="json")
+    return tomli_w.dumps({name: _without_empty(value) for name, value in fields.items() if _says(value)})
+
+
+def _says(value: object) -> bool:
+    return value not in ([], {}, None)
+
+
+def _without_empty(value: object) -> object:
+    """Parts of a study without their empty fields; levels and exclusions are never empty."""
+    if isinstance(value, list):
+        return [_without_empty(part) for part in value]
+    if isinstance(value, dict):
+        return {name: part for name, part in value.items() if _says(part)}
+    return value
+
+
+def _check_outcome(name: str, where: str) -> None:
+    if name not in OUTCOMES:
+        raise UserMistake(
+            f"{where}: there is no outcome {name!r}{closest(name, OUTCOMES)}",
+            remedy=f"the outcomes are {', '.join(OUTCOMES)}",
+        )
+
+
+def _known(factor: str, level: object, where: str) -> Level:
+    return check_level(check_factor(factor, where=where), level, where=where)
+
+
+def _all_known(levels: Levels, where: str) -> dict[str, Level]:
+    return {name: _known(name, level, where) for name, level in levels.items()}
+
+
+def _choices_known(choices: Mapping[str, Choice], where: str) -> dict[str, Choice]:
+    return {
+        name: tuple(_known(name, level, where) for level in choice)
+        if isinstance(choice, tuple)
+        else _known(name, choice, where)
+        for name, choice in choices.items()
+    }
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as fault:
+        raise UserMistake(f"there is no file {path}") from fault
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UserMistake(f"{path} cannot be read: {fault}") from fault

@@ -1,0 +1,67 @@
+"""How long trials measure, how long they take beside that, and so how many fit a budget. Pure.
+
+What is estimated here decides how a budget is shared out, never a result. The costs are about those of two
+cores of 2026; a run that goes on corrects its outlook by what its own trials took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlstax.study import Case, Levels, Study
+
+WANTED_BLOCKS = 20
+"""So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
+second or a whole one (each is a process, connections and server threads of its own), so many short ones,
+interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
+
+SHORTEST_S, LONGEST_S = 0.1, 10.0
+
+RECONNECT_CYCLE_S = 0.003
+"""A window lasts so long for each connection that reconnects, about what a full handshake takes on one core:
+each of them has its turn, and the window is more than the burst that begins it."""
+
+TRIAL_OVERHEAD_S = 0.07
+"""About what any trial takes beside its window: processes, one connection, warm-up, counters."""
+
+CONNECTION_S, TLS_CONNECTION_S = 0.0005, 0.0015
+"""About what each further connection adds to that, in the clear and under TLS."""
+
+SERVER_START_S = 7.0
+"""About what it takes to create a server's data, start it and fill its table."""
+
+
+def window_s(levels: Levels, shortest_s: float) -> float:
+    """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
+
+    It is the same for all cases that are compared with each other: it depends on the workload and the
+    number of connections only.
+    """
+    if levels.get("workload") != "reconnect":
+        return shortest_s
+    return round(max(shortest_s, RECONNECT_CYCLE_S * int(levels.get("connections", 1))), 3)
+
+
+def overhead_s(levels: Levels) -> float:
+    """About what a trial of this case takes beside its window.
+
+    Connections that reconnect are made anew in the warm-up, and finish what they started at the end.
+    """
+    each = CONNECTION_S if levels.get("tls", "off") == "off" else TLS_CONNECTION_S
+    times = 3 if levels.get("workload") == "reconnect" else 1
+    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1))
+
+
+def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
+    """How long the shortest trials of a run measure, so that the wanted number of blocks fits the budget.
+
+    Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks.
+    """
+    overhead = sum(overhead_s(case.levels) for case in cases)
+    room_s = (study.budget_s / WANTED_BLOCKS - overhead) / len(cases)
+    return round(min(LONGEST_S, max(SHORTEST_S, room_s)), 3)
+
+
+def block_s(cases: Sequence[Case], shortest_s: float) -> float:
+    """About how long one block takes."""
+    return sum(window_s(case.levels, shortest_s) + overhead_s(case.levels) for case in cases)
