@@ -59,6 +59,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
         _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
         _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),
+        _cost("server_instructions_per_op", "1", "instructions of the server per operation"),
         _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
         _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
         _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
