@@ -56,9 +56,12 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
     for e in found:
         if e.comparison.case.role == "control" and e.ratio is not None:
             controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
-    return [
-        replace(e, control=nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))) for e in found
-    ]
+    borrowed: dict[tuple[str, str], Interval | None] = {}
+    for e in found:
+        place = (e.comparison.baseline.key(), e.outcome)
+        if place not in borrowed:
+            borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
+    return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
 
 
 def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -> Estimate:
