@@ -194,3 +194,11 @@ def test_instructions_are_told_per_operation() -> None:
     server = record.server.model_copy(update={"instructions": 9000 * record.done.operations})
     found = outcomes(record.model_copy(update={"server": server}))
     assert found["server_instructions_per_op"] == 9000
+
+
+def test_percentiles_are_those_of_the_library() -> None:
+    encoded = histogram(300.0, 5_000)
+    theirs = HdrHistogram.decode(encoded)
+    levels = [0.0, 0.01, 37.5, 50.0, 99.0, 99.9, 100.0]
+    expected = [theirs.get_value_at_percentile(level) / 1000 for level in levels]
+    assert list(decode(encoded).percentiles_us(levels)) == expected

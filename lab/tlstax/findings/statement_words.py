@@ -146,7 +146,9 @@ def _of_chance(cases: Sequence[StatementCase]) -> list[str]:
     if len(cases) < 2:
         return []
     share = 1 - cases[0].ratio.confidence
-    return [f"of {len(cases)} comparisons of equal things up to {percent(share)} would seem to differ by chance"]
+    return [
+        f"of {len(cases)} comparisons of equal things up to {percent(share)} would seem to differ by chance"
+    ]
 
 
 def _of_floor(cases: Sequence[StatementCase]) -> list[str]:
