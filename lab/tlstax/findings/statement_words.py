@@ -98,6 +98,11 @@ def change_words(ratio: Ratio) -> str:
     return f"{point} % ({low} to {high} %)"
 
 
+def verdict_line(result: StatementResult) -> str:
+    """The statement, who made it, and the verdict."""
+    return f"“{result.says}” ({result.source}): {result.verdict}"
+
+
 def _signed(rounded: str) -> str:
     return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
 
