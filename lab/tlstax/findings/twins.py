@@ -7,10 +7,10 @@ same library, a twin, shows both.
 One cell's twin ratio is itself a noisy number, so a floor from the twin of the same cell would be the
 luck of that cell: nearly nothing here, a fifth there. A process keeps its luck whatever the number of
 connections, so the twin's ratio is pooled over the ladder first. Of the TLS modes the floor takes the
-root of the mean square (the largest of several noisy numbers would grow with their number), but never
-less than what the twin, pooled over all of them, could have strayed by chance. There is one floor for a
-server, a workload and an outcome. A server without a twin takes the largest floor of the others' twins
-under the same workload.
+root of the mean square (the largest of several noisy numbers would grow with their number), twice, as one
+in twenty pairs of equal processes strays farther. It is never less than what the twin, pooled over all
+modes, could have strayed by chance. There is one floor for a server, a workload and an outcome. A server
+without a twin takes the largest floor of the others' twins under the same workload.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from tlstax.study import Level, Levels
 
 INSTANCE = "instance"
 """The factor whose levels are processes of the same server."""
+
+
+WIDTH = 2.0
+"""Standard deviations of the luck of a pair of processes that make the floor: 95 % of a normal one's."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def _floor(modes: Mapping[Frozen, Mapping[Frozen, Logs]], confidence: float) -> 
     strays = [log(stats.interval(list(pooled(steps).values()), confidence).point) for steps in modes.values()]
     everything = pooled({cell: logs for steps in modes.values() for cell, logs in steps.items()})
     by_chance = stats.interval(list(everything.values()), confidence).half_width or 0.0
-    return max(expm1(sqrt(fmean(stray**2 for stray in strays))), by_chance)
+    return max(expm1(WIDTH * sqrt(fmean(stray**2 for stray in strays))), by_chance)
 
 
 def _named(servers: list[Level | None]) -> str:

@@ -185,7 +185,7 @@ def _names(climbs: Sequence[Climb], end: float, highest: float, x: Spec, y: Spec
 
 
 def apart(heights: Sequence[float], gap: float, highest: float) -> list[float]:
-    """These heights (ascending), moved as little as needed to be a gap from each other and below the highest."""
+    """These heights (ascending), moved so that there is a gap between any two, and none above the highest."""
     found: list[float] = []
     for height in heights:
         found.append(max(height, found[-1] + gap) if found else max(height, 0.0))

@@ -73,7 +73,7 @@ def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
     outcome = document.design.deciding_outcome
     return tuple(
         Grid(
-            title=f"{_subject(found)}: {outcome_names.title(outcome).lower()} against {_base(found[0])}",
+            title=f"{outcome_names.title(outcome)} of {_subject(found)} against {_base(found[0])}",
             reading=_pooled_over(found),
             heads=tuple(dict.fromkeys(_short(f.case, f.factor) for f in found)),
             parts=_by_workload(found),
@@ -242,8 +242,8 @@ def _pooled_over(found: Sequence[PooledRatio]) -> str:
     many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
     confidence = percent(found[0].ratio.confidence)
     return (
-        f"Pooled over {', '.join(map(str, steps))} connections, {many} block{'s' if blocks[-1] > 1 else ''}; "
-        f"± is the half width of the {confidence} interval."
+        f"Pooled over {', '.join(map(str, steps))} connections, {many} block{'s' if blocks[-1] > 1 else ''}, "
+        f"with {confidence} intervals."
     )
 
 

@@ -18,17 +18,28 @@ from tlstax.report.overview import (
 )
 from tlstax.report.processes import Process, processes
 
-SPENT = ("server_cpu_us_per_op", "server_instructions_per_op")
+CPU = "server_cpu_us_per_op"
+SPENT = (CPU, "server_instructions_per_op")
 """What else has a heat map beside the deciding outcome, where it was measured."""
+
+BY_CASE = (
+    "Each figure is a ratio in the same blocks ({better}); “all” is pooled over connections. Hatched figures "
+    "cannot be told from 1: their interval holds it, or twins differ by as much."
+)
+TO_OWN = (
+    "Each figure is a ratio to the same server’s plaintext with as many connections, in the same blocks. "
+    "Different servers may be compared by these ratios alone."
+)
 
 
 @dataclass(frozen=True)
 class LadderSet:
-    """The ladders of all servers in one outcome."""
+    """The ladders of several servers in one outcome; what is folded away shows when asked for."""
 
     title: str
     reading: str
     ladders: tuple[Ladders, ...]
+    folded: bool
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class MapSet:
     reading: str
     steps: tuple[float, ...]
     grids: tuple[Grid, ...]
+    folded: bool
 
 
 @dataclass(frozen=True)
@@ -64,38 +76,37 @@ def overview(stored: StoredRun, document: RunDocument) -> Overview:
 
 
 def _ladder_sets(stored: StoredRun, document: RunDocument) -> tuple[LadderSet, ...]:
+    """Servers over several libraries first; servers over one, and what was spent, folded away."""
     run, outcome = measured(stored), document.design.deciding_outcome
-    whiskers = (
-        "a dot is the geometric mean over blocks, its whisker the interval, drift of the machine included"
+    drawn = ladders(run, outcome)
+    several = tuple(found for found in drawn if len(found.styles) > 1)
+    alone = tuple(found for found in drawn if len(found.styles) == 1)
+    spent = ladders(run, CPU, least_libraries=2) if outcome != CPU else ()
+    name = outcome_names.title(outcome)
+    sets = (
+        LadderSet(f"{name}, step by step", _climbing(outcome), several, folded=False),
+        LadderSet(f"{name}, step by step: one library alone", _climbing(outcome), alone, folded=True),
+        LadderSet(f"{outcome_names.title(CPU)}, step by step", _climbing(CPU), spent, folded=True),
     )
-    found: list[LadderSet] = []
-    for name, least in {"server_cpu_us_per_op": 2, outcome: 1}.items():
-        drawn = ladders(run, name, least_libraries=least)
-        if drawn:
-            title = f"{outcome_names.title(name)} with more and more connections"
-            reading = f"To the right: connections, doubled step by step. Upwards: {outcome_names.words(name)}; {whiskers}."
-            found.insert(0, LadderSet(title, reading, drawn))
-    return tuple(found)
+    return tuple(found for found in sets if found.ladders)
+
+
+def _climbing(outcome: str) -> str:
+    return (
+        f"To the right: more connections. Upwards: {outcome_names.words(outcome)} "
+        f"({outcome_names.better(outcome)}). A dot is the geometric mean over blocks, its whisker the interval, "
+        "drift of the machine included."
+    )
 
 
 def _map_sets(document: RunDocument) -> tuple[MapSet, ...]:
     outcome = document.design.deciding_outcome
     found = []
     for name in dict.fromkeys((outcome, *SPENT)):
-        better = outcome_names.better(name)
-        grids = contrast_maps(document, name)
-        if grids:
-            reading = (
-                f"Each figure is a ratio in the same blocks ({better}); “all” is pooled over connections. Hatched "
-                "figures cannot be told from 1: their interval holds it, or the twins differ by as much."
-            )
-            found.append(
-                MapSet(f"{outcome_names.title(name)}: library by case", reading, STEPS_OF_LIBRARIES, grids)
-            )
+        if grids := contrast_maps(document, name):
+            title = f"{outcome_names.title(name)}: library by case"
+            reading = BY_CASE.format(better=outcome_names.better(name))
+            found.append(MapSet(title, reading, STEPS_OF_LIBRARIES, grids, folded=name != outcome))
     if (everything := own_map(document, outcome)) is not None:
-        reading = (
-            "Each figure is a ratio to the same server’s plaintext with as many connections, in the same blocks. "
-            "Different servers may be compared by these ratios alone."
-        )
-        found.append(MapSet(everything.title, reading, STEPS_OF_TLS, (everything,)))
+        found.append(MapSet(everything.title, TO_OWN, STEPS_OF_TLS, (everything,), folded=bool(found)))
     return tuple(found)
