@@ -94,8 +94,8 @@ def _ladder_sets(stored: StoredRun, document: RunDocument) -> tuple[LadderSet, .
 def _climbing(outcome: str) -> str:
     return (
         f"To the right: more connections. Upwards: {outcome_names.words(outcome)} "
-        f"({outcome_names.better(outcome)}). A dot is the geometric mean over blocks, its whisker the interval, "
-        "drift of the machine included."
+        f"({outcome_names.better(outcome)}). A dot is the geometric mean over blocks, its whisker the "
+        "interval, drift of the machine included."
     )
 
 

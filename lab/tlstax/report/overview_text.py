@@ -19,7 +19,7 @@ PER_CENT = "In per cent, ± half the width of the interval."
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text: its title, heads (of one line or two), rows of a name and cells, what to know of it."""
+    """A table of text: its title, heads (of a line or two), rows of a name and cells, what to know of it."""
 
     title: str
     heads: tuple[str, ...]
@@ -28,7 +28,7 @@ class TextTable:
 
 
 def tables(document: RunDocument) -> Iterator[TextTable]:
-    """The pooled contrasts of each server with their half widths, then everything against its own plaintext."""
+    """The pooled contrasts of each server, then everything against its own plaintext."""
     for grid in contrast_tables(document):
         rows = tuple(_rows(grid))
         yield TextTable(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
