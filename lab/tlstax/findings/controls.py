@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.findings import stats
-from tlstax.findings.series import Frozen
+from tlstax.findings.series import Frozen, frozen
 from tlstax.findings.stats import Interval
 from tlstax.study import Levels
 
@@ -20,9 +20,13 @@ def nearest(levels: Levels, controls: Mapping[Frozen, Interval]) -> Interval | N
     one that shares most levels (the same server, library and TLS, another number of connections); of
     several, the one with the largest floor. None where no control ran under the same workload.
     """
+    own = controls.get(frozen(levels))
+    if own is not None:
+        return own
+    wanted = set(levels.items())
     found = [
-        (sum(levels.get(name) == level for name, level in at), stats.noise_floor(control) or 0.0, control)
+        (len(wanted.intersection(at)), stats.noise_floor(control) or 0.0, control)
         for at, control in controls.items()
-        if all(dict(at).get(name) == levels.get(name) for name in NEVER_ACROSS)
+        if all((name, levels.get(name)) in at for name in NEVER_ACROSS if name in levels)
     ]
     return max(found, key=lambda candidate: candidate[:2])[2] if found else None
