@@ -10,8 +10,10 @@ from io import StringIO
 from itertools import pairwise
 
 from fake_openssl_study import small_openssl_run
-from report_runs import page_of, with_document
+from fake_trials import fake_run
+from report_runs import exact_run, page_of, with_document
 
+from tlstax.findings.document import document
 from tlstax.findings.scope import is_large
 from tlstax.report.formats import render
 from tlstax.report.ladders import apart
@@ -135,3 +137,18 @@ def test_names_at_the_end_of_lines_do_not_cover_each_other() -> None:
     heights = apart([5.0, 5.1, 5.2, 9.9], 1.0, 10.0)
     assert all(b - a >= 1.0 - 1e-9 for a, b in pairwise(heights))
     assert heights[-1] <= 10.0
+
+
+def test_a_floor_from_other_cases_is_told_as_such() -> None:
+    run = exact_run()
+    study = run.header.study
+    study = study.model_copy(update={"factors": {**study.factors, "connections": (8, 16)}})
+    trials = fake_run(study, number_of_blocks=3, invalid=False).trials
+    controls_at_8 = tuple(
+        r for r in trials if r.trial.case.role != "control" or r.trial.case.levels["connections"] == 8
+    )
+    header = run.header.model_copy(update={"study": study})
+    stored = run.model_copy(update={"header": header, "trials": controls_at_8})
+    text = render(stored, document(stored), "md")
+    assert text.count("from the control of the nearest cases that ran one") == 2
+    assert text.count("the control, may stray") == 2

@@ -118,7 +118,7 @@ def _sentence(cases: Sequence[StatementCase], pooled: Tally, cells: Tally) -> st
         found.append(f"{pooled.untold} could not be told{_bound(cases)}")
     single = cells.held + cells.opposite + cells.untold
     return (
-        f"{'; '.join(found)}. Of {counted(single, 'single number')} of connections it held in {cells.held}, "
+        f"{'; '.join(found)}. Of {counted(single, 'single case')}, not pooled, it held in {cells.held}, "
         f"the opposite in {cells.opposite}, {cells.untold} could not be told"
     )
 
