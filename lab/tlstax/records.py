@@ -9,6 +9,9 @@ from pydantic import ConfigDict, Field
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.study import Case, Level, Role, Study
 
+Judgement = Literal["higher", "lower", "no difference seen"]
+"""Of a ratio, from its interval and the noise floor."""
+
 
 class Trial(Frozen):
     """A case, to be run once, at its place: `block` counts from 0, `position` within the block from 0."""
@@ -220,7 +223,7 @@ class Finding(Frozen):
     baseline_value: float
     ratio: Ratio
     noise_floor: float | None
-    judgement: Literal["higher", "lower", "no difference seen", "baseline"]
+    judgement: Judgement | Literal["baseline"]
     negotiated: str
     caveats: tuple[str, ...] = ()
 
@@ -266,6 +269,95 @@ class Control(Frozen):
     comparisons: tuple[ControlResult, ...]
 
 
+class ContrastFinding(Frozen):
+    """A case beside the case that differs from it in `factor` alone, in the same blocks.
+
+    Like a Finding, but `baseline` holds the levels compared with, and `noise_floor` is how far two processes
+    of one kind differ (the twins that `noise_from` names; None and empty where no twin ran).
+    """
+
+    factor: str
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    value: float
+    baseline_value: float
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    judgement: Judgement
+
+
+class PooledRatio(Frozen):
+    """The same ratio over all numbers of connections: one mean log ratio a block, the interval over blocks.
+
+    `factor` is the contrast's, or empty for the ratio to the study's own baseline (the case's plaintext).
+    `case` and `baseline` lack the connections, which `connections` lists. Workloads and TLS modes are
+    never pooled.
+    """
+
+    factor: str
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    connections: tuple[int, ...]
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    judgement: Judgement
+
+
+class Tally(Frozen):
+    """In how many cases a statement held, the opposite held, and neither could be told."""
+
+    held: int
+    opposite: int
+    untold: int
+
+
+class StatementCase(Frozen):
+    """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
+
+    `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
+    to its own server's baseline. `sides` names the two servers, the better's first. `cells` counts the
+    single numbers of connections.
+    """
+
+    case: dict[str, Level]
+    sides: tuple[str, ...]
+    across_servers: bool
+    connections: tuple[int, ...]
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    outcome: Literal["held", "opposite", "could not be told"]
+    cells: Tally
+
+
+class StatementResult(Frozen):
+    """A published statement and what this run says of it.
+
+    `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
+    numbers of connections in them. `plaintext` holds the same comparison without TLS, where a TLS library
+    must not matter. `sentence` is the verdict in words.
+    """
+
+    says: str
+    source: str
+    kind: Literal["better", "best"]
+    measured: str
+    verdict: Literal["held", "held in part", "did not hold", "could not be told"]
+    sentence: str
+    across_servers: bool
+    pooled: Tally
+    cells: Tally
+    cases: tuple[StatementCase, ...]
+    plaintext: tuple[StatementCase, ...]
+    caveats: tuple[str, ...]
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -286,6 +378,9 @@ class RunDocument(Frozen):
     machine: Machine
     findings: tuple[Finding, ...]
     unpaired: tuple[Unpaired, ...] = ()
+    contrasts: tuple[ContrastFinding, ...] = ()
+    pooled: tuple[PooledRatio, ...] = ()
+    statements: tuple[StatementResult, ...] = ()
     control: Control
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from chromium import Browser, Page, browser
+from fake_openssl_study import small_openssl_run
 from report_runs import (
     Make,
     all_invalid,
@@ -59,6 +60,27 @@ PALE_TEXT = """
 """
 
 
+PALE_FIGURES = """
+(() => {
+  const light = colour => {
+    const [red, green, blue] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map(value => {
+      const share = value / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const contrast = (part, shade) => {
+    const [low, high] = [light(getComputedStyle(part).color), light(shade)].sort((one, other) => one - other)
+    return (high + 0.05) / (low + 0.05)
+  }
+  const shaded = [...document.querySelectorAll('.heat td, .pooled td')]
+    .filter(cell => /^[wb][1-4]$/.test(cell.className))
+  return Math.min(...shaded.flatMap(cell => [cell, ...cell.children]
+    .map(part => contrast(part, getComputedStyle(cell).backgroundColor))))
+})()
+"""
+
+
 @pytest.fixture(scope="module")
 def running() -> Iterator[Browser]:
     with browser() as found:
@@ -78,7 +100,18 @@ def opened(running: Browser, make: Make, folder: Path, *, width: int = 1280, dar
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
-    "make", [exact_run, noisy_run, guest, one_block, all_invalid, not_begun, hostile, many_levels]
+    "make",
+    [
+        exact_run,
+        noisy_run,
+        guest,
+        one_block,
+        all_invalid,
+        not_begun,
+        hostile,
+        many_levels,
+        small_openssl_run,
+    ],
 )
 def test_it_opens_without_a_complaint_and_asks_for_nothing(
     running: Browser, make: Make, width: int, tmp_path: Path
@@ -90,7 +123,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 720, 320])
-@pytest.mark.parametrize("make", [noisy_run, all_invalid, hostile, many_levels])
+@pytest.mark.parametrize("make", [noisy_run, all_invalid, hostile, many_levels, small_openssl_run])
 def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, tmp_path: Path) -> None:
     page = opened(running, make, tmp_path, width=width)
     assert page.evaluate(OVERFLOW) <= 0
@@ -100,15 +133,28 @@ def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, t
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 720])
-def test_the_text_in_charts_is_large_enough(running: Browser, width: int, tmp_path: Path) -> None:
-    assert opened(running, noisy_run, tmp_path, width=width).evaluate(SMALLEST_TEXT) >= SMALLEST_TEXT_PX
+@pytest.mark.parametrize("make", [noisy_run, small_openssl_run])
+def test_the_text_in_charts_is_large_enough(running: Browser, make: Make, width: int, tmp_path: Path) -> None:
+    page = opened(running, make, tmp_path, width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate(SMALLEST_TEXT) >= SMALLEST_TEXT_PX
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_stands_out_from_the_paper(running: Browser, *, dark: bool, tmp_path: Path) -> None:
-    words, letters = opened(running, noisy_run, tmp_path, dark=dark).evaluate(PALE_TEXT)
+@pytest.mark.parametrize("make", [noisy_run, small_openssl_run])
+def test_text_stands_out_from_the_paper(running: Browser, make: Make, *, dark: bool, tmp_path: Path) -> None:
+    words, letters = opened(running, make, tmp_path, dark=dark).evaluate(PALE_TEXT)
     assert words >= 4.5
     assert letters >= 3
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_figures_stand_out_from_the_shades_of_a_heat_map(
+    running: Browser, *, dark: bool, tmp_path: Path
+) -> None:
+    page = opened(running, small_openssl_run, tmp_path, dark=dark)
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate(PALE_FIGURES) >= 4.5
 
 
 def test_one_drawing_of_each_chart_is_shown(running: Browser, tmp_path: Path) -> None:

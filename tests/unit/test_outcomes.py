@@ -97,8 +97,12 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
     # A client that does not say what it costs itself, in a closed loop, on a machine without counters.
-    untold = {"client_overhead_us_per_op", "start_delay_p50_us", "start_delay_p99_us"}
-    untold.add("server_instructions_per_op")
+    untold = {
+        "client_overhead_us_per_op",
+        "start_delay_p50_us",
+        "start_delay_p99_us",
+        "server_instructions_per_op",
+    }
     assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()
 
 
@@ -191,3 +195,20 @@ def test_the_distribution_of_many_trials_is_that_of_all_their_operations() -> No
     slower_of_the_two_us = decode(slower.done.histograms_ns["operation"]).percentiles_us([100.0])
     assert together.percentiles_us([100.0]) == slower_of_the_two_us
     assert merged(records, "tls_handshake") is None
+
+
+def test_instructions_are_told_per_operation() -> None:
+    record = fake_record(KEPT, tax_truth(KEPT.case))
+    assert record.server is not None
+    assert record.done is not None
+    server = record.server.model_copy(update={"instructions": 9000 * record.done.operations})
+    found = outcomes(record.model_copy(update={"server": server}))
+    assert found["server_instructions_per_op"] == 9000
+
+
+def test_percentiles_are_those_of_the_library() -> None:
+    encoded = histogram(300.0, 5_000)
+    theirs = HdrHistogram.decode(encoded)
+    levels = [0.0, 0.01, 37.5, 50.0, 99.0, 99.9, 100.0]
+    expected = [theirs.get_value_at_percentile(level) / 1000 for level in levels]
+    assert list(decode(encoded).percentiles_us(levels)) == expected

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 
 from tlstax.findings import caveats, stats
+from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
+from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.proof import negotiated
+from tlstax.findings.scope import is_large
+from tlstax.findings.series import series, valid_values
+from tlstax.findings.statements import statements
 from tlstax.findings.stats import Interval
 from tlstax.labels import finding_levels
 from tlstax.records import (
     Control,
     ControlResult,
     Finding,
-    Ratio,
     RunDocument,
     StoredRun,
     TrialCounts,
@@ -26,12 +30,15 @@ def document(stored: StoredRun) -> RunDocument:
     """What a run shows. Only valid trials count, in blocks where the baseline's trial is valid too.
 
     There is a finding for every outcome that a case shares with its baseline; what the baseline cannot
-    have (plaintext has no handshake) is among the unpaired. Raises MachineFault where a stored histogram
-    cannot be decoded.
+    have (plaintext has no handshake) is among the unpaired. Contrasts, pooled ratios and statements are
+    there where the study has them or is too large to be told case by case. Raises MachineFault where a
+    stored histogram cannot be decoded.
     """
     header = stored.header
     study = header.study
-    found = estimates(study, stored.trials)
+    values = valid_values(study, stored.trials)
+    found = estimates(study, stored.trials, values)
+    measured = series(study, stored.trials, values)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -44,6 +51,9 @@ def document(stored: StoredRun) -> RunDocument:
         machine=header.machine,
         findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
         unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
+        contrasts=contrasts(measured),
+        pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
+        statements=statements(measured),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
         caveats=caveats.of_run(stored, found),
@@ -63,7 +73,7 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Findi
         baseline=dict(comparison.baseline.levels),
         value=stats.geometric_mean([value for value, _ in estimate.pairs]),
         baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
-        ratio=_ratio(exact if role == "baseline" else interval, study.confidence),
+        ratio=as_ratio(exact if role == "baseline" else interval, study.confidence),
         noise_floor=floor,
         judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
         negotiated=negotiated(pair.record for pair in comparison.pairs),
@@ -94,7 +104,7 @@ def _control_results(found: list[Estimate], confidence: float) -> list[ControlRe
         ControlResult(
             outcome=estimate.outcome,
             case=dict(estimate.comparison.case.levels),
-            ratio=_ratio(estimate.ratio, confidence),
+            ratio=as_ratio(estimate.ratio, confidence),
             noise_floor=floor,
         )
         for estimate in found
@@ -102,16 +112,6 @@ def _control_results(found: list[Estimate], confidence: float) -> list[ControlRe
         and estimate.ratio is not None
         and (floor := estimate.noise_floor) is not None
     ]
-
-
-def _ratio(interval: Interval, confidence: float) -> Ratio:
-    return Ratio(
-        point=interval.point,
-        low=interval.low,
-        high=interval.high,
-        confidence=confidence,
-        blocks=interval.blocks,
-    )
 
 
 def _counts(stored: StoredRun) -> TrialCounts:

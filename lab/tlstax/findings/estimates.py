@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison, compare
-from tlstax.findings.outcomes import OUTCOMES, outcomes
+from tlstax.findings.controls import nearest
+from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.series import Frozen, Values, frozen, valid_values
 from tlstax.findings.stats import Interval
 from tlstax.records import TrialRecord
 from tlstax.study import Study
@@ -19,7 +21,8 @@ class Estimate:
 
     `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval
     from them, None without any. `alone` holds the case's values where the baseline never has the outcome.
-    `control` is the ratio of the group's control, None where there is none.
+    `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
+    ran under this workload.
     """
 
     comparison: Comparison
@@ -35,29 +38,30 @@ class Estimate:
         return stats.noise_floor(self.control) if self.control else None
 
 
-def estimates(study: Study, records: Iterable[TrialRecord]) -> list[Estimate]:
+def estimates(study: Study, records: Iterable[TrialRecord], values: Values | None = None) -> list[Estimate]:
     """All there is to estimate, in the plan's order of cases and the report's order of outcomes.
 
-    Raises MachineFault where a histogram cannot be decoded.
+    `values` are those of the valid trials, where the caller has them already. Raises MachineFault where a
+    histogram cannot be decoded.
     """
     records = tuple(records)
-    values = {_place(record): outcomes(record) for record in records if record.verdict.value == "valid"}
+    known = valid_values(study, records) if values is None else values
     found = [
         estimate
         for comparison in compare(study, records)
         for name in OUTCOMES
-        if (estimate := _estimate(study, comparison, name, values)).pairs or estimate.alone
+        if (estimate := _estimate(study, comparison, name, known)).pairs or estimate.alone
     ]
-    controls = {
-        (e.comparison.baseline.key(), e.outcome): e.ratio
-        for e in found
-        if e.comparison.case.role == "control"
-    }
-    return [replace(e, control=controls.get((e.comparison.baseline.key(), e.outcome))) for e in found]
-
-
-Values = dict[tuple[int, int], dict[str, float]]
-"""The outcomes of each valid trial, by its block and position."""
+    controls: dict[str, dict[Frozen, Interval]] = {}
+    for e in found:
+        if e.comparison.case.role == "control" and e.ratio is not None:
+            controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
+    borrowed: dict[tuple[str, str], Interval | None] = {}
+    for e in found:
+        place = (e.comparison.baseline.key(), e.outcome)
+        if place not in borrowed:
+            borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
+    return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
 
 
 def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -> Estimate:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
+from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.scope import is_large
+from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label
 from tlstax.records import Finding, Ratio, RunDocument
 
+NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
+NOT_TOLD = ", which is no difference seen"
 _WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
 
 
@@ -16,14 +21,35 @@ def headline(document: RunDocument) -> list[str]:
 
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
+    A study of published statements answers with the verdicts on them; one too large for a sentence a case
+    with the ratios pooled over connections.
     """
+    if document.statements:
+        return [f"{verdict_line(result)}: {result.sentence}" for result in document.statements]
+    if is_large(document.design):
+        return _pooled(document) or [NOTHING_TO_TELL]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
         sentences += _given_back(finding, treatments)
-    return sentences or ["there is no valid comparison to tell anything from"]
+    return sentences or [NOTHING_TO_TELL]
+
+
+def _pooled(document: RunDocument) -> list[str]:
+    outcome = document.design.deciding_outcome
+    return [
+        f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
+        f"{change_words(found.ratio)}{NOT_TOLD if found.judgement == 'no difference seen' else ''}, "
+        f"pooled over {counted(len(found.connections), 'number')} of connections"
+        for found in document.pooled
+        if found.outcome == outcome and not found.factor
+    ]
+
+
+def _what_changes(outcome: str) -> str:
+    return OUTCOMES[outcome].words if outcome in OUTCOMES else outcome
 
 
 def _subject(finding: Finding, document: RunDocument) -> str:

@@ -35,9 +35,24 @@ class Histogram:
         return float(np.average(values, weights=counts[places])) / 1000
 
     def percentiles_us(self, percentiles: Sequence[float]) -> tuple[float, ...]:
-        """The value at each percentile (0 to 100): so many per cent do not exceed it. Needs a value."""
-        found = self._counts.get_percentile_to_value_dict(list(percentiles))
-        return tuple(found[percentile] / 1000 for percentile in percentiles)
+        """The value at each percentile (0 to 100): so many per cent do not exceed it. Needs a value.
+
+        The library's own way adds up count by count in Python, which takes twenty times as long.
+        """
+        counts = np.ctypeslib.as_array(self._counts.counts)
+        targets = [self._counts.get_target_count_at_percentile(percentile) for percentile in percentiles]
+        places = np.searchsorted(np.cumsum(counts), targets)
+        return tuple(
+            self._value(int(place), percentile) / 1000
+            for place, percentile in zip(places, percentiles, strict=True)
+        )
+
+    def _value(self, place: int, percentile: float) -> int:
+        """As HdrHistogram tells it: the largest value that counts as the same, but the least for the 0th."""
+        value = self._counts.get_value_from_index(place)
+        if percentile == 0:
+            return int(self._counts.get_lowest_equivalent_value(value))
+        return int(self._counts.get_highest_equivalent_value(value))
 
 
 def decode(encoded: str) -> Histogram:

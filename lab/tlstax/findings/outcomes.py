@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tlstax.contract import Done
 from tlstax.findings import histograms
@@ -18,9 +18,10 @@ MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
 blocks shows."""
 
 
-def outcomes(record: TrialRecord) -> dict[str, float]:
+def outcomes(record: TrialRecord, phases: Collection[str] | None = None) -> dict[str, float]:
     """Every outcome that this trial yields, in the units of `UNITS`; none where it has no result.
 
+    With `phases`, percentiles of these phases alone: decoding histograms is what takes the time.
     What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
     and memory of a server out of reach, bytes where the client does not count them, segments where TCP_INFO
     is not to be had. Raises MachineFault where a histogram cannot be decoded.
@@ -28,7 +29,7 @@ def outcomes(record: TrialRecord) -> dict[str, float]:
     done = record.done
     if done is None:
         return {}
-    found = {**_counted(record, done), **_latencies(done)}
+    found = {**_counted(record, done), **_latencies(done, phases=phases)}
     return {name: found[name] for name in OUTCOMES if name in found}
 
 
@@ -55,9 +56,11 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     return {**throughput, **_cpu(record, done), **_memory(record), **_wire(done)}
 
 
-def _latencies(done: Done, only: str | None = None) -> dict[str, float]:
+def _latencies(
+    done: Done, only: str | None = None, phases: Collection[str] | None = None
+) -> dict[str, float]:
     found: dict[str, float] = {}
-    for phase in PHASE_WORDS:
+    for phase in PHASE_WORDS if phases is None else phases:
         names = [percentile_name(phase, percentile) for percentile in PERCENTILES]
         if phase not in done.histograms_ns or (only is not None and only not in names):
             continue
@@ -77,8 +80,9 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
     server = record.server.cpu if record.server is not None else None
     if server is not None:
         found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
-    if record.server is not None and record.server.instructions is not None and done.operations:
-        found["server_instructions_per_op"] = record.server.instructions / done.operations
+    counted = record.server.instructions if record.server is not None else None
+    if counted is not None and done.operations:
+        found["server_instructions_per_op"] = counted / done.operations
     for side, cpu in (("client", done.cpu), ("server", server)):
         if cpu is not None and done.operations:
             found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations

@@ -4,6 +4,8 @@ Columns: run, study, outcome, unit, role (baseline, control, treatment); a colum
 `baseline_FACTOR` for each factor of the study; value and baseline_value (geometric means over the same
 blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one block), confidence,
 blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; ").
+Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
+is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -14,7 +16,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
-from tlstax.records import Finding, RunDocument, Unpaired
+from tlstax.records import ContrastFinding, Finding, PooledRatio, RunDocument, Unpaired
 from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
@@ -57,6 +59,9 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
             "judgement": finding.judgement,
             "caveats": "; ".join(finding.caveats),
         }
+    compared: tuple[ContrastFinding | PooledRatio, ...] = (*document.contrasts, *document.pooled)
+    for found in compared:
+        yield _compared(document, found, factors)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -65,6 +70,32 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
             "confidence": unpaired.confidence,
             "blocks": unpaired.blocks,
         }
+
+
+def _compared(
+    document: RunDocument, found: ContrastFinding | PooledRatio, factors: list[str]
+) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    if isinstance(found, ContrastFinding):
+        values = {"value": found.value, "baseline_value": found.baseline_value}
+    return {
+        "run": document.run,
+        "study": document.study,
+        "outcome": found.outcome,
+        "unit": found.unit,
+        "role": "contrast" if isinstance(found, ContrastFinding) else "pooled",
+        **_levels("case", found.case, factors),
+        **_levels("baseline", found.baseline, factors),
+        **values,
+        "ratio": found.ratio.point,
+        "ratio_low": found.ratio.low,
+        "ratio_high": found.ratio.high,
+        "confidence": found.ratio.confidence,
+        "blocks": found.ratio.blocks,
+        "noise_floor": found.noise_floor,
+        "judgement": found.judgement,
+        "caveats": f"noise floor from {found.noise_from}" if found.noise_from else "",
+    }
 
 
 def _common(document: RunDocument, found: Finding | Unpaired, factors: list[str]) -> dict[str, Value]:

@@ -136,6 +136,11 @@ def noise_words(group: Group, outcome: str) -> str:
         return "Noise floor unknown: there is no valid control."
     if floor > 1:
         return "Noise floor over ±100 %: the control strays too far for any difference (≈) to be told."
+    if all(row.case.role != "control" for row in group.found()):
+        return (
+            f"Noise floor ±{percent(floor)}, from the control of the nearest cases that ran one. Smaller "
+            "differences (≈) cannot be told from noise."
+        )
     return (
         f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
         "may stray from the baseline. Smaller differences (≈) cannot be told from noise."

@@ -9,6 +9,8 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from tlstax.findings.statement_words import case_label, change_words
+from tlstax.findings.wording import percent
 from tlstax.labels import full_label
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import figures, palette
@@ -47,6 +49,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
+    environment.globals.update(case_label=case_label, change_words=change_words, percent=percent)
     return environment.get_template("template.html.j2")
 
 

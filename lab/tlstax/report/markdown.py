@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tlstax.findings.headline import headline
+from tlstax.findings.scope import is_large
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
+from tlstax.report.overview import wants_overview
+from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
+
+MOST_ITEMS = 12
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
@@ -20,24 +25,42 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     """The answer, a table for each group, and what a reader needs to judge it."""
     parts = [
         f"## {escaped(stored.header.study.title)}",
-        _bullets(sentence[:1].upper() + sentence[1:] for sentence in headline(document)),
+        _bullets(_first([sentence[:1].upper() + sentence[1:] for sentence in headline(document)], document)),
     ]
     if document.findings:
-        parts += [part for group in arranged(stored, document) for part in _group(group, document)]
+        if wants_overview(document.design):
+            parts += [part for table in tables(document) for part in _overview_table(table)]
+        if is_large(document.design):
+            parts.append(escaped(where_the_rest_is(document)))
+        else:
+            parts += [part for group in arranged(stored, document) for part in _group(group, document)]
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:
-        parts += ["**Trials that were not used**", _bullets(failures)]
-    if document.caveats:
-        parts += ["**Bear in mind**", _bullets(document.caveats)]
+        parts += ["**Trials that were not used**", _bullets(_first(failures, document))]
+    caveats = [*notes_of_statements(document), *document.caveats]
+    if caveats:
+        parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def escaped(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+
+
+def _first(texts: list[str], document: RunDocument) -> list[str]:
+    """All of them, but of a large study only the first, and how many more there are."""
+    more = len(texts) - MOST_ITEMS
+    return [*texts[:MOST_ITEMS], f"and {more} more"] if is_large(document.design) and more > 0 else texts
+
+
+def _overview_table(table: TextTable) -> list[str]:
+    rows = ([escaped(cell) for cell in row] for row in table.rows)
+    heads = ["case", *(escaped(head) for head in table.heads)]
+    return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.headline import headline
+from tlstax.findings.scope import is_large
+from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts, figures, outcome_names
 from tlstax.report.evidence import Proof, proof
-from tlstax.report.facts import Fact, Failure
+from tlstax.report.facts import Fact
 from tlstax.report.groups import Group, Row, arranged
+from tlstax.report.overview import wants_overview
+from tlstax.report.overview_page import Overview, overview
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.study import Study, study_toml
 
 MOST_CARDS = 6
+MOST_SENTENCES = 12
 
 
 @dataclass(frozen=True)
@@ -72,26 +77,53 @@ class Page:
     card_rows: tuple[CardRow, ...]
     sections: tuple[Section, ...]
     facts: tuple[Fact, ...]
-    failures: tuple[Failure, ...]
+    caveats: tuple[str, ...]
+    failures: tuple[str, ...]
     study_toml: str
     confidence: str
+    overview: Overview | None
+    lists_trials: bool
 
 
 def page(stored: StoredRun, document: RunDocument) -> Page:
     """The page of a run. Raises MachineFault where a stored histogram cannot be decoded."""
-    groups = arranged(stored, document)
-    pairs = {compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.trials)}
+    large = is_large(document.design)
+    groups = () if large else arranged(stored, document)
+    pairs = (
+        {}
+        if large
+        else {compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.trials)}
+    )
+    sentences = tuple(failure.sentence() for failure in facts.failures(stored))
     return Page(
         stored=stored,
         document=document,
-        headline=tuple(headline(document)) if document.findings else (facts.nothing_to_show(stored),),
+        headline=_answer(stored, document),
         card_rows=tuple(_card_rows(groups, document.design.deciding_outcome)),
         sections=tuple(_section(group, pairs, document) for group in groups),
         facts=tuple(facts.facts(stored, document)),
-        failures=tuple(facts.failures(stored)),
+        caveats=_first(document.caveats) if large else document.caveats,
+        failures=_first(sentences) if large else sentences,
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
+        overview=overview(stored, document) if wants_overview(document.design) else None,
+        lists_trials=not large,
     )
+
+
+def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
+    """The answer in words; of statements only the verdicts, as their figures follow at once."""
+    if not document.findings:
+        return (facts.nothing_to_show(stored),)
+    if document.statements:
+        return tuple(verdict_line(result) for result in document.statements)
+    return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
+
+
+def _first(texts: Sequence[str]) -> tuple[str, ...]:
+    """The first of very many sentences, and how many more there are."""
+    more = len(texts) - MOST_SENTENCES
+    return (*texts[:MOST_SENTENCES], *([f"and {more} more"] if more > 0 else []))
 
 
 def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:

@@ -7,7 +7,7 @@ beside each other come in a second table below.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Literal
 
 from rich.cells import cell_len
@@ -17,11 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.headline import headline
+from tlstax.findings.scope import is_large
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
+from tlstax.report.overview import wants_overview
+from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.printed import printed
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
@@ -52,17 +55,38 @@ def _parts(
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
     yield from _items([sentence[:1].upper() + sentence[1:] for sentence in answer])
     if document.findings:
-        groups = arranged(stored, document)
+        if wants_overview(document.design):
+            yield from chain.from_iterable(_overview_table(table) for table in tables(document))
+        groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
-        yield _negotiated(groups)
+        yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
     yield ""
     yield _facts(facts.facts(stored, document))
     yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
-    yield from _list("Bear in mind", document.caveats)
+    yield from _list("Bear in mind", [*notes_of_statements(document), *document.caveats])
     if report_path:
         yield ""
         yield _text(f"Report: {report_path}", overflow="fold")
+
+
+def _overview_table(table: TextTable) -> Iterable[RenderableType]:
+    yield ""
+    yield _text(table.title, style="bold")
+    yield ""
+    above: list[tuple[str, ...]] = []
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(no_wrap=True)
+    for _ in table.heads:
+        grid.add_column(justify="right", no_wrap=True)
+    for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):
+        above.insert(0, heads)
+    for heads in above:
+        grid.add_row(Text(""), *(_text(head, style="bold") for head in heads))
+    for name, *cells in table.rows:
+        grid.add_row(_text(name), *(_text(cell, style="dim" if ALIKE in cell else "") for cell in cells))
+    yield grid
+    yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:

@@ -1,0 +1,52 @@
+"""What a study's subjects and modes are called where they stand side by side, in short. Pure."""
+
+from __future__ import annotations
+
+from tlstax.findings.series import LADDER
+from tlstax.findings.twins import INSTANCE
+from tlstax.labels import CONTROL_MARK, label_levels
+from tlstax.study import Levels, Study
+
+WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting"}
+MODE = ("workload", "tls", "resumption")
+"""The factors that say what was done; the others say to what."""
+
+LIBRARY, SERVER = "tls_library", "server"
+
+
+def mode_label(levels: Levels) -> str:
+    """What was done: "reconnecting, TLS 1.3 resumed"."""
+    return ", ".join(part for part in (workload_label(levels), tls_label(levels)) if part)
+
+
+def workload_label(levels: Levels) -> str:
+    """The workload in two words; empty where it is no factor."""
+    workload = str(levels.get("workload", ""))
+    return WORKLOADS.get(workload, workload)
+
+
+def tls_label(levels: Levels) -> str:
+    """The TLS mode: "plaintext", "TLS 1.3 resumed"; empty where it is no factor."""
+    if "tls" not in levels:
+        return ""
+    return label_levels({name: levels[name] for name in ("tls", "resumption") if name in levels})
+
+
+def library_label(levels: Levels) -> str:
+    """The TLS library without its family, where that goes without saying: "3.5.5" of "openssl-3.5.5"."""
+    library = str(levels.get(LIBRARY, ""))
+    if library == "own":
+        return "wolfSSL" if "wolfssl" in str(levels.get(SERVER, "")) else "its own"
+    return library.removeprefix("openssl-")
+
+
+def subject_label(levels: Levels, study: Study) -> str:
+    """What was measured: "mysql-9.7 over openssl-3.5.5, twin"; factors that never vary are left out."""
+    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
+    server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
+    words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
+    said = {*MODE, LADDER, SERVER, LIBRARY, INSTANCE, *CONTROL_MARK}
+    words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
+    if levels.get(INSTANCE, 1) != 1:
+        words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
+    return ", ".join(word for word in words if word) or "all cases"
