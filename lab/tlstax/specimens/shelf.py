@@ -3,8 +3,8 @@
 A specimen is made in a directory beside its final place and renamed when its manifest is written. While it
 is made, a lock (flock(2)) is held: a second process waits and then finds it ready, and what a killed one
 left is removed by the next. What was downloaded is kept apart until the specimen is whole, so a fetch that
-was cut off goes on with what is there; a compilation starts anew. Once there, a specimen is used as it is and the
-network is not asked again: its versions are pinned until it is removed.
+was cut off goes on with what is there; a compilation starts anew. Once there, a specimen is used as it is
+and the network is not asked again: its versions are pinned until it is removed.
 """
 
 from __future__ import annotations
