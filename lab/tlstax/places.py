@@ -1,4 +1,4 @@
-"""Where things are kept on this machine: cache, data, fetched roots and sessions.
+"""Where things are kept on this machine: cache, data, the shelf of specimens and sessions.
 
 The environment variables TLSTAX_CACHE and TLSTAX_DATA name other directories than the platform's usual
 ones (on Linux, below XDG_CACHE_HOME and XDG_DATA_HOME).
@@ -23,11 +23,6 @@ def cache_dir() -> Path:
 def data_dir() -> Path:
     """What cannot be had again: the store of runs. Not created."""
     return _chosen("TLSTAX_DATA") or platformdirs.user_data_path("tlstax")
-
-
-def roots_dir() -> Path:
-    """Fetched server roots, one directory each; created when missing."""
-    return ensure_directory(cache_dir() / "roots")
 
 
 def specimens_dir() -> Path:

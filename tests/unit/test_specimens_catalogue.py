@@ -118,6 +118,8 @@ def test_what_a_server_can_do_stands_in_its_line() -> None:
     )
     server = Facts(tls_versions=("1.2", "1.3"), library="OpenSSL 3.6.3", handshakes=handshakes)
     assert server.words() == "TLS 1.2–1.3 · TLS_AES_128_GCM_SHA256 · P-256 · resumes · OpenSSL 3.6.3"
+    assert Facts(tls_versions=("1.1", "1.3")).words() == "TLS 1.1, 1.3"
+    assert Facts(tls_versions=("1.0",)).words() == "TLS 1.0"
     assert Facts(library="OpenSSL 3.6.3").words().startswith("no TLS")
     assert "it crashed" in Facts(unasked="it crashed").words()
     one = listing.Listed(

@@ -26,6 +26,9 @@ FACTS = "facts.json"
 ASK_TIMEOUT_S = 30.0
 HANDSHAKE_WITHIN_S = 20.0
 
+REFUSED = ("tls_handshake", "no_tls")
+"""What the client says of a server that does not take the version that is offered (contract/README.md)."""
+
 VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
 GROUPS = ("X25519MLKEM768", "SecP256r1MLKEM768", "X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048")
 """Key exchange groups that are asked for by name (IANA, TLS Supported Groups), as OpenSSL spells them."""
@@ -114,7 +117,10 @@ def of_server(build: ServerBuild) -> Facts:
 
 
 def _handshake(server: PrivateServer, version: TlsVersion) -> Handshake | None:
-    """What is negotiated when only this version is offered; None when there is no agreement."""
+    """What is negotiated when only this version is offered; None when there is no agreement.
+
+    MachineFault when the client fails for another reason.
+    """
     full = _negotiated(server, version, resumption=False)
     if full is None:
         return None
@@ -147,8 +153,10 @@ def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool)
     try:
         with LoadClient(engine_command(), job) as client:
             return client.wait_ready(HANDSHAKE_WITHIN_S)
-    except ClientFailure:
-        return None
+    except ClientFailure as failure:
+        if any(error.kind in REFUSED for error in failure.errors):
+            return None
+        raise MachineFault(f"TLS {version} could not be tried: {failure}") from failure
 
 
 def _openssl(library: TlsLibrary, tree: Path) -> list[str]:
@@ -203,4 +211,7 @@ def _said(command: list[str]) -> str:
 def _span(versions: tuple[str, ...]) -> str:
     if not versions:
         return "no TLS"
-    return f"TLS {versions[0]}" if len(versions) == 1 else f"TLS {versions[0]}–{versions[-1]}"
+    between = VERSIONS[VERSIONS.index(versions[0]) : VERSIONS.index(versions[-1]) + 1]
+    if versions == between and len(versions) > 1:
+        return f"TLS {versions[0]}–{versions[-1]}"
+    return f"TLS {', '.join(versions)}"
