@@ -12,6 +12,15 @@ from tlstax.errors import UserMistake
 OWN = "own"
 """The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
 
+GROUPS = {
+    "P-256": "secp256r1",
+    "P-384": "secp384r1",
+    "P-521": "secp521r1",
+    "X25519": "x25519",
+    "X25519MLKEM768": "X25519MLKEM768",
+}
+"""Levels of `group`, as OpenSSL is told them, and their names in IANA's registry "TLS Supported Groups"."""
+
 _SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 
 
@@ -40,6 +49,7 @@ FACTORS: dict[str, Factor] = {
     for factor in (
         Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
+        Factor("group", "the only key exchange group that the client offers", ("default", *GROUPS)),
         Factor("workload", "what one operation is", ("point-select", "reconnect")),
         Factor("connections", "how many connections work at once"),
         Factor("server", "which server", specimens=True),

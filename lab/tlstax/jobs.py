@@ -90,6 +90,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
         min_version=version,
         max_version=version,
         cipher_list=legacy_tls.cipher_list(version),
+        groups=_groups(levels, version),
         verify=verification.verify,
         ca_file=verification.ca_file,
         certificate_file=verification.certificate_file,
@@ -97,3 +98,9 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
         resumption=levels.get("resumption", "off") == "on",
         library=None if library == OWN else terms.client_libraries[library],
     )
+
+
+def _groups(levels: Levels, version: TlsVersion | None) -> str | None:
+    """The groups that the client offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
+    group = str(levels.get("group", "default"))
+    return None if group == "default" or version in {"1.0", "1.1"} else group

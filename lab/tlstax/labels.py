@@ -24,7 +24,8 @@ WORKLOADS = {
 
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
-_GROUP = (*_SERVER, "workload", "connections")
+_SAID_WHERE_VARIED = (*_SERVER, "group")
+_GROUP = (*_SERVER, "group", "workload", "connections")
 
 
 def label(case: Case, study: Study | None = None) -> str:
@@ -82,7 +83,7 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
 
 def _single(study: Study) -> frozenset[str]:
     levels = study.levels_of()
-    return frozenset(name for name in _SERVER if len(levels.get(name, ())) == 1)
+    return frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
 
 
 def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
@@ -90,6 +91,8 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
     yield from _server_words({name: levels[name] for name in _SERVER if name in names and name in levels})
+    if "group" in names and "group" in levels:
+        yield "groups as the client chooses" if levels["group"] == "default" else f"{levels['group']} alone"
     if "workload" in names and "workload" in levels:
         yield WORKLOADS.get(str(levels["workload"]), str(levels["workload"]))
     if "connections" in names and "connections" in levels:

@@ -137,3 +137,10 @@ def test_a_check_that_breaks_gives_unknown() -> None:
     verdict = judged(broken).verdict
     assert verdict.value == "unknown"
     assert "could not be judged" in verdict.reasons[0]
+
+
+def test_another_group_than_the_cases_is_invalid() -> None:
+    chosen = Case(levels={**FULL.levels, "group": "X25519"}, role="treatment")
+    assert "handshakes used secp256r1, not x25519" in reasons(claiming(record_of(FULL), chosen))
+    same = Case(levels={**FULL.levels, "group": "P-256"}, role="treatment")
+    assert judge(claiming(record_of(FULL), same)).value == "valid"

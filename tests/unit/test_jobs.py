@@ -45,6 +45,21 @@ def test_the_client_loads_the_library_of_its_case(
     assert _claimed({**LEVELS, **levels}) == claim
 
 
+@pytest.mark.parametrize(
+    ("levels", "groups"),
+    [
+        ({"group": "P-256"}, "P-256"),
+        ({"group": "default"}, None),
+        ({}, None),
+        ({"group": "P-256", "tls": "1.0"}, None),
+    ],
+)
+def test_the_client_offers_the_group_of_its_case(levels: dict[str, Level], groups: str | None) -> None:
+    job = job_for({**LEVELS, **levels}, TERMS, sequence=0)
+    assert isinstance(job.tls, TlsOn)
+    assert job.tls.groups == groups
+
+
 def test_a_client_in_the_clear_loads_none() -> None:
     levels: dict[str, Level] = {**LEVELS, "tls": "off", "client_tls_library": "openssl-3.0"}
     assert job_for(levels, TERMS, sequence=0).tls == TlsOff()

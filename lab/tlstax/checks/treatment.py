@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
+from tlstax.factors import GROUPS
 from tlstax.records import ServerObservation
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
@@ -50,6 +51,16 @@ def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Do
         yield Doubt("invalid", f"the {side} says that the connection is not encrypted")
     elif view is not None and view.version != _VERSION_NAMES.get(wanted, view.version):
         yield Doubt("invalid", f"the {side} says {view.version} where the case is TLS {wanted}")
+
+
+def key_exchange(trial: Complete) -> Iterator[Doubt]:
+    """Every key exchange was in the group that the case names. One resumed in TLS 1.2 has none."""
+    wanted = GROUPS.get(str(trial.levels.get("group", "default")))
+    if wanted is None:
+        return
+    for handshakes in trial.done.lifetime.handshakes:
+        if handshakes.group not in (wanted, None):
+            yield Doubt("invalid", f"{handshakes.count} handshakes used {handshakes.group}, not {wanted}")
 
 
 def resumption(trial: Complete) -> Iterator[Doubt]:

@@ -10,6 +10,7 @@ from tlstax.records import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.encryption,
+    treatment.key_exchange,
     treatment.resumption,
     treatment.server_counts,
     treatment.logins,
