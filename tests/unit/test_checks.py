@@ -8,6 +8,7 @@ import pytest
 from fake_trials import LIBSSL, fake_record, tax_truth, with_errors
 
 from tlstax.checks import NOT_STARTED, judge, judged
+from tlstax.checks.treatment import registered_suite
 from tlstax.plan import cases
 from tlstax.records import Evidence, MappedLibrary, Trial, TrialRecord
 from tlstax.study import Case, load_study
@@ -144,3 +145,16 @@ def test_another_group_than_the_cases_is_invalid() -> None:
     assert "handshakes used secp256r1, not x25519" in reasons(claiming(record_of(FULL), chosen))
     same = Case(levels={**FULL.levels, "group": "P-256"}, role="treatment")
     assert judge(claiming(record_of(FULL), same)).value == "valid"
+
+
+@pytest.mark.parametrize(
+    ("said", "registered"),
+    [
+        ("TLS13-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256"),
+        ("TLS13-CHACHA20-POLY1305-SHA256", "TLS_CHACHA20_POLY1305_SHA256"),
+        ("ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"),
+        ("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+    ],
+)
+def test_wolfssls_names_of_cipher_suites_are_understood(said: str, registered: str) -> None:
+    assert registered_suite(said) == registered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
@@ -34,7 +35,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
             yield from _view_disagrees(side, view, wanted)
         if seen.client is not None and seen.server is not None:
             ours = (seen.client.version, seen.client.cipher)
-            theirs = (seen.server.version, seen.server.cipher)
+            theirs = (seen.server.version, registered_suite(seen.server.cipher))
             if ours != theirs:
                 yield Doubt("invalid", f"the client negotiated {ours} where the server says {theirs}")
     for handshakes in trial.done.lifetime.handshakes:
@@ -42,6 +43,17 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
             yield Doubt("invalid", f"{handshakes.count} TLS handshakes were made where there must be none")
         elif handshakes.version != _VERSION_NAMES.get(wanted, handshakes.version):
             yield Doubt("invalid", f"{handshakes.count} handshakes negotiated {handshakes.version}")
+
+
+def registered_suite(cipher: str) -> str:
+    """A TLS 1.3 cipher suite under its name in RFC 8446, appendix B.4, where wolfSSL has one of its own.
+
+    wolfSSL's names begin with "TLS13-" and write AES128 for AES_128; all other names are given back as they
+    are.
+    """
+    if not cipher.startswith("TLS13-"):
+        return cipher
+    return re.sub(r"AES(\d+)", r"AES_\1", cipher.replace("TLS13-", "TLS_")).replace("-", "_")
 
 
 def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Doubt]:

@@ -105,14 +105,16 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
         named = finding_levels(case)
         row = Row(
             case=case,
-            style=_style(case, places.get(_compared_levels(case, study), 0)),
+            style=_style(case, study, places.get(_compared_levels(case, study), 0)),
             findings={found.outcome: found for found in document.findings if found.case == named},
             unpaired={found.outcome: found for found in document.unpaired if found.case == named},
             trials=tuple(record for record in stored.trials if record.trial.case == case),
         )
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
     return tuple(
-        Group(levels=dict(shared), label=group_label(dict(shared)) or "all cases", rows=tuple(group_rows))
+        Group(
+            levels=dict(shared), label=group_label(dict(shared), study) or "all cases", rows=tuple(group_rows)
+        )
         for shared, group_rows in rows.items()
     )
 
@@ -128,8 +130,8 @@ def _treatment_places(study: Study) -> dict[tuple[Level, ...], int]:
     return {levels: place for place, levels in enumerate(dict.fromkeys(treatments))}
 
 
-def _style(case: Case, place: int) -> Style:
-    label = label_levels(case.levels)
+def _style(case: Case, study: Study, place: int) -> Style:
+    label = label_levels(case.levels, study)
     if case.role == "baseline":
         return Style(label, palette.BASELINE.light, "circle")
     if case.role == "control":

@@ -72,7 +72,7 @@ def _with_width(cell: Cell) -> str:
 def _change(cell: Cell) -> str:
     """The change without its unit, which is told below the table."""
     change = cell.change.removesuffix(" %") or cell.figure
-    return f"{ALIKE} {change}" if cell.alike else change
+    return f"{ALIKE}{change}" if cell.alike else change
 
 
 def _short(head: str) -> str:
