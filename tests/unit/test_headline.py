@@ -7,7 +7,7 @@ from tlstax.contract import OpenLoop
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
-from tlstax.findings.wording import alike, counted, is_telling, known_to, percent, signed_percent
+from tlstax.findings.wording import alike, capitalised, counted, is_telling, known_to, percent, signed_percent
 from tlstax.records import Finding, Ratio, RunDocument
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
@@ -194,3 +194,23 @@ def test_an_interval_of_any_width_is_not_spelled_out() -> None:
 def test_how_well_something_is_known() -> None:
     assert known_to(0.034) == "known to ±3.4 %"
     assert known_to(461.38) == "not even known to ±100 %"
+
+
+def test_of_several_servers_each_is_named() -> None:
+    study = override(load_study("tax"), "server", ["mysql-9.7", "mariadb-11.8"])
+    sentences = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
+    assert sentences[0].startswith("mysql-9.7: TLS 1.3 on kept connections: ")
+    assert any(sentence.startswith("mariadb-11.8: reconnecting under TLS 1.2: ") for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "capital"),
+    [
+        ("point selects", "Point selects"),
+        ("mysql-9.7: TLS", "mysql-9.7: TLS"),
+        ("TLS 1.3", "TLS 1.3"),
+        ("", ""),
+    ],
+)
+def test_a_name_keeps_its_small_letter(text: str, capital: str) -> None:
+    assert capitalised(text) == capital

@@ -11,13 +11,17 @@ from tlstax.specimens.listing import Listed, Listing
 HEADINGS = {"server": "Servers", "tls_library": "TLS libraries", "client": "Clients", "path": "Paths"}
 
 
+ROOM_FOR_CHECKSUMS = 100
+"""From this width on there is room for the beginning of each checksum; the JSON has the whole."""
+
+
 def table_text(found: Listing, *, width: int, colour: bool) -> str:
     """One table a kind, then how much room they take."""
     parts: list[Table | Text] = []
     for kind, heading in HEADINGS.items():
         of_kind = [one for one in found.specimens if one.kind == kind]
         if of_kind:
-            parts.append(_table(heading, of_kind))
+            parts.append(_table(heading, of_kind, checksums=width >= ROOM_FOR_CHECKSUMS))
     there = [one for one in found.specimens if one.status == "ready"]
     size_mb = sum(one.bytes or 0 for one in there) / 1e6
     summary = f"{len(there)} of {len(found.specimens)} are here ({size_mb:,.0f} MB)."
@@ -27,17 +31,20 @@ def table_text(found: Listing, *, width: int, colour: bool) -> str:
     return printed([*parts, Text(summary)], width=width, colour=colour)
 
 
-def _table(heading: str, of_kind: list[Listed]) -> Table:
+def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
     table = Table(box=None, pad_edge=False, title=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column(heading, no_wrap=True)
     table.add_column("version", no_wrap=True)
     table.add_column("status", no_wrap=True)
     table.add_column("MB", justify="right", no_wrap=True)
+    if checksums:
+        table.add_column("sha256", no_wrap=True)
     table.add_column("origin")
     table.add_column("its TLS")
     for one in of_kind:
         size = f"{one.bytes / 1e6:,.0f}" if one.bytes is not None else ""
-        table.add_row(one.name, one.version or "?", one.status, size, one.origin, _words(one))
+        checksum = [one.sha256[:8]] if checksums else []
+        table.add_row(one.name, one.version or "?", one.status, size, *checksum, one.origin, _words(one))
     table.add_row()
     return table
 

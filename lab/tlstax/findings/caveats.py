@@ -37,7 +37,7 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval) -> tuple[str, 
     comparison = estimate.comparison
     found = [*_few_blocks(ratio), *_lost(comparison)]
     if _limited_by_client(estimate.outcome):
-        found += _client_bound(comparison)
+        found += _client_bound(study, comparison)
     if comparison.case.role != "baseline":
         found += _control_differs(estimate.control)
         found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
@@ -54,11 +54,15 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
     return (
         *_ended_early(stored),
         *_resumed(stored),
-        *_not_valid(stored.trials),
+        *_not_valid(study, stored.trials),
         *_without_ratio(stored, deciding),
-        *(f"{_of_group(e.comparison)}{text}" for e in controls for text in _control_differs(e.control)),
+        *(
+            f"{_of_group(study, e.comparison)}{text}"
+            for e in controls
+            for text in _control_differs(e.control)
+        ),
         *_too_wide(study, deciding),
-        *dict.fromkeys(text for estimate in deciding for text in _client_bound(estimate.comparison)),
+        *dict.fromkeys(text for estimate in deciding for text in _client_bound(study, estimate.comparison)),
     )
 
 
@@ -87,10 +91,10 @@ def _lost(comparison: Comparison) -> list[str]:
     return [f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"]
 
 
-def _client_bound(comparison: Comparison) -> list[str]:
+def _client_bound(study: Study, comparison: Comparison) -> list[str]:
     sides = {
-        full_label(comparison.case): _records(comparison),
-        full_label(comparison.baseline): [pair.baseline for pair in comparison.pairs],
+        full_label(comparison.case, study): _records(comparison),
+        full_label(comparison.baseline, study): [pair.baseline for pair in comparison.pairs],
     }
     return [text for name, records in sides.items() for text in _who_was_busy(name, records)]
 
@@ -151,19 +155,20 @@ def _ended_early(stored: StoredRun) -> list[str]:
     ]
 
 
-def _not_valid(trials: Sequence[TrialRecord]) -> list[str]:
+def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> list[str]:
     bad = [record for record in trials if record.verdict.value != "valid"]
     if not bad:
         return []
     how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
-    return [f"{how_many}; the first was {full_label(bad[0].trial.case)}: {_why(bad[0])}"]
+    return [f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"]
 
 
 def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
     known = {estimate.comparison.case.key() for estimate in deciding if estimate.ratio is not None}
     tried = {record.trial.case.key(): record.trial.case for record in stored.trials}
+    study = stored.header.study
     return [
-        f"{full_label(case)}: nothing to compare, no block has a valid trial of it and of its baseline"
+        f"{full_label(case, study)}: nothing to compare, no block has a valid trial of it and of its baseline"
         for key, case in tried.items()
         if key not in known and case.role != "baseline"
     ]
@@ -181,7 +186,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
     width, case = max(wide, key=lambda found: found[0])
     return [
         f"the precision of ±{percent(study.precision)} was not reached: the widest ratio is "
-        f"{known_to(width)} ({full_label(case)})"
+        f"{known_to(width)} ({full_label(case, study)})"
     ]
 
 
@@ -200,8 +205,8 @@ def _records(comparison: Comparison) -> list[TrialRecord]:
     return [pair.record for pair in comparison.pairs]
 
 
-def _of_group(comparison: Comparison) -> str:
-    group = group_label(comparison.case.levels)
+def _of_group(study: Study, comparison: Comparison) -> str:
+    group = group_label(comparison.case.levels, study)
     return f"{group}: " if group else ""
 
 

@@ -10,6 +10,7 @@ from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label
 from tlstax.records import Finding, Ratio, RunDocument
+from tlstax.server_choice import server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"
@@ -53,7 +54,10 @@ def _what_changes(outcome: str) -> str:
 
 
 def _subject(finding: Finding, document: RunDocument) -> str:
-    """Who is compared: "TLS 1.3 on kept connections", "reconnecting under TLS 1.3, 64 connections"."""
+    """Who is compared: "TLS 1.3 on kept connections", "reconnecting under TLS 1.3, 64 connections".
+
+    Of several servers, the server comes first: "mysql-9.7: TLS 1.3 on kept connections".
+    """
     name, workload = label_levels(finding.case), finding.case.get("workload")
     subject = f"{name} on kept connections" if workload == "point-select" else name
     if workload == "reconnect":
@@ -62,6 +66,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
     if isinstance(document.design.schedule, OpenLoop):
         subject += f" at {schedule_label(document.design.schedule)}"
+    if len(server_choices(document.design)) > 1:
+        subject = f"{subject_label(finding.case, document.design)}: {subject}"
     return subject
 
 

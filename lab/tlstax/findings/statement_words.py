@@ -18,7 +18,7 @@ MOST_NAMED = 2
 
 ACROSS = (
     "compared across servers: only each library's ratio to its own server's plaintext, so what the servers "
-    "make of TLS otherwise is in it too"
+    "make of TLS otherwise is in it too, and the same TLS weighs more on a server whose plaintext costs less"
 )
 CHOSEN = "the best of several was chosen by the other blocks than the one that is compared"
 

@@ -56,3 +56,9 @@ def alike(*values: float) -> list[str]:
 def counted(number: int, thing: str) -> str:
     """A number of things: "1 block", "3 blocks"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital to begin with, unless its first word is a name such as "mysql-9.7"."""
+    first = text.split(" ", 1)[0]
+    return text if any(character.isdigit() for character in first) else text[:1].upper() + text[1:]

@@ -109,14 +109,14 @@ def _distinct_libraries(libraries: Iterable[tuple[MappedLibrary, ...]]) -> tuple
 
 
 def server_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
-    """Every server that answered, with its TLS library where it names it, most frequent first."""
-    return _distinct(
-        f"{record.server.version} with {record.server.tls_library_version}"
-        if record.server.tls_library_version
-        else record.server.version
-        for record in records
-        if record.server
-    )
+    """Every server that answered, each with all TLS libraries that it named as its own."""
+    servers: dict[str, set[str]] = {}
+    for record in records:
+        if record.server:
+            libraries = servers.setdefault(record.server.version, set())
+            if record.server.tls_library_version:
+                libraries.add(" ".join(record.server.tls_library_version.split()))
+    return tuple(_with(server, libraries) for server, libraries in sorted(servers.items()))
 
 
 def client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
@@ -127,7 +127,8 @@ def client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
             libraries = clients.setdefault(f"{record.ready.client} {record.ready.client_version}", set())
             if record.ready.tls_library:
                 libraries.add(record.ready.tls_library.version)
-    return tuple(
-        f"{client} with {', '.join(sorted(libraries))}" if libraries else client
-        for client, libraries in clients.items()
-    )
+    return tuple(_with(client, libraries) for client, libraries in clients.items())
+
+
+def _with(program: str, libraries: set[str]) -> str:
+    return f"{program} with {', '.join(sorted(libraries))}" if libraries else program

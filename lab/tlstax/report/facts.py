@@ -111,7 +111,7 @@ def failures(stored: StoredRun) -> list[Failure]:
     for record in stored.trials:
         if record.verdict.value != "valid":
             reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
-            times.update((full_label(record.trial.case), reason) for reason in reasons)
+            times.update((full_label(record.trial.case, stored.header.study), reason) for reason in reasons)
     return [Failure(case, reason, number) for (case, reason), number in times.most_common()]
 
 

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from tlstax.findings.statement_words import case_label, change_words
-from tlstax.findings.wording import percent
+from tlstax.findings.wording import capitalised, percent
 from tlstax.labels import full_label
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import figures, palette
@@ -30,7 +30,7 @@ def html(stored: StoredRun, document: RunDocument) -> str:
 
 def _whole(sentence: str) -> str:
     """A sentence with a capital, in which no number is parted from its unit."""
-    return _unparted(sentence[:1].upper() + sentence[1:])
+    return _unparted(capitalised(sentence))
 
 
 def _unparted(text: str) -> str:

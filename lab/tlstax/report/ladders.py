@@ -13,6 +13,7 @@ from tlstax.findings import stats
 from tlstax.findings.naming import LIBRARY, SERVER, library_label, mode_label
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.series import LADDER, Series, series
+from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
 from tlstax.report import chart_parts as parts
@@ -115,7 +116,7 @@ def _panel(mode: str, climbs: Sequence[Climb], outcome: str) -> Panel:
     said = (f"{climb.style.label}: {', '.join(step.description for step in climb.steps)}" for climb in climbs)
     drawn = Markup(svg(ladder_chart(climbs, outcome)))  # noqa: S704 - our own drawing; Vega escapes texts
     words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
-    return Panel(title=mode[:1].upper() + mode[1:], reading="", drawings=(Drawing(words, drawn, drawn),))
+    return Panel(title=capitalised(mode), reading="", drawings=(Drawing(words, drawn, drawn),))
 
 
 def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:

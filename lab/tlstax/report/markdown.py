@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
+from tlstax.findings.wording import capitalised
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report.figures import ALIKE
@@ -25,7 +26,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     """The answer, a table for each group, and what a reader needs to judge it."""
     parts = [
         f"## {escaped(stored.header.study.title)}",
-        _bullets(_first([sentence[:1].upper() + sentence[1:] for sentence in headline(document)], document)),
+        _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
     ]
     if document.findings:
         if wants_overview(document.design):
@@ -76,7 +77,7 @@ def _group(group: Group, document: RunDocument) -> list[str]:
     ]  # fmt: skip
     noise = facts.noise_words(group, document.design.deciding_outcome)
     said = (f"{row.label}: {row.treatment_seen}" for row in group.rows if row.treatment_seen)
-    title = f"### {escaped(group.label[:1].upper() + group.label[1:])}"
+    title = f"### {escaped(capitalised(group.label))}"
     return [title, _table(heads, rows), escaped(noise), _bullets(said)]
 
 

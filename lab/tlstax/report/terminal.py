@@ -18,6 +18,7 @@ from rich.text import Text
 
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
+from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
@@ -53,7 +54,7 @@ def _parts(
     yield _text(stored.header.study.title, style="bold")
     yield ""
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
-    yield from _items([sentence[:1].upper() + sentence[1:] for sentence in answer])
+    yield from _items([capitalised(sentence) for sentence in answer])
     if document.findings:
         if wants_overview(document.design):
             yield from chain.from_iterable(_overview_table(table) for table in tables(document))
@@ -91,7 +92,7 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
     yield ""
-    yield _text(group.label[:1].upper() + group.label[1:], style="bold")
+    yield _text(capitalised(group.label), style="bold")
     yield ""
     yield from _folded(group, width)
     yield Padding(
