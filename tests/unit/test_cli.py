@@ -59,6 +59,10 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
         (("study", "run", "tax", "--arrivals", "poisson"), "--arrivals goes with --rate"),
+        (
+            ("study", "plan", "openssl-versions", "--set", "server=mysql-9.7", "--set", "tls_library=own"),
+            "--set tls_library: nothing is left to measure: only libraries that were built alike",
+        ),
         (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
         (("study", "run", "taxs"), "did you mean 'tax'?"),
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),

@@ -76,7 +76,8 @@ def changed(study: Study, changes: Changes) -> Study:
         factor, equals, levels = setting.partition("=")
         if not equals:
             raise UserMistake(f"--set: {setting!r} names no level", remedy="write it like --set tls=1.2,1.3")
-        study = override(study, factor.strip(), quantities.names(levels, f"--set {factor}"))
+        option = f"--set {factor.strip()}"
+        study = override(study, factor.strip(), quantities.names(levels, option), option=option)
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
     elif changes.arrivals is not None:

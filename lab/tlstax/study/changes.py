@@ -17,15 +17,18 @@ RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
 
 
-def override(study: Study, factor: str, levels: Sequence[str]) -> Study:
+def override(study: Study, factor: str, levels: Sequence[str], *, option: str = "") -> Study:
     """The study with other levels of one factor, as `--tls 1.2,1.3-resumed` and `--set` ask for.
+
+    `option` is what the user wrote, by which a mistake is told; else the option of `tlstax run`.
 
     A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
     "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. Any other factor
     that is bundled with others in treatments can be narrowed, not widened. Raises UserMistake.
     """
-    where = f"--set {factor}" if factor not in OWN_OPTIONS else f"--{factor.replace('_', '-')}"
+    own = f"--{factor.replace('_', '-')}" if factor in OWN_OPTIONS else f"--set {factor}"
+    where = option or own
     known = check_factor(factor, where=where)
     if not levels:
         raise UserMistake(f"{where}: no level is given")

@@ -201,10 +201,16 @@ def _named_factors(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
         yield "statements", (statement.factor, *statement.within)
 
 
+MOST_REASONS = 2
+"""So many of the reasons why nothing is left are told."""
+
+
 def _check_groups(study: Study) -> None:
     included = list(study.included())
     if not included:
-        raise ValueError("exclude: nothing is left to measure")
+        found = (study.exclusion_of(levels) for levels in study.product())
+        whys = dict.fromkeys(exclusion.why for exclusion in found if exclusion)
+        raise ValueError(f"nothing is left to measure: {'; '.join(list(whys)[:MOST_REASONS])}")
     with_baseline = {_key(study.group_of(case)) for case in included if study.is_baseline(case)}
     for case in included:
         if _key(study.group_of(case)) not in with_baseline:
