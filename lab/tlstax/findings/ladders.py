@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tlstax.findings import stats
 from tlstax.findings.contrasts import CONTRASTED, as_ratio, counterpart
-from tlstax.findings.controls import nearest
+from tlstax.findings.controls import NEVER_ACROSS
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import LADDER, Frozen, Logs, Series, frozen, pooled
 from tlstax.findings.stats import Interval
@@ -90,22 +90,32 @@ def _ratio(
 
 
 def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:
-    """Each control's ratio to its baseline, pooled over the steps that ran one."""
-    ladders: dict[Frozen, dict[Frozen, Logs]] = {}
+    """All controls under one workload, pooled: how far a process strays from itself.
+
+    A control compares a process with itself, so its strays are the machine's, whichever server it is. The
+    controls of one server alone are few (`Study.control_within`): their scatter is wider than that of a
+    whole ladder, and would hide what the ladder shows.
+    """
+    under: dict[Frozen, dict[Frozen, Logs]] = {}
     for at in series.controls:
         if logs := series.control_logs(dict(at), outcome):
-            ladders.setdefault(frozen(dict(at), LADDER), {})[at] = logs
+            under.setdefault(_like(dict(at)), {})[at] = logs
     return {
-        at: stats.interval(list(blocks.values()), series.study.confidence)
-        for at, steps in ladders.items()
-        if (blocks := pooled(steps))
+        like: stats.interval(list(blocks.values()), series.study.confidence)
+        for like, controls in under.items()
+        if (blocks := pooled(controls))
     }
 
 
 def _floor_of(controls: dict[Frozen, Interval]) -> Callable[[Levels], Floor]:
     def floor(levels: Levels) -> Floor:
-        control = nearest(without_ladder(levels), controls)
+        control = controls.get(_like(levels))
         relative = stats.noise_floor(control) if control else None
-        return Floor(relative, "the control" if relative is not None else "")
+        return Floor(relative, "the controls" if relative is not None else "")
 
     return floor
+
+
+def _like(levels: Levels) -> Frozen:
+    """The levels between which controls are never pooled."""
+    return frozen({name: levels[name] for name in NEVER_ACROSS if name in levels})
