@@ -221,3 +221,12 @@ def test_a_missing_step_does_not_tilt_its_block() -> None:
 def test_one_number_of_connections_needs_no_ladder() -> None:
     found = document(narrowed(small_openssl_run(), keep_connections=8))
     assert result_of(found, BETTER).verdict == "held in part"
+
+
+def test_the_floor_of_a_ladder_comes_from_all_controls_of_its_workload() -> None:
+    own = [f for f in shown().pooled if not f.factor and f.outcome == "ops_per_s"]
+    assert {f.noise_from for f in own} == {"the controls"}
+    floors = {(f.case["workload"], f.noise_floor) for f in own}
+    assert {workload for workload, _ in floors} == {"point-select", "reconnect"}
+    assert len(floors) == 2
+    assert all(floor is not None and floor < 0.02 for _, floor in floors)
