@@ -201,6 +201,7 @@ def test_of_several_servers_each_is_named() -> None:
     sentences = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
     assert sentences[0].startswith("mysql-9.7: TLS 1.3 on kept connections: ")
     assert any(sentence.startswith("mariadb-11.8: reconnecting under TLS 1.2: ") for sentence in sentences)
+    assert all(sentence.startswith(("mysql-9.7: ", "mariadb-11.8: ")) for sentence in sentences)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def headline(document: RunDocument) -> list[str]:
     sentences = []
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
-        sentences += _given_back(finding, treatments)
+        sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
     return sentences or [NOTHING_TO_TELL]
 
 
@@ -66,9 +66,14 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
     if isinstance(document.design.schedule, OpenLoop):
         subject += f" at {schedule_label(document.design.schedule)}"
-    if len(server_choices(document.design)) > 1:
-        subject = f"{subject_label(finding.case, document.design)}: {subject}"
-    return subject
+    return f"{_server(finding, document)}{subject}"
+
+
+def _server(finding: Finding, document: RunDocument) -> str:
+    """The server and a colon, where there are several."""
+    if len(server_choices(document.design)) == 1:
+        return ""
+    return f"{subject_label(finding.case, document.design)}: "
 
 
 def _difference(finding: Finding) -> str:
@@ -134,6 +139,8 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
     if full is None or resumed.outcome != "ops_per_s" or full.judgement != "lower":
         return []
     if full.baseline.get("tls") != "off" or not _apart(full.ratio, resumed.ratio):
+        return []
+    if not is_telling(resumed.ratio):
         return []
     share = 1 - (1 / resumed.ratio.point - 1) / (1 / full.ratio.point - 1)
     back = "all" if resumed.judgement == "no difference seen" or share >= 1 else percent(share)
