@@ -11,13 +11,11 @@ from tlstax.contract import Job
 from tlstax.errors import UserMistake
 from tlstax.jobs import job_for
 from tlstax.server_choice import ServerChoice, choice_of
+from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
 """The newest first."""
-
-REFUSED = frozenset({"no_tls", "tls_handshake"})
-"""Kinds of a client's error that mean: this server has not what was asked of it."""
 
 ASK_S, PATIENCE_S = 0.02, 30.0
 

@@ -25,7 +25,7 @@ WORKLOADS = {
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (*_SERVER, "group")
-_GROUP = (*_SERVER, "group", "workload", "connections")
+_GROUP = (*_SAID_WHERE_VARIED, "workload", "connections")
 
 
 def label(case: Case, study: Study | None = None) -> str:

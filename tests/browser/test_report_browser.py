@@ -38,8 +38,7 @@ CUT_OFF = """
   .map(part => part.textContent.trim().slice(0, 60))
 """
 
-PALE_TEXT = """
-(() => {
+LIGHT = """
   const light = colour => {
     const [red, green, blue] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map(value => {
       const share = value / 255
@@ -47,6 +46,13 @@ PALE_TEXT = """
     })
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
   }
+"""
+"""The relative luminance of a colour (WCAG 2.2, definition of relative luminance)."""
+
+PALE_TEXT = (
+    "(() => {"
+    + LIGHT
+    + """
   const paper = light(getComputedStyle(document.body).backgroundColor)
   const contrast = colour => {
     const [low, high] = [light(colour), paper].sort((one, other) => one - other)
@@ -58,17 +64,13 @@ PALE_TEXT = """
   return [Math.min(...words.map(contrast)), Math.min(...letters.map(contrast))]
 })()
 """
+)
 
 
-PALE_FIGURES = """
-(() => {
-  const light = colour => {
-    const [red, green, blue] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map(value => {
-      const share = value / 255
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-    })
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  }
+PALE_FIGURES = (
+    "(() => {"
+    + LIGHT
+    + """
   const contrast = (part, shade) => {
     const [low, high] = [light(getComputedStyle(part).color), light(shade)].sort((one, other) => one - other)
     return (high + 0.05) / (low + 0.05)
@@ -79,6 +81,7 @@ PALE_FIGURES = """
     .map(part => contrast(part, getComputedStyle(cell).backgroundColor))))
 })()
 """
+)
 
 
 @pytest.fixture(scope="module")
