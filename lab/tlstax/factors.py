@@ -12,6 +12,12 @@ from tlstax.errors import UserMistake
 OWN = "own"
 """The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
 
+NO_FAULT = "none"
+"""The level of `fault` that leaves a server as it is."""
+
+FAULTS = ("rand-per-byte",)
+"""Faults that can be planted in a server; `specimens/faults` has what each of them is."""
+
 GROUPS = {
     "P-256": "secp256r1",
     "P-384": "secp384r1",
@@ -56,6 +62,8 @@ FACTORS: dict[str, Factor] = {
         Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
         Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
         Factor("instance", "which process of the same server: 2 is a second one, a twin"),
+        Factor("fault", "a fault of our own, planted in the server", (NO_FAULT, *FAULTS)),
+        Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }
 

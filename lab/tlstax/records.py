@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
+from tlstax.observed import Window
+from tlstax.profiles.stacks import Profile
 from tlstax.study import Case, Level, Role, Study
 
 Judgement = Literal["higher", "lower", "no difference seen"]
@@ -14,11 +16,16 @@ Judgement = Literal["higher", "lower", "no difference seen"]
 
 
 class Trial(Frozen):
-    """A case, to be run once, at its place: `block` counts from 0, `position` within the block from 0."""
+    """A case, to be run once, at its place: `block` counts from 0, `position` within the block from 0.
+
+    A `profiled` trial is sampled while it runs, which costs something: it tells where the time goes, and
+    nothing else is estimated from it.
+    """
 
     block: int
     position: int
     case: Case
+    profiled: bool = False
 
 
 class MappedLibrary(Frozen):
@@ -98,7 +105,8 @@ class Evidence(Frozen):
     `claim` is which server it was meant to be, None for a guest; `client_claim` which TLS library the
     client was told to load, None for its own.
     `row_mismatches` names the statement of each row sample that the server answered differently.
-    `failure` says why the trial did not come to its end; empty when it did.
+    `failure` says why the trial did not come to its end; empty when it did. `window` is what observers saw,
+    `profile` what was sampled of a profiled trial.
     """
 
     trial: Trial
@@ -111,6 +119,8 @@ class Evidence(Frozen):
     client_log: str = ""
     client_mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
     server: ServerObservation | None
+    window: Window | None = None
+    profile: Profile | None = None
     claim: ServerClaim | None = None
     client_claim: LibraryClaim | None = None
     server_log: str = ""
@@ -160,6 +170,7 @@ class Changes(Frozen):
     precision: str | None = None
     rate: str | None = None
     arrivals: str | None = None
+    profile: bool = False
 
 
 class RunHeader(Frozen):
@@ -191,6 +202,16 @@ class StoredRun(Frozen):
     stopped_because: str = ""
     resumed_at: tuple[str, ...] = ()
     trials: tuple[TrialRecord, ...]
+
+    @property
+    def measured(self) -> tuple[TrialRecord, ...]:
+        """The trials that results are estimated from: all but the profiled ones."""
+        return tuple(record for record in self.trials if not record.trial.profiled)
+
+    @property
+    def profiled(self) -> tuple[TrialRecord, ...]:
+        """The trials that were sampled."""
+        return tuple(record for record in self.trials if record.trial.profiled)
 
 
 class Ratio(Frozen):

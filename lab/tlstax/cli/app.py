@@ -11,6 +11,9 @@ import typer
 
 from tlstax import __version__
 from tlstax.cli.exit import guarded
+from tlstax.cli.options import Json, RunName
+from tlstax.cli.specimens_app import specimens_app
+from tlstax.cli.study_app import study_app
 
 app = typer.Typer(
     name="tlstax",
@@ -20,27 +23,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
-specimens_app = typer.Typer(
-    help="What can be measured: servers and TLS libraries, fetched, built or added.", no_args_is_help=True
-)
 app.add_typer(specimens_app, name="specimens")
-
-Json = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
-]
-StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
-]
-Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such as 60s, 5m or 2h.")]
-Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
-Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a second.")]
-Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
-RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
 
 
 def main() -> int:
@@ -276,123 +262,3 @@ def runs_delete(
     from tlstax.cli.runs_command import delete_command
 
     raise typer.Exit(delete_command(run_name))
-
-
-@study_app.command("list")
-def study_list() -> None:
-    """The built-in studies and their questions."""
-    from tlstax.cli.study_command import list_command
-
-    raise typer.Exit(list_command())
-
-
-@study_app.command("show")
-def study_show(name: StudyName) -> None:
-    """A study with all its factors, levels and defaults."""
-    from tlstax.cli.study_command import show_command
-
-    raise typer.Exit(show_command(name))
-
-
-@study_app.command("plan")
-def study_plan(
-    name: StudyName,
-    settings: Settings = None,
-    budget: Budget = None,
-    precision: Precision = None,
-    rate: Rate = None,
-    arrivals: Arrivals = None,
-    cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
-    json: Json = False,
-) -> None:
-    """What running a study would mean: its cases, trials and time."""
-    from tlstax.cli.study_command import plan_command
-    from tlstax.records import Changes
-
-    changes = Changes(
-        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
-    )
-    raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
-
-
-@study_app.command("run")
-def study_run(
-    name: StudyName,
-    settings: Settings = None,
-    budget: Budget = None,
-    precision: Precision = None,
-    rate: Rate = None,
-    arrivals: Arrivals = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[RUN]",
-            help="Bring a run that was cut off to its end: the last one of this study, or the one named.",
-        ),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
-    json: Json = False,
-) -> None:
-    """Run a study: start its servers, measure in blocks, say what was found."""
-    from tlstax.cli.study_command import StudyRunOptions, run_command
-    from tlstax.records import Changes
-
-    changes = Changes(
-        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
-    )
-    options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
-    raise typer.Exit(run_command(name, options))
-
-
-@specimens_app.command("list")
-def specimens_list(json: Json = False) -> None:
-    """Every specimen that is known: what it is, whether it is here, what its TLS can do."""
-    from tlstax.cli.specimens_command import list_command
-
-    raise typer.Exit(list_command(as_json=json))
-
-
-@specimens_app.command("fetch")
-def specimens_fetch(
-    names: Annotated[list[str] | None, typer.Argument(help="Names from the list.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All that there are, which takes a while.")
-    ] = False,
-) -> None:
-    """Fetch or build specimens, checked against their checksums or signatures."""
-    from tlstax.cli.specimens_command import fetch_command
-
-    raise typer.Exit(fetch_command(names or [], everything=everything))
-
-
-@specimens_app.command("verify")
-def specimens_verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Names; none: all that are here.")] = None,
-) -> None:
-    """Check every file of what is here, and that it runs."""
-    from tlstax.cli.specimens_command import verify_command
-
-    raise typer.Exit(verify_command(names or []))
-
-
-@specimens_app.command("remove")
-def specimens_remove(names: Annotated[list[str], typer.Argument(help="Names from the list.")]) -> None:
-    """Remove specimens from the cache; one that was added is forgotten, and its files stay."""
-    from tlstax.cli.specimens_command import remove_command
-
-    raise typer.Exit(remove_command(names))
-
-
-@specimens_app.command("add")
-def specimens_add(
-    name: Annotated[str, typer.Argument(help="What it is to be called, such as percona-8.4.")],
-    mysqld: Annotated[Path, typer.Option(help="The path of its mysqld or mariadbd.", dir_okay=False)],
-    libssl: Annotated[
-        Path | None, typer.Option(help="The directory of its libssl, where it does not find it.")
-    ] = None,
-) -> None:
-    """Give a server of this machine a name, so that it can be measured like the others."""
-    from tlstax.cli.specimens_command import add_command
-
-    raise typer.Exit(add_command(name, mysqld, libssl))

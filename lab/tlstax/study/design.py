@@ -100,6 +100,7 @@ class Study(Frozen):
     wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them.
+    With `profile`, each case runs once more in every block, sampled.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -121,6 +122,7 @@ class Study(Frozen):
     budget_s: PositiveFloat = 60.0
     minimum_blocks: PositiveInt = 5
     rows: PositiveInt = 100_000
+    profile: bool = False
 
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""

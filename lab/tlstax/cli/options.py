@@ -1,0 +1,20 @@
+"""Options and arguments that several commands have, with their help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
+]
+StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
+]
+Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such as 60s, 5m or 2h.")]
+Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
+Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a second.")]
+Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
+RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]

@@ -1,0 +1,79 @@
+"""The commands below `tlstax study` and their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlstax.cli.options import Arrivals, Budget, Json, Precision, Rate, Settings, StudyName
+
+study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
+
+
+@study_app.command("list")
+def study_list() -> None:
+    """The built-in studies and their questions."""
+    from tlstax.cli.study_command import list_command
+
+    raise typer.Exit(list_command())
+
+
+@study_app.command("show")
+def study_show(name: StudyName) -> None:
+    """A study with all its factors, levels and defaults."""
+    from tlstax.cli.study_command import show_command
+
+    raise typer.Exit(show_command(name))
+
+
+@study_app.command("plan")
+def study_plan(
+    name: StudyName,
+    settings: Settings = None,
+    budget: Budget = None,
+    precision: Precision = None,
+    rate: Rate = None,
+    arrivals: Arrivals = None,
+    cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
+    json: Json = False,
+) -> None:
+    """What running a study would mean: its cases, trials and time."""
+    from tlstax.cli.study_command import plan_command
+    from tlstax.records import Changes
+
+    changes = Changes(
+        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
+    )
+    raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
+
+
+@study_app.command("run")
+def study_run(
+    name: StudyName,
+    settings: Settings = None,
+    budget: Budget = None,
+    precision: Precision = None,
+    rate: Rate = None,
+    arrivals: Arrivals = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[RUN]",
+            help="Bring a run that was cut off to its end: the last one of this study, or the one named.",
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    json: Json = False,
+) -> None:
+    """Run a study: start its servers, measure in blocks, say what was found."""
+    from tlstax.cli.study_command import StudyRunOptions, run_command
+    from tlstax.records import Changes
+
+    changes = Changes(
+        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
+    )
+    options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
+    raise typer.Exit(run_command(name, options))

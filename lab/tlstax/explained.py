@@ -1,0 +1,102 @@
+"""Where the extra cost of a case goes, as frozen types: what `tlstax explain` says, and what reports show."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tlstax.contract import Frozen
+from tlstax.profiles.stacks import Side
+from tlstax.study import Level
+
+
+class Amount(Frozen):
+    """A difference in the unit that its field's name ends with, its interval, and from how many blocks.
+
+    `low` and `high` are None for one block alone, which shows no scatter.
+    """
+
+    point: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+
+
+class FunctionCost(Frozen):
+    """A function, the file that it is in, and what its own code costs more than in the baseline.
+
+    `through` is the function of the program or a library of its own (not of the C library) that called it,
+    directly or not; empty where it is one of these itself.
+    """
+
+    name: str
+    library: str
+    extra_us_per_op: float
+    through: str = ""
+
+
+class ComponentCost(Frozen):
+    """What a component costs in the case and in the baseline, on one side, and the difference."""
+
+    name: str
+    side: Side
+    us_per_op: float
+    baseline_us_per_op: float
+    extra_us_per_op: Amount
+    functions: tuple[FunctionCost, ...] = ()
+
+
+class Culprit(Frozen):
+    """Where most of the extra cost has one origin: the component, the function, and its share of the extra.
+
+    `share` is that of everything that `function` does, in whatever component; `beneath` names the other
+    components in which it causes cost (the kernel's random numbers under a generator).
+    """
+
+    component: str
+    side: Side
+    function: str
+    library: str
+    share: float
+    extra_us_per_op: Amount
+    beneath: tuple[str, ...] = ()
+
+
+class Shift(Frozen):
+    """A figure of the case beside the baseline's: connections a second, %system, latency."""
+
+    outcome: str
+    unit: str
+    value: float
+    baseline_value: float
+
+
+class Explanation(Frozen):
+    """From a baseline to a case: which components and functions the extra CPU time of an operation went into.
+
+    `case` and `baseline` are levels, the control's marked; `labels` are their names in words.
+    `extra_cpu_us_per_op` is of both sides together; `noise_us_per_op` how far two equal cases stray, None
+    where no control was profiled. `unattributed_share` is the part of the server's samples that no rule
+    has a component for; `unattributed` the same by side. `verdict` is "nothing to explain" where the
+    extra cannot be told from noise.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    labels: tuple[str, str]
+    verdict: Literal["explained", "nothing to explain"]
+    extra_cpu_us_per_op: Amount
+    noise_us_per_op: float | None
+    shifts: tuple[Shift, ...]
+    components: tuple[ComponentCost, ...]
+    culprit: Culprit | None
+    unattributed_share: float
+    unattributed: dict[Side, float]
+    samples: dict[Side, int]
+    caveats: tuple[str, ...] = ()

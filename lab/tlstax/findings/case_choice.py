@@ -1,0 +1,51 @@
+"""Which case of a study is meant by what a user typed: "tls=1.3,workload=reconnect", or "control". Pure."""
+
+from __future__ import annotations
+
+from tlstax.errors import UserMistake
+from tlstax.factors import check_factor, check_level, closest
+from tlstax.labels import full_label
+from tlstax.plan import cases
+from tlstax.study import Case, Study
+
+CONTROL = "control"
+MOST_LISTED = 6
+
+
+def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
+    """The one case of the study that has all these levels; UserMistake where it is none or several.
+
+    `text` is `factor=level`, several with commas, and `control` for a control; a case that is not a control
+    is preferred where both would do.
+    """
+    wanted: dict[str, object] = {}
+    control = False
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        factor, equals, level = (word.strip() for word in part.partition("="))
+        if part == CONTROL:
+            control = True
+        elif not equals:
+            raise UserMistake(f"{option}: {part!r} is not factor=level", remedy="such as tls=1.3, or control")
+        else:
+            known = check_factor(factor, where=option)
+            varied = study.levels_of()
+            if factor not in varied:
+                raise UserMistake(
+                    f"{option}: study {study.name} does not vary {factor}{closest(factor, varied)}",
+                    remedy=f"its factors are {', '.join(varied)}",
+                )
+            wanted[factor] = check_level(known, level, where=option)
+    found = [
+        case
+        for case in cases(study)
+        if wanted.items() <= case.levels.items() and (case.role == "control") == control
+    ]
+    if len(found) == 1:
+        return found[0]
+    listed = "; ".join(full_label(case, study) for case in found[:MOST_LISTED])
+    if not found:
+        raise UserMistake(f"{option} {text!r}: the run has no such case", remedy="`tlstax report` shows all")
+    more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
+    raise UserMistake(
+        f"{option} {text!r} may be {len(found)} cases ({listed}{more})", remedy="name more of its levels"
+    )

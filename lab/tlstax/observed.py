@@ -1,0 +1,86 @@
+"""What observers saw over a trial's measured window, as frozen types."""
+
+from __future__ import annotations
+
+from tlstax.contract import Frozen
+
+
+class CpuTicks(Frozen):
+    """Ticks of a set of processors by what they did: the fields of /proc/stat, summed (proc(5))."""
+
+    user: int
+    nice: int
+    system: int
+    idle: int
+    iowait: int
+    irq: int
+    softirq: int
+    steal: int
+
+    @property
+    def total(self) -> int:
+        """All ticks; what a guest of this machine used is within user and nice."""
+        return (
+            self.user
+            + self.nice
+            + self.system
+            + self.idle
+            + self.iowait
+            + self.irq
+            + self.softirq
+            + self.steal
+        )
+
+
+class CpuSlice(Frozen):
+    """One slice of the window, a second long or what is left of it.
+
+    `at_s` is its beginning, counted from the window's. `server` holds the processors that the server is
+    pinned to, None where it is not pinned.
+    """
+
+    at_s: float
+    took_s: float
+    machine: CpuTicks
+    server: CpuTicks | None = None
+
+
+class ProcessUse(Frozen):
+    """What one process used over the window.
+
+    `counters` holds what the kernel and the processor counted, by name, user space and kernel apart where
+    they could be told apart: `instructions_user`, `cycles_kernel`, `cache_misses_user`, `context_switches`,
+    `cpu_migrations`, `page_faults`, `task_clock_ns`. What the machine cannot count is missing.
+    """
+
+    cpu_user_us: float | None = None
+    cpu_system_us: float | None = None
+    cpu_total_us: float | None = None
+    rss_bytes: int | None = None
+    counters: dict[str, int] = {}
+
+
+class WireUse(Frozen):
+    """What the machine's network stack counted in the trial's network namespace (proc(5), net/snmp)."""
+
+    tcp_segments_sent: int
+    tcp_segments_received: int
+    tcp_segments_retransmitted: int
+    loopback_bytes: int | None = None
+
+
+class Window(Frozen):
+    """What was watched between the client's `go` and its `done`.
+
+    `status_delta` is the change of the server's counters over the window alone. `observers_cpu_us` is the CPU
+    time that the laboratory itself used meanwhile.
+    """
+
+    took_s: float
+    server: ProcessUse | None = None
+    client: ProcessUse | None = None
+    cpus: tuple[CpuSlice, ...] = ()
+    ticks_per_s: int = 100
+    wire: WireUse | None = None
+    status_delta: dict[str, int] = {}
+    observers_cpu_us: float | None = None
