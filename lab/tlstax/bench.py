@@ -13,6 +13,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.machine import describe_machine
+from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
@@ -36,7 +37,7 @@ class Bench:
     """A server ready to be measured, and all that its trials have in common.
 
     `client_claims` says what each level of `client_tls_library` stands for, `counted_events` which hardware
-    counters are read over a trial's window.
+    counters are read over a trial's window, `sampling` what can be sampled of profiled trials.
     """
 
     server: Server
@@ -48,6 +49,7 @@ class Bench:
     crashes: int = field(default=0)
     client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
     counted_events: tuple[str, ...] = ()
+    sampling: Sampling | None = None
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlstax.findings.stopping import Progress
 from tlstax.labels import full_label
-from tlstax.plan import cases
+from tlstax.plan import cases, trials_per_block
 from tlstax.records import Trial
 from tlstax.study import Study
 from tlstax.timing import block_s
@@ -35,11 +35,10 @@ class Outlook:
     """
 
     def __init__(self, study: Study, shortest_s: float, spent_s: float, now_s: float) -> None:
-        all_cases = cases(study)
         self._study = study
         self._spent_before_s, self._started_s = spent_s, now_s
-        self._estimated_block_s = block_s(all_cases, shortest_s)
-        self.trials_in_block = len(all_cases)
+        self._estimated_block_s = block_s(study, cases(study), shortest_s)
+        self.trials_in_block = trials_per_block(study)
         self._begun = 0
         self._progress: Progress | None = None
         self._decided_s = now_s
@@ -75,7 +74,7 @@ class Outlook:
             block=trial.block,
             place=trial.position + 1,
             of=self.trials_in_block,
-            label=full_label(trial.case, self._study),
+            label=full_label(trial.case, self._study) + (", profiled" if trial.profiled else ""),
             progress=self._progress,
             left_s=max(left_s, each_s * (self.trials_in_block - trial.position)),
         )

@@ -21,6 +21,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.jobs import job_for
 from tlstax.labels import full_label
 from tlstax.observers.machine import describe_machine
+from tlstax.observers.profiler import Sampling, probe
 from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
@@ -115,15 +116,23 @@ def _needs(request: Request) -> Needs:
 @contextmanager
 def _opened(request: Request, needs: Needs, watcher: Watcher) -> Iterator[Benches]:
     """What the trials run on. A resumed run is refused before anything is started for it."""
+    sampling = probe() if request.study.profile else None
     if request.guest is not None:
         with open_guest(request.study, request.guest, needs, watcher.step) as benches:
-            yield benches
+            yield _sampled(benches, sampling)
         return
     specimens = obtain(request.study, watcher.step)
     if request.resumed is not None:
         check_same(request.resumed.header, specimens.described(), describe_machine())
     with open_benches(request.study, specimens, needs, watcher.step) as benches:
-        yield benches
+        yield _sampled(benches, sampling)
+
+
+def _sampled(benches: Benches, sampling: Sampling | None) -> Benches:
+    """The benches, of whose profiled trials this can be sampled."""
+    for bench in benches.benches.values():
+        bench.sampling = sampling
+    return benches
 
 
 def _begun(request: Request, study: Study, benches: Benches, needs: Needs, store: Store) -> RunHeader:
@@ -164,7 +173,8 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
                 records.append(slim(record, study))
                 _stop_on_the_users_mistake(record, study)
                 bench.revive(record.failure, watcher.warn)
-        decision: Stop | Continue = decide(study, records, outlook.spent_s(time.monotonic()))
+        measured = [record for record in records if not record.trial.profiled]
+        decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()))
         if isinstance(decision, Stop):
             return decision.why
         outlook.decided(decision.progress, time.monotonic())

@@ -25,7 +25,7 @@ class Plan(Frozen):
     """What running a study would mean: its cases, how often, how long, and what is left out.
 
     `blocks` is how many blocks the budget has room for (at least the one that is always run), `trials` the
-    trials in them; a study that reaches its precision sooner ends sooner. `block_s` is about how long one
+    trials in them, of which so many are `profiled`; a study that reaches its precision sooner ends sooner. `block_s` is about how long one
     block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are
     those that are started, `specimens` what is named by the study and must be there.
     """
@@ -34,6 +34,7 @@ class Plan(Frozen):
     cases: tuple[Case, ...]
     blocks: int
     trials: int
+    profiled: int
     trial_duration_s: float
     block_s: NonNegativeFloat
     starting_s: NonNegativeFloat
@@ -63,7 +64,7 @@ def cases(study: Study) -> tuple[Case, ...]:
 
 
 def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> Iterator[tuple[Trial, ...]]:
-    """Blocks without end, each with every case once, in random order.
+    """Blocks without end, each with every case once, in random order; profiled, every case once more.
 
     `done` holds the (block, position) of trials that a resumed run already has; they are left out, and
     so are the blocks that would be empty. The order of a block is the order of one draw a case from the
@@ -72,13 +73,15 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
     `shuffle` is not).
     """
     generator = Random(seed)  # noqa: S311 (an order, not a secret)
-    all_cases = cases(study)
+    all_trials = [(case, False) for case in cases(study)]
+    if study.profile:
+        all_trials += [(case, True) for case, _ in all_trials]
     block = 0
     while True:
-        draws = [generator.random() for _ in all_cases]
-        order = sorted(range(len(all_cases)), key=draws.__getitem__)
+        draws = [generator.random() for _ in all_trials]
+        order = sorted(range(len(all_trials)), key=draws.__getitem__)
         trials = tuple(
-            Trial(block=block, position=position, case=all_cases[place])
+            Trial(block=block, position=position, case=all_trials[place][0], profiled=all_trials[place][1])
             for position, place in enumerate(order)
             if (block, position) not in done
         )
@@ -87,11 +90,16 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
         block += 1
 
 
+def trials_per_block(study: Study) -> int:
+    """How many trials a block has: one of each case, and one more where they are profiled."""
+    return len(cases(study)) * (2 if study.profile else 1)
+
+
 def plan(study: Study) -> Plan:
     """What a run of this study would do."""
     all_cases = cases(study)
     duration_s = trial_duration_s(study, all_cases)
-    one_block_s = block_s(all_cases, duration_s)
+    one_block_s = block_s(study, all_cases, duration_s)
     room = max(1, int(study.budget_s / one_block_s))
     servers = server_choices(study)
     starting_s = SERVER_START_S * len(servers)
@@ -99,7 +107,8 @@ def plan(study: Study) -> Plan:
         study=study.name,
         cases=all_cases,
         blocks=room,
-        trials=room * len(all_cases),
+        trials=room * trials_per_block(study),
+        profiled=room * len(all_cases) if study.profile else 0,
         trial_duration_s=duration_s,
         block_s=one_block_s,
         starting_s=starting_s,

@@ -106,7 +106,7 @@ class Evidence(Frozen):
     client was told to load, None for its own.
     `row_mismatches` names the statement of each row sample that the server answered differently.
     `failure` says why the trial did not come to its end; empty when it did. `window` is what observers saw,
-    `profile` what was sampled of a profiled trial.
+    `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it.
     """
 
     trial: Trial
@@ -121,6 +121,7 @@ class Evidence(Frozen):
     server: ServerObservation | None
     window: Window | None = None
     profile: Profile | None = None
+    why_no_profile: str = ""
     claim: ServerClaim | None = None
     client_claim: LibraryClaim | None = None
     server_log: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tlstax import __version__
 from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Stop, decide
-from tlstax.plan import cases
+from tlstax.plan import trials_per_block
 from tlstax.records import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store
 from tlstax.study import Study
@@ -53,9 +53,9 @@ def check_study(stored: StoredRun, study: Study) -> None:
             f"the study is not what run {stored.header.run} began with: {_listed(differ)} changed since",
             remedy=f"resume it with the options and the file of then, or {ANEW}",
         )
-    per_block = len(cases(study))
+    per_block = trials_per_block(study)
     if stored.trials and len(stored.trials) % per_block == 0:
-        decision = decide(study, stored.trials, spent_s(stored))
+        decision = decide(study, stored.measured, spent_s(stored))
         if isinstance(decision, Stop):
             raise UserMistake(
                 f"nothing is left to do in run {stored.header.run}: {decision.why}", remedy=ANEW
@@ -64,10 +64,11 @@ def check_study(stored: StoredRun, study: Study) -> None:
 
 def slim(record: TrialRecord, study: Study) -> TrialRecord:
     """What the stopping rule needs of a trial that is in the store: a long run has thousands of them."""
+    unneeded = {"client_log": "", "server_log": "", "profile": None}
     if record.done is None or study.deciding_outcome.endswith("_us"):
-        return record.model_copy(update={"client_log": "", "server_log": ""})
+        return record.model_copy(update=unneeded)
     done = record.done.model_copy(update={"histograms_ns": {}, "row_samples": ()})
-    return record.model_copy(update={"client_log": "", "server_log": "", "done": done})
+    return record.model_copy(update={**unneeded, "done": done})
 
 
 def spent_s(stored: StoredRun) -> float:

@@ -16,6 +16,7 @@ from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
 from tlstax.errors import MachineFault
 from tlstax.observers import process, status
 from tlstax.observers.counters import ProcessCounters
+from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.records import (
     Evidence,
     LibraryClaim,
@@ -45,6 +46,7 @@ class _Gathered:
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
+        self.sampled = Sampled(None)
         self.failure = ""
 
 
@@ -53,7 +55,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     started, started_at = time.monotonic(), datetime.now(UTC)
     gathered = _Gathered()
     try:
-        _measure(job, bench, gathered)
+        _measure(trial, job, bench, gathered)
     except ClientFailure as failure:
         gathered.failure = str(failure)
         gathered.client_errors = failure.errors
@@ -73,6 +75,8 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_log=gathered.client_log,
             client_mapped_tls_libraries=gathered.client_libraries,
             server=gathered.server,
+            profile=gathered.sampled.profile,
+            why_no_profile=gathered.sampled.why_none,
             claim=gathered.claim,
             client_claim=_client_claim(job, trial, bench),
             server_log=bench.server.log_tail() if gathered.failure else "",
@@ -83,7 +87,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     )
 
 
-def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
+def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     """The steps of a trial. The server's CPU is read while nothing is in flight, so over exact work."""
     server, admin = bench.server, bench.admin
     if isinstance(server, PrivateServer):
@@ -93,6 +97,7 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
+            profiler = _profiler(trial, bench, client.pid, watching)
             counting = _count(bench, watching)
             cpu_before = process.read_cpu(server.pid) if server.pid else None
             client.go()
@@ -100,6 +105,8 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
             cpu_after = process.read_cpu(server.pid) if server.pid else None
             instructions = counting.stop().instructions if counting else None
             rss_bytes = process.read_rss_bytes(server.pid) if server.pid else None
+            if profiler:
+                gathered.sampled = profiler.stop()
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
@@ -118,6 +125,15 @@ def _measure(job: Job, bench: Bench, gathered: _Gathered) -> None:
         instructions=instructions,
     )
     gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+
+
+def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:
+    """What samples a profiled trial, sampling from now on; None for the others."""
+    if not trial.profiled or bench.sampling is None:
+        return None
+    profiler = Profiler(bench.server.pid, client_pid, bench.sampling, cpus=bench.machine.client_cpus)
+    watching.enter_context(profiler).start()
+    return profiler
 
 
 def _count(bench: Bench, watching: ExitStack) -> ProcessCounters | None:

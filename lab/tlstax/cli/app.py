@@ -11,7 +11,7 @@ import typer
 
 from tlstax import __version__
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import Json, RunName
+from tlstax.cli.options import Json, Profile, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 
@@ -95,6 +95,7 @@ def run(
     arrivals: Annotated[
         str | None, typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson).")
     ] = None,
+    profile: Profile = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     report: Annotated[
         Path | None,
@@ -134,6 +135,7 @@ def run(
                 precision=precision,
                 rate=rate,
                 arrivals=arrivals,
+                profile=profile,
                 seed=seed,
                 report=report,
                 json=json,

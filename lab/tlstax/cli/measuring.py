@@ -18,8 +18,13 @@ from tlstax.report.formats import render
 from tlstax.study import Study
 
 
-def bounded(study: Study, *, budget: str | None, precision: str | None, rows: int | None) -> Study:
-    """The study with the bounds that the user gave; None leaves its own. Raises UserMistake."""
+def bounded(
+    study: Study, *, budget: str | None, precision: str | None, rows: int | None, profile: bool = False
+) -> Study:
+    """The study with the bounds that the user gave; None leaves its own. Raises UserMistake.
+
+    With `profile` its trials are profiled; without, as its file says.
+    """
     changes: dict[str, float | int] = {}
     if budget is not None:
         changes["budget_s"] = quantities.seconds(budget, "--budget")
@@ -27,6 +32,8 @@ def bounded(study: Study, *, budget: str | None, precision: str | None, rows: in
         changes["precision"] = quantities.fraction(precision, "--precision")
     if rows is not None:
         changes["rows"] = rows
+    if profile:
+        changes["profile"] = True
     return study.model_copy(update=changes)
 
 

@@ -17,4 +17,8 @@ Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such 
 Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
 Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a second.")]
 Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
+Profile = Annotated[
+    bool,
+    typer.Option("--profile", help="Run every case once more in each block, sampled: where the CPU time goes."),
+]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]

@@ -33,6 +33,7 @@ class RunOptions:
     precision: str | None = None
     rate: str | None = None
     arrivals: str | None = None
+    profile: bool = False
     seed: int | None = None
     report: Path | None = None
     json: bool = False
@@ -71,7 +72,13 @@ def study_of(options: RunOptions) -> Study:
         raise UserMistake(
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
-    return bounded(study, budget=options.budget, precision=options.precision, rows=options.rows)
+    return bounded(
+        study,
+        budget=options.budget,
+        precision=options.precision,
+        rows=options.rows,
+        profile=options.profile,
+    )
 
 
 def guest_of(options: GuestOptions) -> GuestAccess | None:

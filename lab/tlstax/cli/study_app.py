@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Arrivals, Budget, Json, Precision, Rate, Settings, StudyName
+from tlstax.cli.options import Arrivals, Budget, Json, Precision, Profile, Rate, Settings, StudyName
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
 
@@ -36,6 +36,7 @@ def study_plan(
     precision: Precision = None,
     rate: Rate = None,
     arrivals: Arrivals = None,
+    profile: Profile = False,
     cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
     json: Json = False,
 ) -> None:
@@ -44,7 +45,12 @@ def study_plan(
     from tlstax.records import Changes
 
     changes = Changes(
-        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
+        set=tuple(settings or ()),
+        budget=budget,
+        precision=precision,
+        rate=rate,
+        arrivals=arrivals,
+        profile=profile,
     )
     raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
 
@@ -57,6 +63,7 @@ def study_run(
     precision: Precision = None,
     rate: Rate = None,
     arrivals: Arrivals = None,
+    profile: Profile = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     resume: Annotated[
         str | None,
@@ -73,7 +80,12 @@ def study_run(
     from tlstax.records import Changes
 
     changes = Changes(
-        set=tuple(settings or ()), budget=budget, precision=precision, rate=rate, arrivals=arrivals
+        set=tuple(settings or ()),
+        budget=budget,
+        precision=precision,
+        rate=rate,
+        arrivals=arrivals,
+        profile=profile,
     )
     options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
     raise typer.Exit(run_command(name, options))

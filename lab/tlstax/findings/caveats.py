@@ -54,7 +54,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
     return (
         *_ended_early(stored),
         *_resumed(stored),
-        *_not_valid(study, stored.trials),
+        *_not_valid(study, stored.measured),
         *_without_ratio(stored, deciding),
         *(
             f"{_of_group(study, e.comparison)}{text}"
@@ -144,7 +144,7 @@ def _notes(comparison: Comparison) -> list[str]:
 
 
 def _ended_early(stored: StoredRun) -> list[str]:
-    blocks = counted(len({record.trial.block for record in stored.trials}), "block")
+    blocks = counted(len({record.trial.block for record in stored.measured}), "block")
     if stored.status == "complete":
         return []
     if stored.status == "running":
@@ -165,7 +165,7 @@ def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> list[str]:
 
 def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
     known = {estimate.comparison.case.key() for estimate in deciding if estimate.ratio is not None}
-    tried = {record.trial.case.key(): record.trial.case for record in stored.trials}
+    tried = {record.trial.case.key(): record.trial.case for record in stored.measured}
     study = stored.header.study
     return [
         f"{full_label(case, study)}: nothing to compare, no block has a valid trial of it and of its baseline"

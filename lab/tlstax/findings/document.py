@@ -36,9 +36,9 @@ def document(stored: StoredRun) -> RunDocument:
     """
     header = stored.header
     study = header.study
-    values = valid_values(study, stored.trials)
-    found = estimates(study, stored.trials, values)
-    measured = series(study, stored.trials, values)
+    values = valid_values(study, stored.measured)
+    found = estimates(study, stored.measured, values)
+    measured = series(study, stored.measured, values)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -115,5 +115,5 @@ def _control_results(found: list[Estimate], confidence: float) -> list[ControlRe
 
 
 def _counts(stored: StoredRun) -> TrialCounts:
-    counted = Counter(record.verdict.value for record in stored.trials)
+    counted = Counter(record.verdict.value for record in stored.measured)
     return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])

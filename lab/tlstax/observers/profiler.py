@@ -1,0 +1,282 @@
+"""Where two processes spend their CPU time between two moments: stacks, sampled by `perf record`.
+
+perf is started with its event disabled and switched on and off by commands that it acknowledges
+(perf-record(1), --control): it is known to sample before the work begins, and to have stopped before what it
+wrote is read. It writes into a file without a name, so that nothing is left however we end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from tlstax.errors import MachineFault
+from tlstax.profiles.perf_script import FIELDS, parse
+from tlstax.profiles.stacks import Profile, Side
+from tlstax.specimens.processes import mortal
+
+FREQUENCY_HZ = 999
+"""Not 1,000, so that samples do not keep step with timers that beat a thousand times a second."""
+
+STACK_BYTES = 8192
+"""So much of each thread's stack is kept with a sample, for the unwinder to read."""
+
+PATIENCE_S = 20.0
+"""Far more than perf takes to attach itself to a thousand threads, or to end."""
+
+READING_S = 300.0
+"""Far more than perf takes to print what it recorded in the longest window."""
+
+PACKAGE = "apt-get install linux-perf"
+LEAVE_OUT = "leave out --profile"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What perf can sample here: an event (`cycles`, or `cpu-clock` without hardware counters), and of whom."""
+
+    event: str
+    kernel: bool
+
+    @property
+    def asked(self) -> str:
+        """The event as perf is asked for it."""
+        return self.event if self.kernel else f"{self.event}:u"
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What came of sampling: a profile, or why there is none, in a sentence."""
+
+    profile: Profile | None
+    why_none: str = ""
+
+
+def probe(perf: str = "perf") -> Sampling:
+    """What can be sampled here, tried on a program that does nothing. MachineFault where nothing can be.
+
+    Where there are no hardware counters perf takes the processor's clock of its own accord, and user space
+    alone where it may not see the kernel; its recording tells.
+    """
+    if shutil.which(perf) is None:
+        raise MachineFault("perf is not installed, and nothing can be sampled without it", remedy=PACKAGE)
+    why = ""
+    for event in ("cycles", "cpu-clock"):
+        with _recording(None) as recording:
+            done = _run(_record(perf, event, recording), "--", "true", keep=recording)
+            if done.returncode == 0:
+                told = _run([perf, "evlist", "-i", _path(recording)], keep=recording).stdout
+                if sampled := _sampled_event(told):
+                    return sampled
+        why = why or _refused(done.stderr)
+    raise MachineFault(f"perf cannot sample here: {why}", remedy=f"`tlstax doctor` tells more; {LEAVE_OUT}")
+
+
+def _sampled_event(told: str) -> Sampling | None:
+    """From what `perf evlist` prints: `cpu-clock`, `cycles:P`, `cycles:u`, `cpu_core/cycles/u`."""
+    for line in told.splitlines():
+        for event in ("cycles", "cpu-clock"):
+            before, found, modifiers = line.strip().partition(event)
+            if found:
+                return Sampling(event=event, kernel="u" not in modifiers.strip("/:"))
+    return None
+
+
+class Profiler:
+    """Samples the server (None: out of reach) and the client, both running, from `start` until `stop`.
+
+    Leaving the block ends perf. `folder` is where its file without a name takes its room, `cpus` the
+    processors that perf is pinned to (the client's: the server is what is measured). Nothing is raised: what
+    goes wrong is told by `stop`.
+    """
+
+    def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)
+        self,
+        server_pid: int | None,
+        client_pid: int,
+        sampling: Sampling,
+        *,
+        folder: Path | None = None,
+        cpus: Sequence[int] = (),
+        perf: str = "perf",
+    ) -> None:
+        self._sampling, self._perf = sampling, perf
+        self._pids: dict[int, Side] = {client_pid: "client"}
+        if server_pid is not None:
+            self._pids[server_pid] = "server"
+        self._why = ""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._open = contextlib.ExitStack()
+        try:
+            self._recording = self._open.enter_context(_recording(folder))
+            self._errors: BinaryIO = self._open.enter_context(tempfile.TemporaryFile())
+            self._start_perf(cpus)
+        except (OSError, MachineFault) as error:
+            self._why = f"perf could not be started ({error})"
+
+    def _start_perf(self, cpus: Sequence[int]) -> None:
+        commands, self._commands = self._pipe()
+        self._answers, answers = self._pipe()
+        command = [
+            *_record(self._perf, self._sampling.asked, self._recording),
+            *("-p", ",".join(map(str, self._pids)), "-D", "-1", f"--control=fd:{commands.fileno()},{answers.fileno()}"),
+        ]
+        pinning = ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
+        self._child = subprocess.Popen(
+            mortal([*pinning, *command]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            pass_fds=(commands.fileno(), answers.fileno(), self._recording.fileno()),
+            start_new_session=True,
+            env=_environment(),
+        )
+        # From here on perf alone has these ends: when it ends, reading and writing the others fail.
+        commands.close()
+        answers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+        self._open.close()
+
+    def start(self) -> None:
+        """Sample from now on."""
+        self._tell("enable")
+
+    def stop(self) -> Sampled:
+        """Sample no more, and give what was sampled. Call it once."""
+        self._tell("disable")
+        if self._child is None or self._why:
+            return Sampled(None, self._why)
+        self._child.send_signal(signal.SIGINT)
+        try:
+            self._child.wait(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            return Sampled(None, "perf did not end")
+        return self._read()
+
+    def _read(self) -> Sampled:
+        command = [self._perf, "script", "--no-inline", "--show-lost-events", "-F", FIELDS]
+        try:
+            done = _run([*command, "-i", _path(self._recording)], keep=self._recording)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Sampled(None, f"what perf recorded could not be read ({error})")
+        if done.returncode != 0:
+            return Sampled(None, f"what perf recorded could not be read ({_first_line(done.stderr)})")
+        samples = parse(done.stdout.splitlines(), self._pids)
+        return Sampled(
+            Profile(
+                event=self._sampling.event,
+                frequency_hz=FREQUENCY_HZ,
+                kernel=self._sampling.kernel,
+                lost=samples.lost,
+                server=samples.sides.get("server"),
+                client=samples.sides.get("client"),
+            )
+        )
+
+    def _tell(self, command: str) -> None:
+        """Write a command and wait until perf has acknowledged it; what goes wrong is kept in `_why`."""
+        if self._why or self._child is None:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self._commands.write(f"{command}\n".encode())
+            if self._acknowledged():
+                return
+        self._why = "perf did not answer"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(timeout=1)
+            self._errors.seek(0)
+            self._why = f"perf ended early: {_refused(self._errors.read().decode(errors='replace'))}"
+
+    def _acknowledged(self) -> bool:
+        """Whether "ack" and a line break (in some versions a NUL after it) arrived in time."""
+        deadline = time.monotonic() + PATIENCE_S
+        answer = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            while b"\n" not in answer and selector.select(max(0.0, deadline - time.monotonic())):
+                some = self._answers.read(64)
+                if not some:
+                    return False
+                answer += some
+        return answer.lstrip(b"\0").startswith(b"ack")
+
+    def _pipe(self) -> tuple[FileIO, FileIO]:
+        """A pipe's reading and writing end; whichever is still ours is closed with everything else."""
+        reading, writing = os.pipe()
+        return (
+            self._open.enter_context(FileIO(reading, "rb")),
+            self._open.enter_context(FileIO(writing, "wb")),
+        )
+
+
+def _record(perf: str, event: str, recording: BinaryIO) -> list[str]:
+    """The command line up to what is sampled.
+
+    Without --no-bpf-event perf waits a second for the kernel; build ids would be read from every file.
+    """
+    return [
+        *(perf, "record", "-e", event, "-F", str(FREQUENCY_HZ), "--call-graph", f"dwarf,{STACK_BYTES}"),
+        *("--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)),
+    ]
+
+
+def _recording(folder: Path | None) -> BinaryIO:
+    """A file without a name (O_TMPFILE)."""
+    return tempfile.TemporaryFile(dir=folder)
+
+
+def _path(recording: BinaryIO) -> str:
+    """The path of a file without a name, for a child that has it open under the same number."""
+    return f"/proc/self/fd/{recording.fileno()}"
+
+
+def _run(command: Sequence[str], *more: str, keep: BinaryIO) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        mortal([*command, *more]),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=READING_S,
+        pass_fds=(keep.fileno(),),
+        env=_environment(),
+    )
+
+
+def _refused(text: str) -> str:
+    """Why perf ended without a recording, from what it wrote on its standard error."""
+    if any(word in text for word in ("perf_event_paranoid", "No permission", "not permitted", "limited")):
+        return "sampling is not permitted (kernel.perf_event_paranoid)"
+    return _first_line(text)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no message")
+
+
+def _environment() -> dict[str, str]:
+    """perf's own words, whatever the user's settings; no symbols from a server on the network."""
+    kept = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
+    return {**kept, "LC_ALL": "C", "PERF_CONFIG": "/dev/null"}

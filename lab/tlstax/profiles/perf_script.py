@@ -1,0 +1,112 @@
+"""What `perf script` prints of samples with their call chains, as folded stacks of the two sides. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from tlstax.contract import Frozen
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, Side, SideProfile, folded
+from tlstax.profiles.symbol_names import readable
+
+FIELDS = "pid,ip,sym,dso"
+"""What perf is asked to print (perf-script(1), --fields)."""
+
+_SAMPLE = re.compile(r"\s*(\d+)\s*$")
+_FRAME = re.compile(r"\s+([0-9a-f]+)\s+(.*?) \(((?:[^()]|\([^()]*\))*)\)\s*$")
+_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\s+lost\s+(\d+)")
+_END_OF_STACK = "f" * 16
+"""The address that perf's unwinder gives for what lies behind the part of the stack that was kept."""
+
+_KERNEL_HALF = 1 << 63
+"""Linux keeps the upper half of the addresses for itself on every architecture with 64 bits."""
+
+_STARTS = frozenset(
+    {
+        *("_start", "clone", "__clone", "clone3", "__clone3", "start_thread", "thread_start"),
+        *("__libc_start_main", "__libc_start_main_impl", "ret_from_fork", "ret_from_fork_asm"),
+    }
+)
+_RUNTIME = re.compile(r"(?:libc|libpthread|ld)[-.]|ld-linux|ld-musl")
+"""The libraries that threads start in; distributions strip their names."""
+
+_PERF = re.compile(r"_*perf_")
+
+
+class Samples(Frozen):
+    """Samples by side, and how many perf had to drop; a side that was not asked for is missing."""
+
+    sides: dict[Side, SideProfile]
+    lost: int
+
+
+def parse(lines: Iterable[str], pids: dict[int, Side]) -> Samples:
+    """What `perf script --fields pid,ip,sym,dso --show-lost-events` printed, of these processes.
+
+    A sample is a line with its process id, then a line a frame from the leaf to the root, then an empty
+    line. Samples of the kernel's own work for perf are dropped: without perf there would be none.
+    """
+    stacks: dict[Side, Counter[str]] = {side: Counter() for side in pids.values()}
+    lost = 0
+    side: Side | None = None
+    chain: list[Frame | None] = []
+    for line in lines:
+        frame = _FRAME.match(line)
+        if frame:
+            chain.append(None if frame[1] == _END_OF_STACK else _frame(*frame.groups()))
+            continue
+        _count(stacks, side, chain)
+        chain = []
+        sample = _SAMPLE.match(line)
+        side = pids.get(int(sample[1])) if sample else None
+        if dropped := _LOST.search(line):
+            lost += int(dropped[1])
+    _count(stacks, side, chain)
+    return Samples(sides={side: SideProfile(stacks=dict(found)) for side, found in stacks.items()}, lost=lost)
+
+
+def _count(stacks: dict[Side, Counter[str]], side: Side | None, chain: list[Frame | None]) -> None:
+    """Count a chain of frames from the leaf; None stands where the stack that was kept ends."""
+    known = [frame for frame in chain if frame is not None]
+    if side is None or not known or _is_perf(known):
+        return
+    stack = folded(known[::-1])
+    whole = len(known) == len(chain) and _from_start(known)
+    stacks[side][stack if whole else f"{CUT_OFF};{stack}"] += 1
+
+
+def _is_perf(chain: Iterable[Frame]) -> bool:
+    return any(frame.library == KERNEL and _PERF.match(frame.function) for frame in chain)
+
+
+def _from_start(chain: list[Frame]) -> bool:
+    """Whether the chain (from the leaf) reaches the start of its thread.
+
+    Where the C library has no names, its own frames at the root tell: a thread starts with two of them,
+    the main thread in the program's `_start` behind them.
+    """
+    root = chain[-1]
+    if root.function in _STARTS:
+        return True
+    outermost = list(_runtime(chain[:-4:-1]))
+    unnamed = root.function == UNKNOWN
+    return unnamed and (outermost[:2] == [True, True] or outermost == [False, True, True])
+
+
+def _runtime(frames: Iterable[Frame]) -> Iterator[bool]:
+    return (bool(_RUNTIME.match(frame.library)) for frame in frames)
+
+
+@lru_cache(maxsize=100_000)
+def _frame(address: str, symbol: str, file: str) -> Frame:
+    if int(address, 16) >= _KERNEL_HALF:
+        return Frame(symbol, KERNEL)
+    return Frame(UNKNOWN if symbol == UNKNOWN else readable(symbol), _library(file))
+
+
+def _library(file: str) -> str:
+    """The file's base name; perf puts what is no file in brackets, and `//anon` for code made at run time."""
+    name = file.removesuffix(" (deleted)").rpartition("/")[2]
+    return UNKNOWN if file == UNKNOWN else name.strip("[]") or UNKNOWN

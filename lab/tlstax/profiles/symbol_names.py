@@ -1,0 +1,84 @@
+"""A function's name as people read it: without template arguments, parameters and what compilers append. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_APPENDED = re.compile(
+    r"(?:@@?[\w.]+"  # the version of a dynamic symbol: @@GLIBC_2.34
+    r"|\.(?:part|isra|constprop|cold|lto_priv|llvm|localalias|clone)(?:\.\d+)*"  # copies that compilers make
+    r"|\s*\[clone [^\]]*\]|\s*\[abi:[^\]]*\])$"
+)
+_OPERATOR = re.compile(r"operator\s*(?:\(\)|\[\]|<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>|[^\w\s(<]+)")
+_QUALIFIERS = re.compile(r"(?:\s*(?:const|volatile|noexcept|&&?))+$")
+_ANONYMOUS = "(anonymous namespace)"
+_OPENING, _CLOSING = {"(": ")", "<": ">", "{": "}"}, frozenset(")>}")
+
+
+def readable(symbol: str) -> str:
+    """The name of a C, C++ or Rust function as perf prints it, cut to what tells it from others.
+
+    `<…>` and `(…)` go, but not in `operator<` and `operator()`, nor `(anonymous namespace)`; lambdas keep
+    their number: `f()::{lambda(int)#1}::operator()(int) const` becomes `f::{lambda#1}::operator()`. A type
+    that a Rust name begins with stays: `<alloc::vec::Vec<T> as Extend>::extend`.
+    """
+    name = _without_appended(symbol.strip())
+    if not any(bracket in name for bracket in "<("):
+        return name or symbol
+    if name.startswith("<"):
+        end = _end(name, 0)
+        return f"<{_cut(name[1 : end - 1], types=True)}>{_cut(name[end:])}"
+    return _without_return_type(_cut(_QUALIFIERS.sub("", name))) or symbol
+
+
+def _without_appended(name: str) -> str:
+    while match := _APPENDED.search(name):
+        if not match.start():
+            break
+        name = name[: match.start()]
+    return name
+
+
+def _cut(name: str, *, types: bool = False) -> str:
+    """The name without what stands in `<…>` and `(…)`; with `types`, a type in brackets of its own stays."""
+    kept, place = "", 0
+    while place < len(name):
+        operator = _OPERATOR.match(name, place)
+        if operator and not (kept[-1:].isalnum() or kept.endswith("_")):
+            kept += operator[0]
+            place = operator.end()
+        elif name.startswith(_ANONYMOUS, place):
+            kept += _ANONYMOUS
+            place += len(_ANONYMOUS)
+        elif types and name[place] == "<" and kept[-1:] in {"", " "}:
+            end = _end(name, place)
+            kept += _cut(name[place + 1 : end - 1], types=True)
+            place = end
+        elif name[place] in "<(":
+            place = _end(name, place)
+        else:
+            kept += name[place]
+            place += 1
+    return re.sub(r"::(?=::|$)", "", kept).strip()
+
+
+def _end(name: str, place: int) -> int:
+    """Where the bracket that opens at `place` is closed; the end of the name where it is not."""
+    depth = 0
+    for at in range(place, len(name)):
+        if name[at] in _OPENING:
+            depth += 1
+        elif name[at] in _CLOSING and name[at - 1] != "-":
+            depth -= 1
+            if not depth:
+                return at + 1
+    return len(name)
+
+
+def _without_return_type(name: str) -> str:
+    """Demanglers print the return type of a template before its name."""
+    protected = name.replace(_ANONYMOUS, _ANONYMOUS.replace(" ", "\0"))
+    before, space, last = protected.rpartition(" ")
+    if space and ("operator" in before.split("::")[-1] or " for " in protected or "thunk to" in protected):
+        return name
+    return last.replace("\0", " ")
