@@ -27,7 +27,7 @@ TRIAL_OVERHEAD_S = 0.07
 CONNECTION_S, TLS_CONNECTION_S = 0.0005, 0.0015
 """About what each further connection adds to that, in the clear and under TLS."""
 
-PROFILED_S = 1.5
+PROFILED_S = 0.8
 """About what sampling adds to a trial beside its window: perf is started, and prints what it recorded."""
 
 SERVER_START_S = 7.0

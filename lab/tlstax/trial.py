@@ -131,7 +131,7 @@ def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) 
     """What samples a profiled trial, sampling from now on; None for the others."""
     if not trial.profiled or bench.sampling is None:
         return None
-    profiler = Profiler(bench.server.pid, client_pid, bench.sampling, cpus=bench.machine.client_cpus)
+    profiler = Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine)
     watching.enter_context(profiler).start()
     return profiler
 

@@ -19,6 +19,8 @@ Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a 
 Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
 Profile = Annotated[
     bool,
-    typer.Option("--profile", help="Run every case once more in each block, sampled: where the CPU time goes."),
+    typer.Option(
+        "--profile", help="Run every case once more in each block, sampled: where the CPU time goes."
+    ),
 ]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]

@@ -84,7 +84,9 @@ def changed(study: Study, changes: Changes) -> Study:
         raise UserMistake(
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
-    return bounded(study, budget=changes.budget, precision=changes.precision, rows=None, profile=changes.profile)
+    return bounded(
+        study, budget=changes.budget, precision=changes.precision, rows=None, profile=changes.profile
+    )
 
 
 def _resumed(name: str, options: StudyRunOptions) -> Request:

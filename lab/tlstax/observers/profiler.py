@@ -15,23 +15,32 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TextIO
 
 from tlstax.errors import MachineFault
 from tlstax.profiles.perf_script import FIELDS, parse
 from tlstax.profiles.stacks import Profile, Side
+from tlstax.records import Machine
 from tlstax.specimens.processes import mortal
+
+CYCLES, CLOCK = "cycles", "cpu-clock"
 
 FREQUENCY_HZ = 999
 """Not 1,000, so that samples do not keep step with timers that beat a thousand times a second."""
 
-STACK_BYTES = 8192
-"""So much of each thread's stack is kept with a sample, for the unwinder to read."""
+STACK_BYTES = 16384
+"""So much of each thread's stack is kept with a sample, for the unwinder to read. Of MySQL 9.7's samples 8 KB
+cut off a third (its parser alone has a frame of 4 KB), 16 KB a twelfth and 32 KB none; what is cut off is
+the beginning of the thread, never the function that ran. Each costs the server about the same."""
+
+BUFFER = "4M"
+"""Room for each processor's samples until perf, which waits for its turn on the client's processor, has
+written them. Others than root may not have as much."""
 
 PATIENCE_S = 20.0
 """Far more than perf takes to attach itself to a thousand threads, or to end."""
@@ -45,15 +54,23 @@ LEAVE_OUT = "leave out --profile"
 
 @dataclass(frozen=True)
 class Sampling:
-    """What perf can sample here: an event (`cycles`, or `cpu-clock` without hardware counters), and of whom."""
+    """What perf can sample here: an event (`cycles`, or `cpu-clock` without hardware counters), and of whom.
+
+    With `processors` whatever runs on them is sampled, and only the samples of the two processes are kept. The
+    other way, sampling two processes alone, sets up a timer at every change of threads: it made a point select
+    over TLS cost its server twice as much CPU, and its threads' changes look like its work.
+    """
 
     event: str
     kernel: bool
+    processors: bool
 
     @property
     def asked(self) -> str:
-        """The event as perf is asked for it."""
-        return self.event if self.kernel else f"{self.event}:u"
+        """The event as perf is asked for it: without the kernel, or without processors that are idle."""
+        if not self.kernel:
+            return f"{self.event}:u"
+        return f"{self.event}:I" if self.processors and self.event == CLOCK else self.event
 
 
 @dataclass(frozen=True)
@@ -73,33 +90,35 @@ def probe(perf: str = "perf") -> Sampling:
     if shutil.which(perf) is None:
         raise MachineFault("perf is not installed, and nothing can be sampled without it", remedy=PACKAGE)
     why = ""
-    for event in ("cycles", "cpu-clock"):
-        with _recording(None) as recording:
-            done = _run(_record(perf, event, recording), "--", "true", keep=recording)
-            if done.returncode == 0:
-                told = _run([perf, "evlist", "-i", _path(recording)], keep=recording).stdout
-                if sampled := _sampled_event(told):
-                    return sampled
-        why = why or _refused(done.stderr)
+    for processors in (True, False):
+        for event in (CYCLES, CLOCK):
+            with _recording(None) as recording:
+                whom = ("-a",) if processors else ()
+                done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
+                if done.returncode == 0:
+                    told = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
+                    if sampling := sampling_of(told, processors=processors):
+                        return sampling
+            why = _refused(done.stderr)
     raise MachineFault(f"perf cannot sample here: {why}", remedy=f"`tlstax doctor` tells more; {LEAVE_OUT}")
 
 
-def _sampled_event(told: str) -> Sampling | None:
+def sampling_of(told: str, *, processors: bool) -> Sampling | None:
     """From what `perf evlist` prints: `cpu-clock`, `cycles:P`, `cycles:u`, `cpu_core/cycles/u`."""
     for line in told.splitlines():
-        for event in ("cycles", "cpu-clock"):
-            before, found, modifiers = line.strip().partition(event)
+        for event in (CYCLES, CLOCK):
+            _, found, modifiers = line.strip().partition(event)
             if found:
-                return Sampling(event=event, kernel="u" not in modifiers.strip("/:"))
+                return Sampling(event, kernel="u" not in modifiers, processors=processors)
     return None
 
 
 class Profiler:
     """Samples the server (None: out of reach) and the client, both running, from `start` until `stop`.
 
-    Leaving the block ends perf. `folder` is where its file without a name takes its room, `cpus` the
-    processors that perf is pinned to (the client's: the server is what is measured). Nothing is raised: what
-    goes wrong is told by `stop`.
+    Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
+    server is what is measured. `folder` is where its file without a name takes its room. Nothing is raised:
+    what goes wrong is told by `stop`.
     """
 
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)
@@ -107,12 +126,12 @@ class Profiler:
         server_pid: int | None,
         client_pid: int,
         sampling: Sampling,
+        machine: Machine,
         *,
         folder: Path | None = None,
-        cpus: Sequence[int] = (),
         perf: str = "perf",
     ) -> None:
-        self._sampling, self._perf = sampling, perf
+        self._sampling, self._machine, self._perf = sampling, machine, perf
         self._pids: dict[int, Side] = {client_pid: "client"}
         if server_pid is not None:
             self._pids[server_pid] = "server"
@@ -122,18 +141,19 @@ class Profiler:
         try:
             self._recording = self._open.enter_context(_recording(folder))
             self._errors: BinaryIO = self._open.enter_context(tempfile.TemporaryFile())
-            self._start_perf(cpus)
+            self._start_perf()
         except (OSError, MachineFault) as error:
             self._why = f"perf could not be started ({error})"
 
-    def _start_perf(self, cpus: Sequence[int]) -> None:
+    def _start_perf(self) -> None:
         commands, self._commands = self._pipe()
         self._answers, answers = self._pipe()
         command = [
             *_record(self._perf, self._sampling.asked, self._recording),
-            *("-p", ",".join(map(str, self._pids)), "-D", "-1", f"--control=fd:{commands.fileno()},{answers.fileno()}"),
+            *(*self._whom(), "-D", "-1", f"--control=fd:{commands.fileno()},{answers.fileno()}"),
         ]
-        pinning = ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
+        cpus = self._machine.client_cpus
+        pinning = ["taskset", "-c", _listed(cpus)] if cpus else []
         self._child = subprocess.Popen(
             mortal([*pinning, *command]),
             stdin=subprocess.DEVNULL,
@@ -146,6 +166,13 @@ class Profiler:
         # From here on perf alone has these ends: when it ends, reading and writing the others fail.
         commands.close()
         answers.close()
+
+    def _whom(self) -> list[str]:
+        """The processors of both sides where they are known, all where they are not; or the processes."""
+        if not self._sampling.processors:
+            return ["-p", _listed(self._pids)]
+        server, client = self._machine.server_cpus, self._machine.client_cpus
+        return ["-C", _listed(sorted({*server, *client}))] if server and client else ["-a"]
 
     def __enter__(self) -> Self:
         return self
@@ -176,13 +203,15 @@ class Profiler:
 
     def _read(self) -> Sampled:
         command = [self._perf, "script", "--no-inline", "--show-lost-events", "-F", FIELDS]
-        try:
-            done = _run([*command, "-i", _path(self._recording)], keep=self._recording)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Sampled(None, f"what perf recorded could not be read ({error})")
-        if done.returncode != 0:
-            return Sampled(None, f"what perf recorded could not be read ({_first_line(done.stderr)})")
-        samples = parse(done.stdout.splitlines(), self._pids)
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+            try:
+                done = _run([*command, "-i", _path(self._recording)], self._recording, into=printed)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                return Sampled(None, f"what perf recorded could not be read ({error})")
+            if done.returncode != 0:
+                return Sampled(None, f"what perf recorded could not be read ({_first_line(done.stderr)})")
+            printed.seek(0)
+            samples = parse(printed, self._pids)
         return Sampled(
             Profile(
                 event=self._sampling.event,
@@ -235,8 +264,19 @@ def _record(perf: str, event: str, recording: BinaryIO) -> list[str]:
 
     Without --no-bpf-event perf waits a second for the kernel; build ids would be read from every file.
     """
+    room = ("-m", BUFFER) if os.geteuid() == 0 else ()
     return [
-        *(perf, "record", "-e", event, "-F", str(FREQUENCY_HZ), "--call-graph", f"dwarf,{STACK_BYTES}"),
+        *(
+            perf,
+            "record",
+            "-e",
+            event,
+            "-F",
+            str(FREQUENCY_HZ),
+            "--call-graph",
+            f"dwarf,{STACK_BYTES}",
+            *room,
+        ),
         *("--no-bpf-event", "--no-buildid", "--no-buildid-cache", "-o", _path(recording)),
     ]
 
@@ -251,16 +291,24 @@ def _path(recording: BinaryIO) -> str:
     return f"/proc/self/fd/{recording.fileno()}"
 
 
-def _run(command: Sequence[str], *more: str, keep: BinaryIO) -> subprocess.CompletedProcess[str]:
+def _listed(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _run(
+    command: Sequence[str], recording: BinaryIO, into: TextIO | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run perf over its recording; what it prints goes `into` a file, or into the result."""
     return subprocess.run(
-        mortal([*command, *more]),
+        mortal(command),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE if into is None else into,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
         check=False,
         timeout=READING_S,
-        pass_fds=(keep.fileno(),),
+        pass_fds=(recording.fileno(),),
         env=_environment(),
     )
 
