@@ -25,9 +25,10 @@ class Plan(Frozen):
     """What running a study would mean: its cases, how often, how long, and what is left out.
 
     `blocks` is how many blocks the budget has room for (at least the one that is always run), `trials` the
-    trials in them, of which so many are `profiled`; a study that reaches its precision sooner ends sooner. `block_s` is about how long one
-    block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are
-    those that are started, `specimens` what is named by the study and must be there.
+    trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner ends
+    sooner. `block_s` is about how long one block takes, `starting_s` how long the servers take to start,
+    `estimated_s` all of it. `servers` are those that are started, `specimens` what is named by the study and
+    must be there.
     """
 
     study: str

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.observed import Window
-from tlstax.profiles.stacks import Profile
+from tlstax.profiles.stacks import Profile, Side
 from tlstax.study import Case, Level, Role, Study
 
 Judgement = Literal["higher", "lower", "no difference seen"]
@@ -285,6 +285,27 @@ class TrialCounts(Frozen):
     unknown: int
 
 
+class Profiling(Frozen):
+    """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
+
+    `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
+    the kernel's functions could be told apart, `sides` who could be sampled. `costs` holds, by outcome, the
+    ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
+    """
+
+    trials: TrialCounts
+    profiles: int
+    event: str
+    frequency_hz: int
+    kernel: bool
+    kernel_names: bool
+    sides: tuple[Side, ...]
+    samples: int
+    lost: int
+    why_none: tuple[str, ...] = ()
+    costs: dict[str, Ratio] = {}
+
+
 class Control(Frozen):
     """What the same thing measured twice showed; the worst of it is the noise floor in a word."""
 
@@ -405,4 +426,5 @@ class RunDocument(Frozen):
     statements: tuple[StatementResult, ...] = ()
     control: Control
     trials: TrialCounts
+    profiling: Profiling | None = None
     caveats: tuple[str, ...] = ()

@@ -61,6 +61,8 @@ def _cases(planned: Plan, study: Study, *, every_case: bool) -> Iterator[str]:
         f"{counted(roles['baseline'], 'baseline')}, {counted(roles['control'], 'control')}, "
         f"{counted(roles['treatment'], 'treatment')}"
     )
+    if study.profile:
+        yield "Each is run once more in a block, sampled by perf: where its CPU time goes."
     if every_case or len(planned.cases) <= FEW_CASES:
         for case in planned.cases:
             yield f"  {full_label(case, study)}"
@@ -91,8 +93,9 @@ def _servers(planned: Plan) -> Iterator[str]:
 
 
 def _time(planned: Plan, study: Study) -> str:
+    per_block = planned.trials // planned.blocks
     one = (
-        f"A block of {counted(len(planned.cases), 'trial')} of {planned.trial_duration_s:g} s and more takes "
+        f"A block of {counted(per_block, 'trial')} of {planned.trial_duration_s:g} s and more takes "
         f"about {time_left(planned.block_s)}. "
     )
     if planned.block_s > study.budget_s:
@@ -102,7 +105,8 @@ def _time(planned: Plan, study: Study) -> str:
             f"same, and shows no interval. A budget of {enough} has room for {study.minimum_blocks} blocks."
         )
     return (
-        f"{one}At most {counted(planned.blocks, 'block')}, {counted(planned.trials, 'trial')}, about "
+        f"{one}At most {counted(planned.blocks, 'block')}, {counted(planned.trials, 'trial')}"
+        f"{f' ({planned.profiled} of them profiled)' if planned.profiled else ''}, about "
         f"{time_left(planned.estimated_s)} with the start of the servers; fewer if every ratio is known "
         f"to ±{study.precision:.1%}."
     )

@@ -9,6 +9,7 @@ from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
+from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.scope import is_large
 from tlstax.findings.series import series, valid_values
@@ -39,6 +40,7 @@ def document(stored: StoredRun) -> RunDocument:
     values = valid_values(study, stored.measured)
     found = estimates(study, stored.measured, values)
     measured = series(study, stored.measured, values)
+    sampled = profiling(stored)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -56,7 +58,8 @@ def document(stored: StoredRun) -> RunDocument:
         statements=statements(measured),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
-        caveats=caveats.of_run(stored, found),
+        profiling=sampled,
+        caveats=(*caveats.of_run(stored, found), *caveats_of_profiling(sampled)),
     )
 
 

@@ -56,9 +56,9 @@ LEAVE_OUT = "leave out --profile"
 class Sampling:
     """What perf can sample here: an event (`cycles`, or `cpu-clock` without hardware counters), and of whom.
 
-    With `processors` whatever runs on them is sampled, and only the samples of the two processes are kept. The
-    other way, sampling two processes alone, sets up a timer at every change of threads: it made a point select
-    over TLS cost its server twice as much CPU, and its threads' changes look like its work.
+    With `processors` whatever runs on them is sampled, and only the samples of the two processes are kept.
+    The other way, sampling two processes alone, sets up a timer at every change of threads: it made a point
+    select over TLS cost its server twice as much CPU, and changes of threads look like the server's work.
     """
 
     event: str
@@ -140,7 +140,7 @@ class Profiler:
         self._open = contextlib.ExitStack()
         try:
             self._recording = self._open.enter_context(_recording(folder))
-            self._errors: BinaryIO = self._open.enter_context(tempfile.TemporaryFile())
+            self._errors = self._open.enter_context(_recording(None))
             self._start_perf()
         except (OSError, MachineFault) as error:
             self._why = f"perf could not be started ({error})"
@@ -325,6 +325,6 @@ def _first_line(text: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """perf's own words, whatever the user's settings; no symbols from a server on the network."""
+    """Plain English, whatever the user's settings, and no symbols from a server on the network."""
     kept = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
     return {**kept, "LC_ALL": "C", "PERF_CONFIG": "/dev/null"}

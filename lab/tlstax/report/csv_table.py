@@ -6,6 +6,7 @@ blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one 
 blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; ").
 Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
 is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
+What sampling costs (profiled to unprofiled trials, over all cases) has the role "profiling" and no case.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -16,7 +17,8 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
-from tlstax.records import ContrastFinding, Finding, PooledRatio, RunDocument, Unpaired
+from tlstax.outcome_table import UNITS
+from tlstax.records import ContrastFinding, Finding, PooledRatio, Ratio, RunDocument, Unpaired
 from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
@@ -62,6 +64,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     compared: tuple[ContrastFinding | PooledRatio, ...] = (*document.contrasts, *document.pooled)
     for found in compared:
         yield _compared(document, found, factors)
+    for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
+        yield _sampling(document, outcome, ratio)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -70,6 +74,21 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
             "confidence": unpaired.confidence,
             "blocks": unpaired.blocks,
         }
+
+
+def _sampling(document: RunDocument, outcome: str, ratio: Ratio) -> dict[str, Value]:
+    return {
+        "run": document.run,
+        "study": document.study,
+        "outcome": outcome,
+        "unit": UNITS[outcome],
+        "role": "profiling",
+        "ratio": ratio.point,
+        "ratio_low": ratio.low,
+        "ratio_high": ratio.high,
+        "confidence": ratio.confidence,
+        "blocks": ratio.blocks,
+    }
 
 
 def _compared(

@@ -8,10 +8,16 @@ from typing import NamedTuple
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.wording import counted, percent
 from tlstax.labels import full_label, schedule_label
-from tlstax.records import Machine, RunDocument, StoredRun
+from tlstax.records import Machine, Profiling, RunDocument, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
+
+COST_WORDS = {
+    "ops_per_s": "operations per second",
+    "server_cpu_us_per_op": "server CPU per operation",
+    "client_cpu_us_per_op": "client CPU per operation",
+}
 
 
 class Fact(NamedTuple):
@@ -38,10 +44,11 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
     header = stored.header
     found = [
         Fact("Server", _server_words(stored)),
-        Fact("Client", "; ".join(client_versions(stored.trials))),
+        Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         Fact("Machine", machine_words(header.machine)),
         Fact("Trials", trials_words(stored, document)),
+        Fact("Profiles", profiling_words(document.profiling)),
         Fact("Ended", ended_words(document)),
         Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
         Fact("Tool", f"tlstax {header.tlstax_version}"),
@@ -51,7 +58,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
 
 def _server_words(stored: StoredRun) -> str:
     """Every server that answered, with the name of its specimen where there was one alone."""
-    versions = "; ".join(server_versions(stored.trials))
+    versions = "; ".join(server_versions(stored.measured))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
     return f"{name}{versions}{', not ours (reached as a guest)' if stored.header.guest else ''}"
@@ -94,10 +101,31 @@ def _pinning(machine: Machine) -> str:
 def trials_words(stored: StoredRun, document: RunDocument) -> str:
     """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks, 1 s each."""
     counts = document.trials
-    blocks = len({record.trial.block for record in stored.trials})
+    blocks = len({record.trial.block for record in stored.measured})
     each = figures.quantity(stored.header.trial_duration_s * 1e6, "us")
     verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
     return f"{verdicts}, in {counted(blocks, 'block')} of trials of {each}"
+
+
+def profiling_words(profiling: Profiling | None) -> str:
+    """What was sampled besides, and what that cost; empty where nothing was."""
+    if profiling is None:
+        return ""
+    trials = profiling.trials
+    number = counted(trials.valid + trials.invalid + trials.unknown, "trial")
+    if not profiling.profiles:
+        return f"none: {number} besides, of which nothing could be sampled"
+    where = "user space and kernel" if profiling.kernel else "user space alone"
+    costs = ", ".join(
+        f"{figures.change_with_interval(profiling.costs[name])} {words}"
+        for name, words in COST_WORDS.items()
+        if name in profiling.costs
+    )
+    return (
+        f"{number} besides ({trials.valid:,} valid), {profiling.samples:,} samples of {where} "
+        f"({profiling.event}, {profiling.frequency_hz} Hz)"
+        + (f"; sampled, the same cases show {costs}" if costs else "")
+    )
 
 
 def ended_words(document: RunDocument) -> str:
@@ -108,7 +136,7 @@ def ended_words(document: RunDocument) -> str:
 def failures(stored: StoredRun) -> list[Failure]:
     """Why trials were not used, the most frequent first."""
     times: Counter[tuple[str, str]] = Counter()
-    for record in stored.trials:
+    for record in stored.measured:
         if record.verdict.value != "valid":
             reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
             times.update((full_label(record.trial.case, stored.header.study), reason) for reason in reasons)
@@ -117,14 +145,14 @@ def failures(stored: StoredRun) -> list[Failure]:
 
 def nothing_to_show(stored: StoredRun) -> str:
     """The sentence that stands where the figures would, when no trial was valid."""
-    if not stored.trials:
+    if not stored.measured:
         return "Nothing to show, because no trial was run."
-    reasons = Counter(reason for record in stored.trials for reason in record.verdict.reasons)
+    reasons = Counter(reason for record in stored.measured for reason in record.verdict.reasons)
     most = reasons.most_common(1)
     why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
-    if any(record.verdict.value == "valid" for record in stored.trials):
+    if any(record.verdict.value == "valid" for record in stored.measured):
         return f"Nothing to show, because no block has a valid trial of a baseline{why}."
-    return f"Nothing to show, because none of {counted(len(stored.trials), 'trial')} was valid{why}."
+    return f"Nothing to show, because none of {counted(len(stored.measured), 'trial')} was valid{why}."
 
 
 def noise_words(group: Group, outcome: str) -> str:

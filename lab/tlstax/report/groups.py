@@ -108,7 +108,7 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
             style=_style(case, study, places.get(_compared_levels(case, study), 0)),
             findings={found.outcome: found for found in document.findings if found.case == named},
             unpaired={found.outcome: found for found in document.unpaired if found.case == named},
-            trials=tuple(record for record in stored.trials if record.trial.case == case),
+            trials=tuple(record for record in stored.measured if record.trial.case == case),
         )
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
     return tuple(

@@ -63,10 +63,10 @@ def measured(stored: StoredRun) -> Series:
     study = stored.header.study
     values = {
         (record.trial.block, record.trial.position): outcomes(record, ())
-        for record in stored.trials
+        for record in stored.measured
         if record.verdict.value == "valid"
     }
-    return series(study, stored.trials, values)
+    return series(study, stored.measured, values)
 
 
 def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Ladders, ...]:

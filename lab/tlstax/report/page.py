@@ -92,7 +92,9 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
     pairs = (
         {}
         if large
-        else {compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.trials)}
+        else {
+            compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.measured)
+        }
     )
     sentences = tuple(failure.sentence() for failure in facts.failures(stored))
     return Page(

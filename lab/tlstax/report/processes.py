@@ -28,7 +28,7 @@ class Process:
 def processes(stored: StoredRun, document: RunDocument) -> tuple[Process, ...]:
     """Every server over every library, each process by itself, by name."""
     found: dict[str, list[TrialRecord]] = {}
-    for record in stored.trials:
+    for record in stored.measured:
         levels = {n: v for n, v in record.trial.case.levels.items() if n in {SERVER, LIBRARY, INSTANCE}}
         found.setdefault(subject_label(levels, document.design), []).append(record)
     return tuple(_process(label, found[label]) for label in sorted(found))
