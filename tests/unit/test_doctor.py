@@ -9,11 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.doctor import Check, counters, diagnose, network, processor, programs, room, to_json, to_text
+from tlstax.doctor import (
+    Check,
+    counters,
+    diagnose,
+    network,
+    processor,
+    profiling,
+    programs,
+    room,
+    to_json,
+    to_text,
+)
 from tlstax.doctor.check import guarded
 from tlstax.doctor.diagnosis import CHECKS
 from tlstax.errors import MachineFault
 from tlstax.observers import machine
+from tlstax.observers.profiler import Sampling
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
 CHECK_BAD = Check(
@@ -173,9 +185,34 @@ def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     assert programs.engine().status == "missing"
 
 
+@pytest.mark.parametrize(
+    ("sampling", "named", "status", "words"),
+    [
+        (Sampling("cycles", kernel=True, processors=True), True, "ok", "by cycles, of user space and kernel"),
+        (Sampling("cpu-clock", kernel=True, processors=True), False, "limited", "kptr_restrict"),
+        (Sampling("cpu-clock", kernel=True, processors=False), True, "limited", "process by process"),
+        (Sampling("cpu-clock", kernel=False, processors=False), True, "limited", "user space only"),
+    ],
+)
+def test_what_can_be_sampled(sampling: Sampling, named: bool, status: str, words: str) -> None:
+    check = profiling.told(sampling, named=named)
+    assert (check.status, bool(check.remedy)) == (status, status != "ok")
+    assert words in check.found
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("ffffffff81000000 T _text\n", True), ("0000000000000000 T _text\n" * 3, False), ("", False)],
+)
+def test_whether_the_kernel_shows_its_names(text: str, named: bool, tmp_path: Path) -> None:
+    (tmp_path / "kallsyms").write_text(text)
+    assert profiling.kernel_is_named(tmp_path / "kallsyms") is named
+    assert not profiling.kernel_is_named(tmp_path / "not there")
+
+
 def test_programs_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert counters.profiler().status == "missing"
+    assert profiling.profiler().status == "missing"
     assert programs.child_control().status == "missing"
     assert programs.fetching().status == "missing"
     assert network.namespaces().status == "limited"

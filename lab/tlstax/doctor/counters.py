@@ -1,4 +1,4 @@
-"""Checks of what can be observed of a process: hardware counters, a profiler."""
+"""Checks of what can be observed of a process: hardware counters."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import ctypes
 import errno
 import os
 import platform
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 from tlstax.doctor.check import Check
@@ -53,31 +51,6 @@ def hardware_counters() -> Check:
         if refused
         else "bare metal, or a virtual machine with a virtual PMU",
     )
-
-
-def profiler() -> Check:
-    """Whether perf can sample where the CPU time goes; tried on a program that does nothing."""
-    name = "profiler"
-    perf = shutil.which("perf")
-    if perf is None:
-        return Check(
-            name=name,
-            status="missing",
-            found="perf is not installed",
-            meaning="Costs can be measured, but not attributed to functions.",
-            remedy="apt-get install linux-perf",
-        )
-    command = [perf, "record", "--quiet", "--event", "cpu-clock:u", "--output", "/dev/null", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    if done.returncode != 0:
-        return Check(
-            name=name,
-            status="limited",
-            found=f"perf is there but cannot record ({_paranoid()})",
-            meaning="Costs can be measured, but not attributed to functions.",
-            remedy="as root, `sysctl kernel.perf_event_paranoid=1`",
-        )
-    return Check(name=name, status="ok", found=perf, meaning="Costs can be attributed to functions.")
 
 
 def try_counter(exclude: int) -> int:

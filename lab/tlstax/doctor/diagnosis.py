@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.doctor import counters, network, processor, programs, room
+from tlstax.doctor import counters, network, processor, profiling, programs, room
 from tlstax.doctor.check import Check, guarded
 
 CHECKS: dict[str, Callable[[], Check]] = {
@@ -22,7 +22,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "delay on a link": network.delay,
     "tunnel device": network.tunnel_device,
     "hardware counters": counters.hardware_counters,
-    "profiler": counters.profiler,
+    "profiler": profiling.profiler,
     "OpenSSL": programs.openssl,
     "load engine": programs.engine,
     "child processes": programs.child_control,

@@ -48,8 +48,8 @@ PATIENCE_S = 20.0
 READING_S = 300.0
 """Far more than perf takes to print what it recorded in the longest window."""
 
-PACKAGE = "apt-get install linux-perf"
-LEAVE_OUT = "leave out --profile"
+PACKAGE = "apt-get install linux-perf, or leave out --profile"
+LEAVE_OUT = "`tlstax doctor` tells more; or leave out --profile"
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,18 @@ def probe(perf: str = "perf") -> Sampling:
     why = ""
     for processors in (True, False):
         for event in (CYCLES, CLOCK):
-            with _recording(None) as recording:
-                whom = ("-a",) if processors else ()
-                done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
-                if done.returncode == 0:
+            try:
+                with _recording(None) as recording:
+                    whom = ("-a",) if processors else ()
+                    done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
                     told = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
-                    if sampling := sampling_of(told, processors=processors):
-                        return sampling
+            except (OSError, subprocess.TimeoutExpired) as error:
+                why = f"it does not run ({error})"
+                continue
+            if done.returncode == 0 and (sampling := sampling_of(told, processors=processors)):
+                return sampling
             why = _refused(done.stderr)
-    raise MachineFault(f"perf cannot sample here: {why}", remedy=f"`tlstax doctor` tells more; {LEAVE_OUT}")
+    raise MachineFault(f"perf cannot sample here: {why}", remedy=LEAVE_OUT)
 
 
 def sampling_of(told: str, *, processors: bool) -> Sampling | None:
@@ -205,7 +208,8 @@ class Profiler:
         command = [self._perf, "script", "--no-inline", "--show-lost-events", "-F", FIELDS]
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             try:
-                done = _run([*command, "-i", _path(self._recording)], self._recording, into=printed)
+                reading = [*command, "-i", _path(self._recording)]
+                done = _run(reading, self._recording, into=printed, within_s=READING_S)
             except (OSError, subprocess.TimeoutExpired) as error:
                 return Sampled(None, f"what perf recorded could not be read ({error})")
             if done.returncode != 0:
@@ -296,7 +300,11 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _run(
-    command: Sequence[str], recording: BinaryIO, into: TextIO | None = None
+    command: Sequence[str],
+    recording: BinaryIO,
+    *,
+    into: TextIO | None = None,
+    within_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
     """Run perf over its recording; what it prints goes `into` a file, or into the result."""
     return subprocess.run(
@@ -307,7 +315,7 @@ def _run(
         text=True,
         errors="replace",
         check=False,
-        timeout=READING_S,
+        timeout=within_s,
         pass_fds=(recording.fileno(),),
         env=_environment(),
     )

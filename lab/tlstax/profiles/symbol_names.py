@@ -23,7 +23,7 @@ def readable(symbol: str) -> str:
     that a Rust name begins with stays: `<alloc::vec::Vec<T> as Extend>::extend`.
     """
     name = _without_appended(symbol.strip())
-    if not any(bracket in name for bracket in "<("):
+    if not re.search(r"[<(].", name):
         return name or symbol
     if name.startswith("<"):
         end = _end(name, 0)
