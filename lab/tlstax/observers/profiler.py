@@ -13,15 +13,16 @@ import selectors
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
+from tlstax import places
 from tlstax.errors import MachineFault
 from tlstax.profiles.perf_script import FIELDS, parse
 from tlstax.profiles.stacks import Profile, Side
@@ -120,8 +121,8 @@ class Profiler:
     """Samples the server (None: out of reach) and the client, both running, from `start` until `stop`.
 
     Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
-    server is what is measured. `folder` is where its file without a name takes its room. Nothing is raised:
-    what goes wrong is told by `stop`.
+    server is what is measured. `folder` is where its file without a name takes its room: where sessions have
+    theirs, unless told otherwise. Nothing is raised: what goes wrong is told by `stop`.
     """
 
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)
@@ -142,7 +143,8 @@ class Profiler:
         self._child: subprocess.Popen[bytes] | None = None
         self._open = contextlib.ExitStack()
         try:
-            self._recording = self._open.enter_context(_recording(folder))
+            self._folder = folder or places.sessions_dir()
+            self._recording = self._open.enter_context(_recording(self._folder))
             self._errors = self._open.enter_context(_recording(None))
             self._start_perf()
         except (OSError, MachineFault) as error:
@@ -206,7 +208,7 @@ class Profiler:
 
     def _read(self) -> Sampled:
         command = [self._perf, "script", "--no-inline", "--show-lost-events", "-F", FIELDS]
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+        with TemporaryFile("w+", encoding="utf-8", errors="replace", dir=self._folder) as printed:
             try:
                 reading = [*command, "-i", _path(self._recording)]
                 done = _run(reading, self._recording, into=printed, within_s=READING_S)
@@ -287,7 +289,7 @@ def _record(perf: str, event: str, recording: BinaryIO) -> list[str]:
 
 def _recording(folder: Path | None) -> BinaryIO:
     """A file without a name (O_TMPFILE)."""
-    return tempfile.TemporaryFile(dir=folder)
+    return TemporaryFile(dir=folder)
 
 
 def _path(recording: BinaryIO) -> str:
