@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Specimens:
-    """All that a study names, there to be used: servers (None: the default), TLS libraries, faults by name."""
+    """All that a study names, there to be used: servers (None: the default), libraries, faults, by name."""
 
     servers: Mapping[str | None, ServerBuild]
     tls_libraries: Mapping[str, TlsLibrary]

@@ -390,6 +390,34 @@ class StatementResult(Frozen):
     caveats: tuple[str, ...]
 
 
+class PublishedFigure(Frozen):
+    """A published figure, what stands in for it here, and both as ratios to the same reference.
+
+    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
+    that was not measured. `against` names the reference; `published_ratio` is the figure to the
+    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
+    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
+    by more than that.
+    """
+
+    label: str
+    outcome: str
+    unit: str
+    value: float
+    source: str
+    note: str
+    beside: dict[str, Level]
+    measured: float | None
+    measured_low: float | None
+    measured_high: float | None
+    blocks: int
+    against: str
+    published_ratio: float | None
+    ratio: Ratio | None
+    comparable: str
+    verdict: str = ""
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -413,6 +441,7 @@ class RunDocument(Frozen):
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
     control: Control
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Which server a case is measured on, over which TLS library, with which fault: read from its levels. Pure."""
+"""Which server a case is measured on, over which library, with which fault: read from its levels. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof of identity: the server, its libraries and what is planted in it are what a trial was meant to measure.
+"""Proof of identity: the server, its libraries and its fault are those that a trial was meant to measure.
 
 Three things go wrong in silence. A library directory in which a name is missing makes the loader take the
 program's own library. An old server that has not died yet answers in the new one's place. A path leads to

@@ -1,4 +1,4 @@
-"""Faults of our own that can be planted in a server: small C libraries, compiled here, loaded before all others."""
+"""Faults of our own that can be planted in a server: small C libraries that are loaded before all others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which libraries a server would be given, and whom a fault would reach, asked of the dynamic loader beforehand.
+"""Which libraries a server would be given, and whom a fault would reach, asked of the dynamic loader.
 
-The loader's own search is asked, not imitated: with LD_TRACE_LOADED_OBJECTS it prints what it would load and
-ends, with LD_WARN it names the symbol versions that are missing, and with LD_BIND_NOW and LD_DEBUG=bindings
-which file's function each call would reach (ld.so(8)).
+Nothing is started for it, and the loader's search is not imitated: with LD_TRACE_LOADED_OBJECTS it prints
+what it would load and ends, with LD_WARN it names the symbol versions that are missing, and with LD_BIND_NOW
+and LD_DEBUG=bindings which file's function each call would reach (ld.so(8)).
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class ServerSettings:
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `options` are
     command-line options that come last and so override the others. `tls_library` is put under the server in
-    place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id before the server's
-    program is executed, for counters that are to be inherited by all its threads.
+    place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id
+    before the server's program is executed, for counters that are to be inherited by all its threads.
     """
 
     cpus: tuple[int, ...] = ()

@@ -54,6 +54,10 @@ def parse_study(text: str, *, where: str) -> Study:
     _check_outcome(study.deciding_outcome, f"{where}: field deciding_outcome")
     for statement in study.statements:
         _check_outcome(statement.outcome, f"{where}: field statements.outcome")
+    for figure in study.published:
+        if figure.outcome:
+            _check_outcome(figure.outcome, f"{where}: field published.outcome")
+        _all_known(figure.beside, f"{where}: published")
     return rebuilt(
         study,
         where,

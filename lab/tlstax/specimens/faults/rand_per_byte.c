@@ -8,7 +8,9 @@
 //
 // Whom it reaches, when it is loaded before libcrypto: whatever calls RAND_bytes by its name across files. That
 // is the server's program, for the scramble of each login, and with OpenSSL 1.1.1 also libssl (session ids,
-// hello randoms, tickets). From OpenSSL 3.0 on, libssl calls RAND_bytes_ex and libcrypto itself: out of reach.
+// hello randoms, tickets). From OpenSSL 3.0 on, libssl calls RAND_bytes_ex, which is out of reach. A libcrypto
+// that binds its own calls within itself (-Bsymbolic, OpenSSL's default on Linux) is out of reach, too; Debian's
+// is not. Whom it does reach in a server is asked of the loader: `reached` in specimens/loading.py.
 //
 // The bytes are the kernel's, and so as good as before: what is planted is the cost. Nothing but three names
 // of the C library is asked for, without versions, so every C library can load it.

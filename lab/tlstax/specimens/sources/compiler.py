@@ -1,4 +1,4 @@
-"""Faults compiled by the machine's C compiler: one source file of ours, one library that any program can load."""
+"""Faults compiled by the machine's C compiler: of one file of ours a library that any program can load."""
 
 from __future__ import annotations
 
