@@ -19,7 +19,7 @@ from tlstax.findings.stats import Interval
 from tlstax.findings.twins import twins
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent
 from tlstax.records import Machine, PublishedFigure, Ratio
-from tlstax.study import Published
+from tlstax.study import Levels, Published, within
 
 FAULT = "fault"
 
@@ -58,38 +58,46 @@ def _beside(
 
 def _value(figure: Published, series: Series) -> Interval | None:
     """What the case that stands in for it did here: the geometric mean over blocks."""
-    if not figure.beside or not figure.outcome:
-        return None
-    logs = series.logs(figure.beside, figure.outcome)
+    logs = _logs(figure, series, figure.outcome)
     return stats.interval(list(logs.values()), series.study.confidence) if logs else None
 
 
 def _ratio(figure: Published, reference: Published, series: Series) -> Interval | None:
     """Our stand-in to the reference's, block by block; None where one of them was not measured."""
-    if not (figure.beside and reference.beside and figure.outcome):
+    if figure is reference:
         return None
-    ratios = difference(
-        series.logs(figure.beside, figure.outcome), series.logs(reference.beside, figure.outcome)
-    )
+    ratios = difference(_logs(figure, series, figure.outcome), _logs(reference, series, figure.outcome))
     return stats.interval(list(ratios.values()), series.study.confidence) if ratios else None
+
+
+def _logs(figure: Published, series: Series, outcome: str) -> dict[int, float]:
+    """The outcome, block by block, of the case that stands in for the figure; empty where none does."""
+    levels = _stand_in(figure, series)
+    return {} if levels is None or not outcome else series.logs(levels, outcome)
+
+
+def _stand_in(figure: Published, series: Series) -> Levels | None:
+    if not figure.beside:
+        return None
+    return next((c.levels for c in series.cases.values() if within(c.levels, figure.beside)), None)
 
 
 def _comparable(figure: Published, value: Interval | None, machine: Machine) -> str:
     """What may be compared and what may not."""
     if not figure.beside:
-        return f"nothing here stands in for it{f': {figure.note}' if figure.note else ''}"
+        return f"nothing stands in for it here{f': {figure.note}' if figure.note else ''}"
     if value is None:
         return "what stands in for it was not measured in this run"
     shared = len(machine.server_cpus) or machine.cores
     here = f"here the server has {shared} of {machine.cores} processors"
     there = f"there: {figure.conditions}; " if figure.conditions else ""
-    note = f". {figure.note}" if figure.note else ""
-    return f"{there}{here}, so compare the ratios, not the absolute figures{note}"
+    note = f"; {figure.note}" if figure.note else ""
+    return f"{there}{here}, so compare ratios rather than absolute figures{note}"
 
 
 def _verdict(figure: Published, reference: Published, ratio: Interval, series: Series) -> str:
     """Whether taking a fault out comes out as the fix; empty where the two differ by more than a fault."""
-    sound, faulty = dict(figure.beside), dict(reference.beside)
+    sound, faulty = (dict(_stand_in(side, series) or {}) for side in (figure, reference))
     planted = faulty.get(FAULT, NO_FAULT)
     if sound.get(FAULT, NO_FAULT) != NO_FAULT or planted == NO_FAULT or {**sound, FAULT: planted} != faulty:
         return ""

@@ -6,6 +6,9 @@ blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one 
 blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; ").
 Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
 is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
+Published figures have the role "published": value is the published one, `case_FACTOR` the case that stands in
+for it here, and ratio that of this case to the one that stands in for the figure's reference, which the caveats
+name.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -16,7 +19,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
-from tlstax.records import ContrastFinding, Finding, PooledRatio, RunDocument, Unpaired
+from tlstax.records import ContrastFinding, Finding, PooledRatio, PublishedFigure, RunDocument, Unpaired
 from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
@@ -62,6 +65,7 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     compared: tuple[ContrastFinding | PooledRatio, ...] = (*document.contrasts, *document.pooled)
     for found in compared:
         yield _compared(document, found, factors)
+    yield from (_published(document, figure, factors) for figure in document.published)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -95,6 +99,36 @@ def _compared(
         "noise_floor": found.noise_floor,
         "judgement": found.judgement,
         "caveats": f"noise floor from {found.noise_from}" if found.noise_from else "",
+    }
+
+
+def _published(document: RunDocument, figure: PublishedFigure, factors: list[str]) -> dict[str, Value]:
+    """A published figure; what was measured beside it stands in the row of its case."""
+    ratio = figure.ratio
+    against = (
+        f"against {figure.against}: published {figure.published_ratio:.3g}" if figure.published_ratio else ""
+    )
+    measured: dict[str, Value] = {}
+    if ratio is not None:
+        measured = {
+            "ratio": ratio.point,
+            "ratio_low": ratio.low,
+            "ratio_high": ratio.high,
+            "confidence": ratio.confidence,
+            "blocks": ratio.blocks,
+        }
+    return {
+        "run": document.run,
+        "study": document.study,
+        "outcome": figure.outcome,
+        "unit": figure.unit,
+        "role": "published",
+        **_levels("case", figure.beside, factors),
+        "value": figure.value,
+        **measured,
+        "caveats": "; ".join(
+            part for part in (figure.label, against, figure.comparable, figure.verdict) if part
+        ),
     }
 
 

@@ -91,9 +91,9 @@ class Statement(Frozen):
 class Published(Frozen):
     """A figure that others published, to stand beside what is measured here.
 
-    `outcome` is the outcome that it is a figure of, empty where none here is. `beside` names the case that
-    stands in for it here, by the levels of all factors that differ within the study; empty where none does.
-    `against` is the label of the figure that both are set in ratio to. `conditions` are how it was measured,
+    `outcome` is the outcome that it is a figure of, empty where none here is. `beside` names the one case
+    that stands in for it here, by as many of its levels as it takes; empty where none does. `against` is
+    the label of the figure that both are set in ratio to. `conditions` are how it was measured,
     `note` is what else to know of it.
     """
 
@@ -239,6 +239,9 @@ def _check_published(study: Study) -> None:
             )
         if figure.beside and not figure.outcome:
             raise ValueError(f"published: {figure.label!r} stands beside a case, and names no outcome")
+        found = [levels for levels in study.included() if within(levels, figure.beside)]
+        if figure.beside and len(found) > 1:
+            raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
 
 
 MOST_REASONS = 2
