@@ -57,7 +57,7 @@ class Trier:
     floors: Twins
 
     def tried(self, *, baseline: bool | None) -> tuple[StatementCase, ...]:
-        """Every case that the statement bears on: those of the baseline (plaintext), all others; None: all."""
+        """Every case that the statement bears on: those of the baseline (plaintext), or others; None: all."""
         found = (self._case(sides) for sides in self._sides(baseline=baseline))
         return tuple(case for case in found if case is not None)
 

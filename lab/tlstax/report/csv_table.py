@@ -7,7 +7,7 @@ blocks; noise_floor (relative; empty without control); judgement; negotiated; ca
 Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
 is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
 Published figures have the role "published": value is the published one, `case_FACTOR` the case that stands in
-for it here, and ratio that of this case to the one that stands in for the figure's reference, which the caveats
+for it here, ratio that of this case to the one that stands in for the figure's reference, which the caveats
 name.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
