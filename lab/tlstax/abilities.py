@@ -10,7 +10,7 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
 from tlstax.errors import UserMistake
 from tlstax.jobs import job_for
-from tlstax.server_choice import ServerChoice, choice_of
+from tlstax.server_choice import SERVER_FACTORS, ServerChoice, choice_of
 from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
 
@@ -89,7 +89,7 @@ def _why_not(
 
 def _served(study: Study) -> list[dict[str, Level]]:
     """The levels that choose each of the study's servers."""
-    names = [name for name in ("server", "tls_library", "instance") if name in study.levels_of()]
+    names = [name for name in SERVER_FACTORS if name in study.levels_of()]
     found: dict[ServerChoice, dict[str, Level]] = {}
     for levels in study.included():
         found.setdefault(choice_of(levels), {name: levels[name] for name in names})

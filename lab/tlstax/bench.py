@@ -15,6 +15,7 @@ from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
+from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Database, Server, TableContent
@@ -84,13 +85,14 @@ class Needs:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which private server, over which TLS library, and its own options.
+    """Which private server, over which TLS library, with which fault, and its own options.
 
-    `build` None is the default server, `tls_library` None what it comes with.
+    `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server.
     """
 
     build: ServerBuild | None = None
     tls_library: TlsLibrary | None = None
+    fault: Fault | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
 
@@ -116,6 +118,7 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
+        fault=wanted.fault,
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,

@@ -14,8 +14,16 @@ from tlstax.guests.access import GuestAccess
 from tlstax.observers import counters
 from tlstax.observers.machine import describe_machine
 from tlstax.records import Machine, Specimen
-from tlstax.server_choice import ServerChoice, choice_of, server_choices, tls_libraries
-from tlstax.specimens.resolve import default_server, named_server, named_tls_library
+from tlstax.server_choice import (
+    SERVER_FACTORS,
+    ServerChoice,
+    choice_of,
+    faults,
+    server_choices,
+    tls_libraries,
+)
+from tlstax.specimens.fault import Fault
+from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import open_session
 from tlstax.specimens.tls_library import TlsLibrary
@@ -26,16 +34,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Specimens:
-    """All that a study names, there to be used: servers (None: the default) and TLS libraries by name."""
+    """All that a study names, there to be used: servers (None: the default), libraries, faults, by name."""
 
     servers: Mapping[str | None, ServerBuild]
     tls_libraries: Mapping[str, TlsLibrary]
+    faults: Mapping[str, Fault] = field(default_factory=dict)
 
     def described(self) -> tuple[Specimen, ...]:
         """What they are, servers first, and the load client that measures them."""
         servers = (server.specimen for server in self.servers.values())
         libraries = (library.specimen for library in self.tls_libraries.values())
-        return (*servers, *libraries, engine_specimen())
+        planted = (fault.specimen for fault in self.faults.values())
+        return (*servers, *libraries, *planted, engine_specimen())
 
 
 @dataclass
@@ -92,7 +102,7 @@ def obtain(study: Study, say: Say) -> Specimens:
         except TlstaxError as error:
             factor = "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
             raise left_out(error, study, {factor: name}) from error
-    return Specimens(servers, libraries)
+    return Specimens(servers, libraries, {name: _planted(study, name, say) for name in faults(study)})
 
 
 CLIENT_LIBRARY = "client_tls_library"
@@ -105,6 +115,13 @@ def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBu
         return named_server(name, say)
     except TlstaxError as error:
         raise left_out(error, study, {factor: name}) from error
+
+
+def _planted(study: Study, name: str, say: Say) -> Fault:
+    try:
+        return named_fault(name, say)
+    except TlstaxError as error:
+        raise left_out(error, study, {"fault": name}) from error
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
@@ -149,12 +166,17 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 wanted = Wanted(
                     build=specimens.servers[choice.server],
                     tls_library=specimens.tls_libraries.get(choice.tls_library),
+                    fault=specimens.faults.get(choice.fault),
                 )
                 bench = stack.enter_context(
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
-                at_fault = {"tls_library": choice.tls_library, "server": choice.server or ""}
+                at_fault = {
+                    "fault": choice.fault,
+                    "tls_library": choice.tls_library,
+                    "server": choice.server or "",
+                }
                 raise left_out(_named(error, choice), study, at_fault) from error
             bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
             bench.client_claims, bench.counted_events = claims, events
@@ -165,7 +187,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    for factor in ("server", "tls_library", "instance"):
+    for factor in SERVER_FACTORS:
         if factor in study.levels_of():
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",

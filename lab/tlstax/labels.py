@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.contract import OpenLoop
-from tlstax.factors import OWN
-from tlstax.server_choice import SERVER_FACTORS, choice_of, twin_words
+from tlstax.factors import NO_FAULT, OWN
+from tlstax.server_choice import SERVER_FACTORS, choice_of, planted_words, twin_words
 from tlstax.study import Case, Level, Levels, Study
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -110,7 +110,11 @@ def _server_words(levels: Levels) -> Iterator[str]:
     elif "tls_library" in levels:
         library = levels["tls_library"]
         named = "the server's own TLS library" if library == OWN else str(library)
-        yield f"{named}{twin_words(levels.get('instance', 1))}"
+        planted = planted_words(levels.get("fault", NO_FAULT))
+        yield f"{named}{planted}{twin_words(levels.get('instance', 1))}"
+    elif "fault" in levels:
+        planted = "nothing planted" if levels["fault"] == NO_FAULT else f"{levels['fault']} planted"
+        yield f"{planted}{twin_words(levels.get('instance', 1))}"
     elif "instance" in levels:
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
     if "client_tls_library" in levels:

@@ -9,7 +9,7 @@ from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
 from tlstax.records import Trial
-from tlstax.server_choice import server_choices, tls_libraries
+from tlstax.server_choice import faults, server_choices, tls_libraries
 from tlstax.study import Case, Level, Study, within
 from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
 
@@ -115,7 +115,9 @@ def plan(study: Study) -> Plan:
         starting_s=starting_s,
         estimated_s=starting_s + room * one_block_s,
         servers=tuple(choice.words() for choice in servers),
-        specimens=tuple(dict.fromkeys((*(c.server for c in servers if c.server), *tls_libraries(study)))),
+        specimens=tuple(
+            dict.fromkeys((*(c.server for c in servers if c.server), *tls_libraries(study), *faults(study)))
+        ),
         excluded=tuple(
             Excluded(case=levels, why=exclusion.why)
             for levels in study.product()

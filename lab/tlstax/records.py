@@ -52,11 +52,19 @@ class LibraryClaim(Frozen):
     libcrypto_sha256: str
 
 
+class PlantedClaim(Frozen):
+    """Which fault is meant to be planted in a process: a specimen, and its file's checksum."""
+
+    name: str
+    sha256: str
+
+
 class ServerClaim(Frozen):
     """Which server a trial is meant to have measured.
 
     `version` is the specimen's, `program` the file that was started as process `pid`, `data_directory`
-    where its tables are; `tls_library` is None where the server keeps the library that it comes with.
+    where its tables are; `tls_library` is None where the server keeps the library that it comes with,
+    `planted` where no fault is planted in it.
     """
 
     name: str
@@ -65,6 +73,7 @@ class ServerClaim(Frozen):
     pid: int
     data_directory: str
     tls_library: LibraryClaim | None = None
+    planted: PlantedClaim | None = None
 
 
 class ServerObservation(Frozen):
@@ -72,7 +81,8 @@ class ServerObservation(Frozen):
 
     `status_delta` holds the change of every numeric global status counter over the client's whole
     lifetime (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and
-    `mapped_tls_libraries` are None or empty where the server's process is out of reach. `answering_pid`
+    `mapped_tls_libraries` are None or empty where the server's process is out of reach. `mapped_faults` are
+    the files of faults of ours that are mapped into it, None where that was not seen. `answering_pid`
     is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
     `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
     `instructions` those of the measured window; None where they are not to be had.
@@ -84,6 +94,7 @@ class ServerObservation(Frozen):
     cpu: ServerCpu | None
     rss_bytes: int | None
     mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
+    mapped_faults: tuple[MappedLibrary, ...] | None = None
     answering_pid: int | None = None
     program: str | None = None
     listening_port: int | None = None
@@ -140,7 +151,7 @@ class Specimen(Frozen):
     """Something real under study, and where it came from."""
 
     name: str
-    kind: Literal["server", "tls_library", "client", "path"]
+    kind: Literal["server", "tls_library", "client", "path", "fault"]
     version: str
     origin: str
     why: str = ""
@@ -401,6 +412,34 @@ class StatementResult(Frozen):
     caveats: tuple[str, ...]
 
 
+class PublishedFigure(Frozen):
+    """A published figure, what stands in for it here, and both as ratios to the same reference.
+
+    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
+    that was not measured. `against` names the reference; `published_ratio` is the figure to the
+    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
+    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
+    by more than that.
+    """
+
+    label: str
+    outcome: str
+    unit: str
+    value: float
+    source: str
+    note: str
+    beside: dict[str, Level]
+    measured: float | None
+    measured_low: float | None
+    measured_high: float | None
+    blocks: int
+    against: str
+    published_ratio: float | None
+    ratio: Ratio | None
+    comparable: str
+    verdict: str = ""
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -424,6 +463,7 @@ class RunDocument(Frozen):
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
     control: Control
     trials: TrialCounts
     profiling: Profiling | None = None

@@ -1,29 +1,38 @@
-"""Which server a case is measured on, over which TLS library: read from its levels. Pure."""
+"""Which server a case is measured on, over which library, with which fault: read from its levels. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import OWN
+from tlstax.factors import NO_FAULT, OWN
 from tlstax.study import Level, Levels, Study
 
-SERVER_FACTORS = ("server", "tls_library", "instance")
+SERVER_FACTORS = ("server", "tls_library", "fault", "instance")
 """The factors that choose a server; cases that agree in them share one."""
 
 
 @dataclass(frozen=True)
 class ServerChoice:
-    """A server to be started: a specimen (None: the default), what is put under it, which process of it."""
+    """A server to be started: a specimen (None: the default), what is put under it, which process of it.
+
+    `fault` is what is planted in it.
+    """
 
     server: str | None = None
     tls_library: str = OWN
     instance: int = 1
+    fault: str = NO_FAULT
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
         server = self.server or "the default server"
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
-        return f"{server}{over}{twin_words(self.instance)}"
+        return f"{server}{over}{planted_words(self.fault)}{twin_words(self.instance)}"
+
+
+def planted_words(fault: Level) -> str:
+    """What is planted in a server, to be put behind its name."""
+    return "" if fault == NO_FAULT else f" with {fault} planted"
 
 
 def twin_words(instance: Level) -> str:
@@ -39,6 +48,7 @@ def choice_of(levels: Levels) -> ServerChoice:
         server=None if server is None else str(server),
         tls_library=str(levels.get("tls_library", OWN)),
         instance=int(levels.get("instance", 1)),
+        fault=str(levels.get("fault", NO_FAULT)),
     )
 
 
@@ -50,6 +60,12 @@ def client_library_of(levels: Levels) -> str:
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:
     """Every server that the study's cases need, each once, in the order of its cases."""
     return tuple(dict.fromkeys(choice_of(levels) for levels in study.included()))
+
+
+def faults(study: Study) -> tuple[str, ...]:
+    """The names of the faults that the study's cases plant in a server."""
+    named = dict.fromkeys(choice.fault for choice in server_choices(study))
+    return tuple(name for name in named if name != NO_FAULT)
 
 
 def tls_libraries(study: Study) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         cpu=process.cpu_between(cpu_before, cpu_after),
         rss_bytes=rss_bytes,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
+        mapped_faults=process.mapped_faults(server.pid) if server.pid else None,
         answering_pid=answering.pid if answering else None,
         program=answering.program if answering else None,
         listening_port=answering.listening_port if answering else None,

@@ -19,6 +19,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     identity.listening,
     identity.server_library,
     identity.client_library,
+    identity.planted,
 )
 
 

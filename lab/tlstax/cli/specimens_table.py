@@ -8,7 +8,13 @@ from rich.text import Text
 from tlstax.report.printed import printed
 from tlstax.specimens.listing import Listed, Listing
 
-HEADINGS = {"server": "Servers", "tls_library": "TLS libraries", "client": "Clients", "path": "Paths"}
+HEADINGS = {
+    "server": "Servers",
+    "tls_library": "TLS libraries",
+    "client": "Clients",
+    "path": "Paths",
+    "fault": "Faults",
+}
 
 
 ROOM_FOR_CHECKSUMS = 100
@@ -52,6 +58,6 @@ def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
 def _words(one: Listed) -> str:
     if one.status == "broken":
         return one.reason
-    if one.status == "absent":
+    if one.status == "absent" or one.kind == "fault":
         return ""
     return one.tls.words() if one.tls else "not asked yet"

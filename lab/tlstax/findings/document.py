@@ -11,6 +11,7 @@ from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
+from tlstax.findings.published import published
 from tlstax.findings.scope import is_large
 from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
@@ -56,6 +57,7 @@ def document(stored: StoredRun) -> RunDocument:
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
+        published=published(measured, header.machine),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
         profiling=sampled,

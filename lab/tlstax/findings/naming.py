@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from tlstax.factors import NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
 from tlstax.labels import CONTROL_MARK, label_levels
+from tlstax.server_choice import planted_words
 from tlstax.study import Levels, Study
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting"}
 MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 
-LIBRARY, SERVER = "tls_library", "server"
+LIBRARY, SERVER, FAULT = "tls_library", "server", "fault"
 
 
 def mode_label(levels: Levels) -> str:
@@ -45,7 +47,8 @@ def subject_label(levels: Levels, study: Study) -> str:
     varied = {name for name, known in study.levels_of().items() if len(known) > 1}
     server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
     words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
-    said = {*MODE, LADDER, SERVER, LIBRARY, INSTANCE, *CONTROL_MARK}
+    words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
+    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

@@ -8,6 +8,9 @@ server's baseline of the same block: what the servers differ by otherwise is in 
 when all are alike (the winner's curse). So the best of each side is never chosen by the values that are
 then compared: for each block it is chosen by the mean over all other blocks, and the chosen ones'
 values of this block are compared. With one library on a side nothing is chosen.
+
+A statement of libraries is told in plaintext apart, where they must not matter. Any other is told of all
+cases alike.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ Outcome = Literal["held", "opposite", "could not be told"]
 Candidates = Mapping[Level, Mapping[int, Logs]]
 """Of one side, for each level of the statement's factor: the steps of its ladder."""
 
-SERVER = "server"
+LIBRARY, SERVER = "tls_library", "server"
 
 
 @dataclass(frozen=True)
@@ -53,17 +56,18 @@ class Trier:
     across: bool
     floors: Twins
 
-    def tried(self, *, baseline: bool) -> tuple[StatementCase, ...]:
-        """Every case that the statement bears on: those of the baseline (plaintext), or all others."""
+    def tried(self, *, baseline: bool | None) -> tuple[StatementCase, ...]:
+        """Every case that the statement bears on: those of the baseline (plaintext), or others; None: all."""
         found = (self._case(sides) for sides in self._sides(baseline=baseline))
         return tuple(case for case in found if case is not None)
 
-    def _sides(self, *, baseline: bool) -> Iterator[Sides]:
+    def _sides(self, *, baseline: bool | None) -> Iterator[Sides]:
         places: dict[Frozen, dict[str, dict[Level, dict[int, Logs]]]] = {}
         for case in self.series.cases.values():
             level = case.levels.get(self.statement.factor)
-            if (case.role == "baseline") is baseline and level is not None and self._bears(case.levels):
-                server = str(case.levels.get(SERVER, ""))
+            asked = baseline is None or (case.role == "baseline") is baseline
+            if asked and level is not None and self._bears(case.levels):
+                server = "" if self.statement.factor == SERVER else str(case.levels.get(SERVER, ""))
                 kept = frozen(case.levels, SERVER, LADDER, INSTANCE, self.statement.factor)
                 steps = places.setdefault(kept, {}).setdefault(server, {}).setdefault(level, {})
                 steps[int(case.levels.get(LADDER, 1))] = self._logs(case.levels)
@@ -169,6 +173,9 @@ def tally(outcomes: Sequence[Outcome]) -> Tally:
 
 def _result(series: Series, statement: Statement) -> StatementResult:
     direct = Trier(series, statement, across=False, floors=twins(series, statement.outcome))
+    if statement.factor != LIBRARY:
+        cases = direct.tried(baseline=None)
+        return described(statement, cases, (), pooled=tally([case.outcome for case in cases]))
     cases, plaintext = direct.tried(baseline=False), direct.tried(baseline=True)
     if not cases:
         floors = twins(series, statement.outcome, to_own_baseline=True)

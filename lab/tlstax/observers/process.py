@@ -1,4 +1,4 @@
-"""One process watched from outside: CPU time, resident memory, and the TLS libraries mapped into it."""
+"""One process watched from outside: CPU time, resident memory, and the libraries mapped into it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
 from tlstax.records import MappedLibrary, ServerCpu
 
+_FAULT = re.compile(r"/libtlstax-fault-[^/]*\.so[^/]*$")
 _TLS_LIBRARY = re.compile(r"/lib(?:ssl|crypto|wolfssl)[^/]*\.so[^/]*$")
 
 
@@ -65,12 +66,22 @@ def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
 
     Empty when the process is out of reach or has none mapped (it may be linked statically).
     """
+    return _mapped(pid, _TLS_LIBRARY) or ()
+
+
+def mapped_faults(pid: int) -> tuple[MappedLibrary, ...] | None:
+    """The files of faults of ours that are mapped into `pid`, each with its checksum; None out of reach."""
+    return _mapped(pid, _FAULT)
+
+
+def _mapped(pid: int, wanted: re.Pattern[str]) -> tuple[MappedLibrary, ...] | None:
+    """The mapped files with these names, in alphabetical order; None when the process is out of reach."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()
     except OSError:
-        return ()
+        return None
     paths = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count("/")}
-    found = sorted(path for path in paths if _TLS_LIBRARY.search(path))
+    found = sorted(path for path in paths if wanted.search(path))
     return tuple(MappedLibrary(path=path, sha256=_sha256(path)) for path in found)
 
 

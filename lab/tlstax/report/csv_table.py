@@ -7,6 +7,9 @@ blocks; noise_floor (relative; empty without control); judgement; negotiated; ca
 Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
 is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
 What sampling costs (profiled to unprofiled trials, over all cases) has the role "profiling" and no case.
+Published figures have the role "published": value is the published one, `case_FACTOR` the case that stands in
+for it here, ratio that of this case to the one that stands in for the figure's reference, which the caveats
+name.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -18,7 +21,15 @@ from collections.abc import Iterator
 from io import StringIO
 
 from tlstax.outcome_table import UNITS
-from tlstax.records import ContrastFinding, Finding, PooledRatio, Ratio, RunDocument, Unpaired
+from tlstax.records import (
+    ContrastFinding,
+    Finding,
+    PooledRatio,
+    PublishedFigure,
+    Ratio,
+    RunDocument,
+    Unpaired,
+)
 from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
@@ -66,6 +77,7 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
         yield _compared(document, found, factors)
     for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
         yield _sampling(document, outcome, ratio)
+    yield from (_published(document, figure, factors) for figure in document.published)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -114,6 +126,36 @@ def _compared(
         "noise_floor": found.noise_floor,
         "judgement": found.judgement,
         "caveats": f"noise floor from {found.noise_from}" if found.noise_from else "",
+    }
+
+
+def _published(document: RunDocument, figure: PublishedFigure, factors: list[str]) -> dict[str, Value]:
+    """A published figure; what was measured beside it stands in the row of its case."""
+    ratio = figure.ratio
+    against = (
+        f"against {figure.against}: published {figure.published_ratio:.3g}" if figure.published_ratio else ""
+    )
+    measured: dict[str, Value] = {}
+    if ratio is not None:
+        measured = {
+            "ratio": ratio.point,
+            "ratio_low": ratio.low,
+            "ratio_high": ratio.high,
+            "confidence": ratio.confidence,
+            "blocks": ratio.blocks,
+        }
+    return {
+        "run": document.run,
+        "study": document.study,
+        "outcome": figure.outcome,
+        "unit": figure.unit,
+        "role": "published",
+        **_levels("case", figure.beside, factors),
+        "value": figure.value,
+        **measured,
+        "caveats": "; ".join(
+            part for part in (figure.label, against, figure.comparable, figure.verdict) if part
+        ),
     }
 
 

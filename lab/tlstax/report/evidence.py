@@ -36,7 +36,11 @@ def proof(row: Row) -> Proof:
     valid = row.valid
     server_views = [view for record in valid for view in _views(record, "server")]
     client_views = [view for record in valid for view in _views(record, "client")]
-    libraries = (record.server.mapped_tls_libraries for record in valid if record.server)
+    libraries = (
+        (*record.server.mapped_tls_libraries, *(record.server.mapped_faults or ()))
+        for record in valid
+        if record.server
+    )
     return Proof(
         label=row.label,
         valid=len(valid),

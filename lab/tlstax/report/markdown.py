@@ -10,6 +10,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
+from tlstax.report import published as published_figures
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -31,6 +32,8 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     if document.findings:
         if wants_overview(document.design):
             parts += [part for table in tables(document) for part in _overview_table(table)]
+        if document.published:
+            parts += _published(document)
         if is_large(document.design):
             parts.append(escaped(where_the_rest_is(document)))
         else:
@@ -41,7 +44,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:
         parts += ["**Trials that were not used**", _bullets(_first(failures, document))]
-    caveats = [*notes_of_statements(document), *document.caveats]
+    caveats = [*notes_of_statements(document), *published_figures.notes(document), *document.caveats]
     if caveats:
         parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -62,6 +65,18 @@ def _overview_table(table: TextTable) -> list[str]:
     rows = ([escaped(cell) for cell in row] for row in table.rows)
     heads = ["case", *(escaped(head) for head in table.heads)]
     return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]
+
+
+def _published(document: RunDocument) -> list[str]:
+    heads = ["figure", *published_figures.HEADS]
+    rows = ([escaped(line.label), *map(escaped, line.cells)] for line in published_figures.lines(document))
+    verdicts = [capitalised(verdict) for verdict in published_figures.verdicts(document)]
+    return [
+        f"### {escaped(published_figures.TITLE)}",
+        _table(heads, rows),
+        escaped(published_figures.sources(document)),
+        _bullets(verdicts),
+    ]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

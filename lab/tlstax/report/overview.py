@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.naming import library_label, mode_label, subject_label, tls_label, workload_label
+from tlstax.factors import NO_FAULT
+from tlstax.findings.naming import FAULT, library_label, mode_label, subject_label, tls_label, workload_label
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import counted, percent
 from tlstax.outcome_table import OUTCOMES
@@ -84,7 +85,12 @@ def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
 
 
 def own_table(document: RunDocument) -> Grid | None:
-    """Everything that ran against its own baseline, pooled over connections: what TLS costs each."""
+    """Everything that ran against its own baseline, pooled over connections: what TLS costs each.
+
+    None for a study with a section for each group, where all of that stands.
+    """
+    if not is_large(document.design):
+        return None
     outcome = document.design.deciding_outcome
     found = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
     if not found:
@@ -113,7 +119,12 @@ def own_table(document: RunDocument) -> Grid | None:
 
 
 def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
-    """For each contrast and server: levels by cases (workload, TLS, connections), with the twin's rows."""
+    """For each contrast and server: levels by cases (workload, TLS, connections), with the twin's rows.
+
+    None of them for a study without a ladder of connections, of which a map would say nothing more.
+    """
+    if len(document.design.levels_of().get(LADDER, ())) < 2:
+        return ()
     maps = []
     singles = [f for f in document.contrasts if f.outcome == outcome]
     twins = [f for f in document.pooled if f.outcome == outcome and f.factor == INSTANCE]
@@ -133,7 +144,9 @@ def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
 
 
 def own_map(document: RunDocument, outcome: str) -> Grid | None:
-    """Everything that ran by cases, each against its own baseline."""
+    """Everything that ran by cases, each against its own baseline; None as of `own_table`."""
+    if not is_large(document.design):
+        return None
     ladders = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
     if not ladders:
         return None
@@ -252,7 +265,8 @@ def _subject(found: Sequence[PooledRatio]) -> str:
 
 
 def _base(found: PooledRatio) -> str:
-    return str(found.baseline[found.factor])
+    level = found.baseline[found.factor]
+    return "nothing planted" if found.factor == FAULT and level == NO_FAULT else str(level)
 
 
 def _short(levels: Levels, factor: str) -> str:

@@ -8,6 +8,7 @@ from tlstax.records import RunDocument, StoredRun
 from tlstax.report import outcome_names
 from tlstax.report.ladders import Ladders, ladders, measured
 from tlstax.report.overview import (
+    LADDER,
     STEPS_OF_LIBRARIES,
     STEPS_OF_TLS,
     Grid,
@@ -79,6 +80,8 @@ def _ladder_sets(stored: StoredRun, document: RunDocument) -> tuple[LadderSet, .
     """Servers over several libraries first; servers over one, and what was spent, folded away."""
     run, outcome = measured(stored), document.design.deciding_outcome
     drawn = ladders(run, outcome)
+    if len(document.design.levels_of().get(LADDER, ())) < 2:
+        return ()
     several = tuple(found for found in drawn if len(found.styles) > 1)
     alone = tuple(found for found in drawn if len(found.styles) == 1)
     spent = ladders(run, CPU, least_libraries=2) if outcome != CPU else ()

@@ -11,13 +11,14 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import RunDocument, StoredRun
-from tlstax.report import facts, figures, outcome_names
+from tlstax.report import facts, figures, outcome_names, published
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
 from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
+from tlstax.report.published import Published
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.study import Study, study_toml
@@ -82,6 +83,7 @@ class Page:
     study_toml: str
     confidence: str
     overview: Overview | None
+    published: Published | None
     lists_trials: bool
 
 
@@ -109,6 +111,7 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
+        published=published.shown(document) if document.published else None,
         lists_trials=not large,
     )
 

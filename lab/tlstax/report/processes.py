@@ -1,4 +1,4 @@
-"""Which TLS library really ran under which process: what was meant, what was mapped, what the server said."""
+"""What really ran in which process: what was meant, what was mapped into it, what the server said."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlstax.findings.naming import LIBRARY, SERVER, subject_label
-from tlstax.findings.twins import INSTANCE
+from tlstax.findings.naming import subject_label
 from tlstax.records import MappedLibrary, RunDocument, StoredRun, TrialRecord
+from tlstax.server_choice import SERVER_FACTORS
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,15 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Process, ...]:
     """Every server over every library, each process by itself, by name."""
     found: dict[str, list[TrialRecord]] = {}
     for record in stored.measured:
-        levels = {n: v for n, v in record.trial.case.levels.items() if n in {SERVER, LIBRARY, INSTANCE}}
+        levels = {n: v for n, v in record.trial.case.levels.items() if n in SERVER_FACTORS}
         found.setdefault(subject_label(levels, document.design), []).append(record)
     return tuple(_process(label, found[label]) for label in sorted(found))
 
 
 def _process(label: str, records: list[TrialRecord]) -> Process:
     valid = [record for record in records if record.verdict.value == "valid"]
-    mapped = {library: None for r in valid if r.server for library in r.server.mapped_tls_libraries}
+    seen = [record.server for record in valid if record.server]
+    mapped = {file: None for s in seen for file in (*s.mapped_tls_libraries, *(s.mapped_faults or ()))}
     return Process(
         label=label,
         valid=len(valid),
@@ -55,10 +56,9 @@ def _meant(record: TrialRecord) -> str:
     claim = record.claim
     if claim is None:
         return ""
-    library = claim.tls_library
-    return (
-        f"{claim.name} with {library.name} ({library.version})" if library else f"{claim.name} with its own"
-    )
+    library, fault = claim.tls_library, claim.planted
+    over = f"{library.name} ({library.version})" if library else "its own"
+    return f"{claim.name} with {over}{f', {fault.name} planted' if fault else ''}"
 
 
 def _said(record: TrialRecord) -> str:
@@ -68,7 +68,7 @@ def _said(record: TrialRecord) -> str:
 
 
 def _as_meant(records: list[TrialRecord]) -> str:
-    """In how many trials both files mapped into the answering process had the wanted checksums."""
+    """In how many trials the files mapped into the answering process had the wanted checksums."""
     meant = [record for record in records if record.claim and record.claim.tls_library]
     if not meant:
         return ""

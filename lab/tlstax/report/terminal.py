@@ -22,6 +22,7 @@ from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
+from tlstax.report import published as published_figures
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -58,6 +59,8 @@ def _parts(
     if document.findings:
         if wants_overview(document.design):
             yield from chain.from_iterable(_overview_table(table) for table in tables(document))
+        if document.published:
+            yield from _published(document)
         groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
@@ -65,7 +68,10 @@ def _parts(
     yield ""
     yield _facts(facts.facts(stored, document))
     yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
-    yield from _list("Bear in mind", [*notes_of_statements(document), *document.caveats])
+    yield from _list(
+        "Bear in mind",
+        [*notes_of_statements(document), *published_figures.notes(document), *document.caveats],
+    )
     if report_path:
         yield ""
         yield _text(f"Report: {report_path}", overflow="fold")
@@ -90,6 +96,26 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
     yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
 
 
+def _published(document: RunDocument) -> Iterable[RenderableType]:
+    """Published figures beside ours, and what they come to."""
+    yield ""
+    yield _text(published_figures.TITLE, style="bold")
+    yield ""
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(overflow="fold")
+    for _ in published_figures.HEADS:
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(Text(""), *(_text(head, style="bold") for head in published_figures.HEADS))
+    for line in published_figures.lines(document):
+        grid.add_row(_text(line.label), *map(_text, line.cells))
+    yield grid
+    yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
+    verdicts = published_figures.verdicts(document)
+    if verdicts:
+        yield ""
+        yield from _items([capitalised(verdict) for verdict in verdicts])
+
+
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
     yield ""
     yield _text(capitalised(group.label), style="bold")
@@ -103,7 +129,7 @@ def _group(group: Group, document: RunDocument, width: int) -> Iterable[Renderab
 def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     """The group's table; columns that have no room beside the others go to further tables below."""
     labels = [Text(""), Text(""), *(_text(row.label) for row in group.rows)]
-    room = width - _width(labels)
+    room = width - min(_width(labels), width // 2)
     bundles: list[list[Cells]] = [[]]
     left = room
     for column in main_columns(group):
@@ -117,7 +143,7 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     for place, bundle in enumerate(bundles):
         if place:
             yield ""
-        yield _table(labels, bundle)
+        yield _table(labels, bundle, most=width - room)
     yield from (
         _text(f"{row.label}: {row.why_empty()}", style="yellow")
         for row in group.rows
@@ -125,9 +151,10 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     )
 
 
-def _table(labels: Cells, bundle: Sequence[Cells]) -> Table:
+def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> Table:
+    """The columns beside the labels, which are broken into lines of at most so many characters."""
     table = Table.grid(padding=(0, GAP, 0, 0))
-    table.add_column(no_wrap=True)
+    table.add_column(max_width=most)
     for _ in bundle:
         table.add_column(justify="right", no_wrap=True)
     for cells in zip(labels, *bundle, strict=True):

@@ -1,7 +1,8 @@
-"""Which TLS library a server would be given, asked of the dynamic loader before anything is started.
+"""Which libraries a server would be given, and whom a fault would reach, asked of the dynamic loader.
 
-The loader's own search is asked, not imitated: with LD_TRACE_LOADED_OBJECTS it prints what it would load and
-ends, and with LD_WARN it names the symbol versions that are missing (ld.so(8)).
+Nothing is started for it, and the loader's search is not imitated: with LD_TRACE_LOADED_OBJECTS it prints
+what it would load and ends, with LD_WARN it names the symbol versions that are missing, and with LD_BIND_NOW
+and LD_DEBUG=bindings which file's function each call would reach (ld.so(8)).
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlstax.errors import MachineFault, UserMistake
+from tlstax.specimens.fault import Fault
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
 
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
+BINDINGS = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}
 _LOADED = re.compile(r"^\s*(?P<name>\S+) => (?P<path>.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 _TLS_NAME = re.compile(r"lib(ssl|crypto)\.so(\.[\w.]+)?")
+_BOUND = re.compile(
+    r"binding file (?P<caller>\S+) \[\d+\] to (?P<callee>\S+) \[\d+\]: \w+ symbol [`'](?P<name>\w+)'"
+)
 _MISSING = re.compile(r"(?P<file>/\S+): version [`'](?P<version>[^']+)' not found")
 
 
@@ -56,24 +62,50 @@ def over(build: ServerBuild, library: TlsLibrary) -> ServerBuild:
     return build
 
 
+def check_planted(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> None:
+    """UserMistake when nothing of the server would call the fault: it would be loaded, and passed over."""
+    if not reached(build, library, fault):
+        raise UserMistake(
+            f"{fault.specimen.name} cannot be planted in {build.specimen.name}, which calls no "
+            f"{fault.stands_for} of a library: what it calls is linked into it",
+            remedy="plant it in a server that loads its TLS library",
+        )
+
+
+def reached(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> tuple[str, ...]:
+    """The names of the files whose calls the planted fault would answer, in alphabetical order.
+
+    MachineFault when the loader would not load it.
+    """
+    command = build.command(["--version"], tls_library=library, preload=fault.library)
+    environment = build.environment(library, fault.library)
+    done = _traced(build, command, {**TRACE, **BINDINGS, **environment})
+    if str(fault.library) not in done.stdout:
+        raise MachineFault(f"{build.specimen.name} cannot be given {fault.library}: the loader leaves it out")
+    bound = (match for match in _BOUND.finditer(done.stderr) if match["name"] == fault.stands_for)
+    return tuple(sorted({Path(m["caller"]).name for m in bound if m["callee"] == str(fault.library)}))
+
+
 def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
     """What the loader would load for the server over the library (None: over its own)."""
-    try:
-        done = subprocess.run(
-            build.command(["--version"], tls_library=library),
-            env={**TRACE, **build.environment(library)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{build.executable} cannot be run ({error})") from error
+    command = build.command(["--version"], tls_library=library)
+    done = _traced(build, command, {**TRACE, **build.environment(library)})
     missing = dict.fromkeys((match["file"], match["version"]) for match in _MISSING.finditer(done.stderr))
     return Loaded(
         paths={match["name"]: match["path"] for match in _LOADED.finditer(done.stdout)},
         missing=tuple(missing),
     )
+
+
+def _traced(
+    build: ServerBuild, command: list[str], environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{build.executable} cannot be run ({error})") from error
 
 
 def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.records import LibraryClaim, ServerClaim, Specimen
+from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import answering, credentials, error_log, table, tls_facts
 from tlstax.specimens.answering import Answering, Listener
 from tlstax.specimens.server import Database, TableContent
@@ -46,6 +46,7 @@ class PrivateServer:
         self._process = ServerProcess(build, session, settings)
         library = settings.tls_library
         self._library_claim: LibraryClaim | None = library.claim() if library else None
+        self._planted: PlantedClaim | None = settings.fault.claim() if settings.fault else None
         self._listener: Listener | None = None
         self._version = ""
         self._tls_library_version: str | None = None
@@ -130,6 +131,7 @@ class PrivateServer:
             pid=pid,
             data_directory=str(self._process.data_directory.resolve()),
             tls_library=self._library_claim,
+            planted=self._planted,
         )
 
     def observed_identity(self, database: Database) -> Answering:

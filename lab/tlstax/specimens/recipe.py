@@ -9,7 +9,7 @@ from pydantic import Field
 from tlstax.contract import Frozen
 
 Flavour = Literal["mysql", "mariadb"]
-Kind = Literal["server", "tls_library", "client"]
+Kind = Literal["server", "tls_library", "client", "fault"]
 
 
 class AptPackages(Frozen):
@@ -105,7 +105,26 @@ class OpensslBuild(Frozen):
         return f"built here from openssl-src {self.crate.version}{names}"
 
 
-Source = Annotated[AptPackages | MavenArtefact | NpmPackage | OpensslBuild, Field(discriminator="tool")]
+class CSource(Frozen):
+    """One C file of this project, compiled here to a library that stands in for a function of another.
+
+    `sha256` is the file's; `stands_for` is the function's name, in whose place the library's is called.
+    """
+
+    tool: Literal["cc"] = "cc"
+    file: str
+    sha256: str
+    stands_for: str
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return f"compiled here from this project's {self.file}"
+
+
+Source = Annotated[
+    AptPackages | MavenArtefact | NpmPackage | OpensslBuild | CSource, Field(discriminator="tool")
+]
 
 
 class Recipe(Frozen):

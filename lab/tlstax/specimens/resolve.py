@@ -16,8 +16,9 @@ from tlstax.records import Specimen
 from tlstax.specimens import added, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.recipe import AptPackages, Kind, Recipe
+from tlstax.specimens.recipe import AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.telling import Progress, Telling, telling
@@ -77,6 +78,15 @@ def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
             f"there is no TLS library named {name!r}{_known(name, 'tls_library')}", remedy=LISTED
         )
     return library_of(shelf.obtain(recipe, progress))
+
+
+def named_fault(name: str, progress: Progress | Telling) -> Fault:
+    """A fault by its name, compiled if it is not there. Raises as of `named_server`."""
+    recipe = RECIPES.get(name)
+    if recipe is None or not isinstance(recipe.source, CSource):
+        raise UserMistake(f"there is no fault named {name!r}{_known(name, 'fault')}", remedy=LISTED)
+    kept = shelf.obtain(recipe, progress)
+    return Fault(_specimen(kept, recipe.title), kept.program, recipe.source.stands_for)
 
 
 def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> ServerBuild:

@@ -55,11 +55,13 @@ class ServerBuild:
         *,
         program: Path | None = None,
         tls_library: TlsLibrary | None = None,
+        preload: Path | None = None,
     ) -> list[str]:
         """The command line that runs the server, or another program of its root, with these arguments.
 
         A program of a root is run by a loader that is told where all libraries are (ld.so(8),
-        --library-path); those of `tls_library` are found before the program's own.
+        --library-path); those of `tls_library` are found before the program's own, and `preload` is loaded
+        before all others.
         """
         executable = str(program or self.executable)
         if self.root is None:
@@ -69,13 +71,19 @@ class ServerBuild:
             loader, of_machine = loader_of(Path("/"))
             directories = (*of_machine, *directories)
         path = _library_path(tls_library, (*directories, *self.own_libraries))
-        return [str(loader), "--library-path", path, executable, *arguments]
+        preloaded = ["--preload", str(preload)] if preload else []
+        return [str(loader), *preloaded, "--library-path", path, executable, *arguments]
 
-    def environment(self, tls_library: TlsLibrary | None = None) -> dict[str, str]:
+    def environment(
+        self, tls_library: TlsLibrary | None = None, preload: Path | None = None
+    ) -> dict[str, str]:
         """Environment variables that `command` needs: where libraries are, if no loader is told."""
-        if self.root is not None or (tls_library is None and not self.own_libraries):
+        if self.root is not None:
             return {}
-        return {"LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
+        first = {"LD_PRELOAD": str(preload)} if preload else {}
+        if tls_library is None and not self.own_libraries:
+            return first
+        return {**first, "LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
 
     def shared_files(self) -> tuple[Path, ...]:
         """Directories that hold the server's messages and SQL files, the likeliest first."""

@@ -37,6 +37,8 @@ class ServerProcess:
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
         library = settings.tls_library
         self._build = loading.over(build, library) if library else build
+        if settings.fault is not None:
+            loading.check_planted(self._build, library, settings.fault)
         self._session = session
         self._settings = settings
         self._product = _product_of(build)
@@ -155,7 +157,8 @@ class ServerProcess:
     def _spawn(
         self, options: list[str], log: Path, input_file: Path = Path("/dev/null")
     ) -> subprocess.Popen[bytes]:
-        library = self._settings.tls_library
+        library, fault = self._settings.tls_library, self._settings.fault
+        preload = fault.library if fault else None
         arguments = [
             "--no-defaults",
             *self._product.path_options(self._build),
@@ -169,9 +172,9 @@ class ServerProcess:
             "HOME": str(self.directory),
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
-            **self._build.environment(library),
+            **self._build.environment(library, preload),
         }
-        command = self._build.command(arguments, tls_library=library)
+        command = self._build.command(arguments, tls_library=library, preload=preload)
         launch = processes.Launch(command, log, environment, self._settings.cpus, input_file)
         return processes.start(launch, self._before_exec)
 

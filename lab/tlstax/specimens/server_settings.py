@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
+from tlstax.specimens.fault import Fault
 from tlstax.specimens.tls_library import TlsLibrary
 
 FILES_BESIDE_CONNECTIONS = 1000
@@ -29,8 +30,8 @@ class ServerSettings:
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `options` are
     command-line options that come last and so override the others. `tls_library` is put under the server in
-    place of the one that it comes with. `before_exec` is called with the process id before the server's
-    program is executed, for counters that are to be inherited by all its threads.
+    place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id
+    before the server's program is executed, for counters that are to be inherited by all its threads.
     """
 
     cpus: tuple[int, ...] = ()
@@ -38,6 +39,7 @@ class ServerSettings:
     openssl_conf: str = ""
     options: tuple[str, ...] = ()
     tls_library: TlsLibrary | None = None
+    fault: Fault | None = None
     buffer_pool_bytes: int = LEAST_BUFFER_POOL_BYTES
     max_connections: int = 4096
     start_timeout_s: float = 90.0

@@ -23,8 +23,8 @@ from tlstax.errors import MachineFault
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
-from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage, OpensslBuild, Recipe
-from tlstax.specimens.sources import apt, maven, npm, openssl
+from tlstax.specimens.recipe import AptPackages, CSource, MavenArtefact, NpmPackage, OpensslBuild, Recipe
+from tlstax.specimens.sources import apt, compiler, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Progress, Telling, telling
 
@@ -146,6 +146,8 @@ def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part,
             return recipe.version, npm.fill(recipe, source, place, told)
         case OpensslBuild():
             return recipe.version, openssl.fill(recipe, source, place, told)
+        case CSource():
+            return recipe.version, compiler.fill(recipe, source, place, told)
 
 
 @contextlib.contextmanager

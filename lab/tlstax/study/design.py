@@ -88,6 +88,26 @@ class Statement(Frozen):
     within: dict[str, Choice] = {}
 
 
+class Published(Frozen):
+    """A figure that others published, to stand beside what is measured here.
+
+    `outcome` is the outcome that it is a figure of, empty where none here is. `beside` names the one case
+    that stands in for it here, by as many of its levels as it takes; empty where none does. `against` is
+    the label of the figure that both are set in ratio to. `conditions` are how it was measured,
+    `note` is what else to know of it.
+    """
+
+    label: str = Field(min_length=1)
+    value: PositiveFloat
+    unit: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    outcome: str = ""
+    against: str = ""
+    beside: dict[str, Level] = {}
+    conditions: str = ""
+    note: str = ""
+
+
 class Study(Frozen):
     """A question and the experiment that answers it; read from TOML, checked here.
 
@@ -99,7 +119,8 @@ class Study(Frozen):
     wanted interval of the ratio (0.02 is two per cent), `deciding_outcome` the outcome that it is
     wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
-    `contrasts` are further comparisons of the same trials, `statements` what others published of them.
+    `contrasts` are further comparisons of the same trials, `statements` what others published of them in
+    words, `published` in figures.
     With `profile`, each case runs once more in every block, sampled.
     """
 
@@ -115,6 +136,7 @@ class Study(Frozen):
     control_within: dict[str, Choice] = {}
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
+    published: tuple[Published, ...] = ()
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
@@ -161,6 +183,7 @@ class Study(Frozen):
         _check_treatments(self)
         _check_levels(self)
         _check_groups(self)
+        _check_published(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -201,6 +224,24 @@ def _named_factors(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
         yield "contrasts", (contrast.factor, *contrast.within)
     for statement in study.statements:
         yield "statements", (statement.factor, *statement.within)
+    for figure in study.published:
+        yield "published", figure.beside
+
+
+def _check_published(study: Study) -> None:
+    labels = [figure.label for figure in study.published]
+    for figure in study.published:
+        if labels.count(figure.label) > 1:
+            raise ValueError(f"published: {figure.label!r} is there twice")
+        if figure.against and (figure.against not in labels or figure.against == figure.label):
+            raise ValueError(
+                f"published: {figure.label!r} is set against {figure.against!r}, which is no other figure"
+            )
+        if figure.beside and not figure.outcome:
+            raise ValueError(f"published: {figure.label!r} stands beside a case, and names no outcome")
+        found = [levels for levels in study.included() if within(levels, figure.beside)]
+        if figure.beside and len(found) > 1:
+            raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
 
 
 MOST_REASONS = 2

@@ -7,9 +7,14 @@ from pydantic import ValidationError
 from tlstax.contract import Frozen
 from tlstax.errors import UserMistake
 from tlstax.factors import closest
-from tlstax.study.design import Contrast, Exclusion, Statement, Study
+from tlstax.study.design import Contrast, Exclusion, Published, Statement, Study
 
-PARTS: dict[str, type[Frozen]] = {"exclude": Exclusion, "contrasts": Contrast, "statements": Statement}
+PARTS: dict[str, type[Frozen]] = {
+    "exclude": Exclusion,
+    "contrasts": Contrast,
+    "statements": Statement,
+    "published": Published,
+}
 """Fields of a study that are tables with fields of their own."""
 
 

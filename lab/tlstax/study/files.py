@@ -54,6 +54,10 @@ def parse_study(text: str, *, where: str) -> Study:
     _check_outcome(study.deciding_outcome, f"{where}: field deciding_outcome")
     for statement in study.statements:
         _check_outcome(statement.outcome, f"{where}: field statements.outcome")
+    for figure in study.published:
+        if figure.outcome:
+            _check_outcome(figure.outcome, f"{where}: field published.outcome")
+        _all_known(figure.beside, f"{where}: published")
     return rebuilt(
         study,
         where,
@@ -86,7 +90,7 @@ def _without_empty(value: object) -> object:
     if isinstance(value, list):
         return [_without_empty(part) for part in value]
     if isinstance(value, dict):
-        return {name: part for name, part in value.items() if _says(part)}
+        return {name: part for name, part in value.items() if _says(part) and part != ""}
     return value
 
 

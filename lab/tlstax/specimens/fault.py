@@ -1,0 +1,22 @@
+"""A fault that can be planted in a server: a library of ours that is loaded before all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlstax.checksums import sha256_of
+from tlstax.records import PlantedClaim, Specimen
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A library, and the function in whose place it is called."""
+
+    specimen: Specimen
+    library: Path
+    stands_for: str
+
+    def claim(self) -> PlantedClaim:
+        """What a process in which it is planted must show."""
+        return PlantedClaim(name=self.specimen.name, sha256=sha256_of(self.library))

@@ -1,0 +1,44 @@
+"""Faults compiled by the machine's C compiler: of one file of ours a library that any program can load."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from tlstax.errors import MachineFault
+from tlstax.specimens.fault_recipes import SOURCES
+from tlstax.specimens.manifest import Part
+from tlstax.specimens.recipe import CSource, Recipe
+from tlstax.specimens.sources import tool
+from tlstax.specimens.sources.place import Place
+from tlstax.specimens.telling import Telling
+
+COMPILER = "cc"
+FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib", "-Wall", "-Werror")
+"""Without start files and without libraries named, so that it asks for no version of any C library; with
+symbols and unwind tables, so that a profile names it."""
+
+SAID = ((r"\berror: |undefined reference|cannot find", "the compiler said"),)
+TIMEOUT_S = 60.0
+
+
+def fill(recipe: Recipe, source: CSource, place: Place, telling: Telling) -> tuple[Part, ...]:
+    """Compile into the tree; the source and which compiler it was. Raises MachineFault."""
+    tool.need(COMPILER, f"{recipe.name}, a fault of ours,", "install a C compiler (package gcc)")
+    telling.step(f"compiling {recipe.name}")
+    command = [COMPILER, *FLAGS, "-o", str(place.tree / recipe.program), str(SOURCES / source.file)]
+    if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S)) != 0:
+        raise tool.failed(
+            f"{recipe.name} cannot be compiled", place.log, SAID, "check this machine's C compiler"
+        )
+    return (Part(name=source.file, version=_compiler(), sha256=source.sha256),)
+
+
+def _compiler() -> str:
+    """The compiler's own word for itself."""
+    path = shutil.which(COMPILER) or COMPILER
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{path} cannot be run ({error})") from error
+    return next(iter(done.stdout.splitlines()), COMPILER)

@@ -1,0 +1,133 @@
+"""Costly random numbers planted in real servers: they reach the login, are proved, and cost something."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Home
+
+from tlstax.bench import Needs, Wanted, open_private_bench
+from tlstax.errors import UserMistake
+from tlstax.jobs import job_for
+from tlstax.records import ServerClaim, Trial, TrialRecord
+from tlstax.specimens import loading
+from tlstax.specimens.fault import Fault
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.resolve import named_fault
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.study import Case, Level
+from tlstax.trial import run_trial
+
+NAME = "rand-per-byte"
+NEEDS = Needs(rows=1000, connections=8, seed=1, duration_s=0.2)
+
+
+@pytest.fixture(scope="module")
+def fault() -> Fault:
+    return named_fault(NAME, lambda _: None)
+
+
+def trial_of(build: ServerBuild, planted: Fault | None, *, case_of: str) -> TrialRecord:
+    """A short trial of a case with this fault, on a server in which something is planted or not."""
+    levels: dict[str, Level] = {"tls": "1.3", "workload": "reconnect", "connections": 8, "fault": case_of}
+    case = Case(levels=levels, role="treatment")
+    with open_private_bench(NEEDS, lambda _: None, Wanted(build=build, fault=planted)) as bench:
+        return run_trial(
+            Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+        )
+
+
+@pytest.mark.parametrize("server", ["mysql_build", "mariadb_build"])
+def test_a_planted_fault_is_proved(server: str, fault: Fault, request: pytest.FixtureRequest) -> None:
+    build: ServerBuild = request.getfixturevalue(server)
+    assert any("d" in caller and "lib" not in caller for caller in loading.reached(build, None, fault))
+    record = trial_of(build, fault, case_of=NAME)
+    assert record.verdict.value == "valid", record.verdict
+    assert record.claim is not None
+    assert record.server is not None
+    assert record.claim.planted == fault.claim()
+    assert [file.path for file in record.server.mapped_faults or ()] == [str(fault.library)]
+    assert record.done is not None
+    assert record.done.lifetime.connections > 0
+
+
+def test_a_plant_that_is_missing_is_found_out(
+    mysql_build: ServerBuild, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = PrivateServer.claim
+
+    def claims_more(server: PrivateServer) -> ServerClaim:
+        return real(server).model_copy(update={"planted": fault.claim()})
+
+    monkeypatch.setattr(PrivateServer, "claim", claims_more)
+    verdict = trial_of(mysql_build, None, case_of=NAME).verdict
+    assert verdict.value == "invalid"
+    assert verdict.reasons == ("rand-per-byte is not loaded into mysql-9.7, where it is meant to be planted",)
+
+
+def test_a_plant_in_a_sound_case_is_found_out(mysql_build: ServerBuild, fault: Fault) -> None:
+    verdict = trial_of(mysql_build, fault, case_of="none").verdict
+    assert verdict.value == "invalid"
+    assert "the case is of fault none, and mysql-9.7 was started with rand-per-byte" in verdict.reasons
+
+
+def test_a_program_that_would_pass_over_it_is_refused(fault: Fault) -> None:
+    sleep = ServerBuild(
+        fault.specimen.model_copy(update={"name": "mysql-5.6.14", "kind": "server"}),
+        "mysql",
+        Path("/bin/sleep"),
+    )
+    with pytest.raises(UserMistake) as caught:
+        loading.check_planted(sleep, None, fault)
+    assert caught.value.sentence() == (
+        "rand-per-byte cannot be planted in mysql-5.6.14, which calls no RAND_bytes of a library: what it "
+        "calls is linked into it; plant it in a server that loads its TLS library"
+    )
+
+
+STUDY = """
+name = "planted"
+title = "t"
+question = "q"
+baseline = { fault = "none" }
+budget_s = 12
+precision = 0.001
+rows = 1000
+[factors]
+server = ["mysql-9.7"]
+fault = ["none", "rand-per-byte"]
+workload = ["reconnect"]
+connections = [32]
+[[contrasts]]
+factor = "fault"
+baseline = "none"
+"""
+
+
+def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild) -> None:
+    """In CPU time a connection, which is steadier than the rate where others use the machine too."""
+    assert mysql_build
+    file = tmp_path / "planted.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    done = Home(tmp_path / "home").run("study", "run", str(file), "--seed", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["trials"]["invalid"] == found["trials"]["unknown"] == 0
+    assert NAME in [specimen["name"] for specimen in found["specimens"] if specimen["kind"] == "fault"]
+    costs = {
+        finding["outcome"]: finding["ratio"] for finding in found["contrasts"] if finding["factor"] == "fault"
+    }
+    assert costs["server_cpu_us_per_op"]["low"] > 1, costs["server_cpu_us_per_op"]
+
+
+def test_a_server_without_such_a_call_ends_the_study_before_its_first_trial(
+    fault: Fault, mysql_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "reached", lambda *_: ())
+    with (
+        pytest.raises(UserMistake, match=r"cannot be planted in mysql-9\.7"),
+        open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build, fault=fault)),
+    ):
+        pytest.fail("it was started all the same")
