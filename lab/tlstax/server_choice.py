@@ -8,22 +8,27 @@ from tlstax.factors import OWN
 from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "instance")
-"""The factors that choose a server; cases that agree in them share one."""
+"""The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 
 @dataclass(frozen=True)
 class ServerChoice:
-    """A server to be started: a specimen (None: the default), what is put under it, which process of it."""
+    """A server to be started: a specimen (None: the default), what is put under it, which process of it.
+
+    A server that is not `observed` has no counters: they are opened before it starts, and cost it something
+    from then on, so one process cannot be both.
+    """
 
     server: str | None = None
     tls_library: str = OWN
     instance: int = 1
+    observed: bool = True
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
         server = self.server or "the default server"
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
-        return f"{server}{over}{twin_words(self.instance)}"
+        return f"{server}{over}{twin_words(self.instance)}{'' if self.observed else ', not observed'}"
 
 
 def twin_words(instance: Level) -> str:
@@ -39,7 +44,13 @@ def choice_of(levels: Levels) -> ServerChoice:
         server=None if server is None else str(server),
         tls_library=str(levels.get("tls_library", OWN)),
         instance=int(levels.get("instance", 1)),
+        observed=is_observed(levels),
     )
+
+
+def is_observed(levels: Levels) -> bool:
+    """Whether the case with these levels is watched by all observers, or by none but the CPU clocks."""
+    return levels.get("observers", "all") == "all"
 
 
 def client_library_of(levels: Levels) -> str:
