@@ -10,7 +10,7 @@ from tlstax.observers import perf_events
 from tlstax.observers.perf_events import Usable
 
 
-def hardware_counters() -> Check:
+def counting() -> Check:
     """What can be counted of a process by the processor and the kernel, tried on ourselves."""
     name = "counters"
     usable = perf_events.usable_events()
