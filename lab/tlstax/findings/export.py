@@ -47,6 +47,7 @@ def _trial(record: TrialRecord) -> dict[str, Any]:
             "lifetime": done.get("lifetime"),
             "row_mismatches": raw["row_mismatches"],
         },
+        "observed": raw["window"],
         "outcomes": outcomes(record),
         "histograms_ns": done.get("histograms_ns", {}),
         "job": raw["job"],
