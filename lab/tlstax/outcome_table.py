@@ -114,6 +114,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
         *_processor_outcomes(),
+        _cost("observers_cpu_us", "us", "CPU time of the laboratory itself while the window lasted"),
     )
 }
 """Every outcome, in the order of a report."""

@@ -136,12 +136,12 @@ def _all_observers(watched: Watched, job: Job, bench: Bench, status_before: Mapp
 
     Connections that are kept are there before the window and after it; at a guest's others come and go.
     """
-    connected = status_before["Threads_connected"] + (0 if job.workload.reconnect else job.connections)
+    kept = 0 if job.workload.reconnect else job.connections
 
     def read_status() -> dict[str, int]:
         if bench.guest:
             return status.read_status(bench.admin)
-        return status.read_settled_status(bench.admin, connected)
+        return status.read_settled_status(bench.admin, status_before["Threads_connected"] + kept)
 
     return replace(
         watched,

@@ -79,6 +79,7 @@ def test_what_was_counted_is_told_per_operation_and_halves_are_not() -> None:
     assert told["machine_user_percent"] == told["machine_idle_percent"] == 50
     assert told["machine_steal_percent"] == 0
     assert told["server_cpus_system_percent"] == 20
+    assert told["observers_cpu_us"] == 1500
 
 
 def test_a_window_without_counters_has_no_instructions_of_another_kind() -> None:

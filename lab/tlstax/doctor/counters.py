@@ -59,8 +59,12 @@ def profiler() -> Check:
         return Check(
             name=name,
             status="limited",
-            found=f"perf is there but cannot record ({perf_events.refusal()})",
+            found=f"perf is there but cannot record ({_paranoid()})",
             meaning="Costs can be measured, but not attributed to functions.",
             remedy="as root, `sysctl kernel.perf_event_paranoid=1`",
         )
     return Check(name=name, status="ok", found=perf, meaning="Costs can be attributed to functions.")
+
+
+def _paranoid() -> str:
+    return perf_events.paranoid()

@@ -76,6 +76,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_memory(record),
         **_wire(done),
         **_processors(record),
+        **_observers(record),
     }
 
 
@@ -141,6 +142,11 @@ def _processors(record: TrialRecord) -> dict[str, float]:
         if share is not None:
             found |= {f"{stem}_{name}_percent": per_cent for name, per_cent in asdict(share).items()}
     return {name: per_cent for name, per_cent in found.items() if name in PROCESSOR_WORDS}
+
+
+def _observers(record: TrialRecord) -> dict[str, float]:
+    used_us = record.window.observers_cpu_us if record.window is not None else None
+    return {} if used_us is None else {"observers_cpu_us": used_us}
 
 
 def _busiest_thread_us(record: TrialRecord, done: Done) -> float:

@@ -23,6 +23,7 @@ CALL_NUMBER = {"x86_64": 298, "aarch64": 241, "riscv64": 241}
 """Number of the system call perf_event_open(2) by architecture (asm/unistd.h)."""
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+NO_EVENTS = "this kernel has no perf events"
 REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 # Of struct perf_event_attr, which is taken at the size of its first version by every kernel.
@@ -160,12 +161,16 @@ def usable_events(fault: Callable[[Event], int] = fault_of) -> Usable:
 
 
 def refusal() -> str:
-    """Why the kernel refuses to count for this user."""
+    """Why the kernel does not count for this user, where it says that it may not."""
+    return f"the kernel refuses it ({paranoid()})"
+
+
+def paranoid() -> str:
+    """How much the kernel lets users count and sample (perf_event_open(2), perf_event_paranoid)."""
     try:
-        level = PARANOID.read_text("ascii").strip()
+        return f"kernel.perf_event_paranoid is {PARANOID.read_text('ascii').strip()}"
     except OSError:
-        return "this kernel has no perf events"
-    return f"the kernel refuses it (kernel.perf_event_paranoid is {level})"
+        return NO_EVENTS
 
 
 def _listed(words: list[str]) -> str:
@@ -180,7 +185,7 @@ def _why(event: Event, number: int) -> str:
     if number in REFUSED:
         return refusal()
     if number == errno.ENOSYS:
-        return "this kernel has no perf events"
+        return NO_EVENTS
     if event.kind == _HARDWARE:
         return "this machine offers no hardware counters for them"
     return f"the kernel does not offer them ({os.strerror(number)})"
