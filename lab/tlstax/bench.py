@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from tlstax.clients.engine import engine_command
@@ -12,7 +12,9 @@ from tlstax.errors import MachineFault
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
+from tlstax.observers.counters import Counters
 from tlstax.observers.machine import describe_machine
+from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
 from tlstax.specimens.fault import Fault
@@ -37,8 +39,9 @@ Say = Callable[[str], None]
 class Bench:
     """A server ready to be measured, and all that its trials have in common.
 
-    `client_claims` says what each level of `client_tls_library` stands for, `counted_events` which hardware
-    counters are read over a trial's window, `sampling` what can be sampled of profiled trials.
+    `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
+    counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
+    `sampling` is what can be sampled of profiled trials.
     """
 
     server: Server
@@ -49,7 +52,8 @@ class Bench:
     admin: Database
     crashes: int = field(default=0)
     client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
-    counted_events: tuple[str, ...] = ()
+    counted_events: tuple[Event, ...] = ()
+    counters: Counters | None = None
     sampling: Sampling | None = None
 
     def revive(self, failure: str, say: Say) -> None:
@@ -88,6 +92,7 @@ class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server.
+    `counted_events` are counted of its process from before its start.
     """
 
     build: ServerBuild | None = None
@@ -95,6 +100,7 @@ class Wanted:
     fault: Fault | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
+    counted_events: tuple[Event, ...] = ()
 
 
 @contextmanager
@@ -115,6 +121,7 @@ def private_bench(
 ) -> Iterator[Bench]:
     """A private server of this session, started and with its table filled."""
     build = wanted.build or default_server(say)
+    counters = Counters(wanted.counted_events) if wanted.counted_events else None
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
@@ -122,14 +129,17 @@ def private_bench(
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,
+        # Opened anew for each process that it starts: the last one is the server's.
+        before_exec=counters.open_before_exec if counters else None,
     )
     say(f"starting {build.specimen.name}")
-    with PrivateServer.start(build, session, settings) as server:
+    with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
         verification = Verification(verify="identity", ca_file=server.ca_file)
         terms = _terms(server, verification, needs).model_copy(
             update={"client_cpus": machine.client_cpus, "source_addresses": SOURCE_ADDRESSES}
         )
         with furnished(server, terms, needs, machine, say) as bench:
+            bench.counted_events, bench.counters = wanted.counted_events, counters
             yield bench
 
 

@@ -11,8 +11,9 @@ from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_b
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.errors import TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
-from tlstax.observers import counters
+from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
+from tlstax.observers.perf_events import Event
 from tlstax.records import Machine, Specimen
 from tlstax.server_choice import (
     SERVER_FACTORS,
@@ -167,6 +168,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                     build=specimens.servers[choice.server],
                     tls_library=specimens.tls_libraries.get(choice.tls_library),
                     fault=specimens.faults.get(choice.fault),
+                    counted_events=events if choice.observed else (),
                 )
                 bench = stack.enter_context(
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
@@ -179,7 +181,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 }
                 raise left_out(_named(error, choice), study, at_fault) from error
             bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
-            bench.client_claims, bench.counted_events = claims, events
+            bench.client_claims = claims
             benches.add(choice, bench)
         yield benches
 
@@ -187,7 +189,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    for factor in SERVER_FACTORS:
+    for factor in (*SERVER_FACTORS, "observers"):
         if factor in study.levels_of():
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
@@ -195,12 +197,13 @@ def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iter
             )
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
-    found = describe_machine()
+    found, events = _with_counters(describe_machine())
     machine = found.model_copy(update={"server_cpus": (), "client_cpus": ()})
     with guest_terms(guest, needs) as (server, own_terms):
         terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
         with furnished(server, terms, needs, machine, say) as bench:
             bench.client_claims = {name: library.claim() for name, library in libraries.items()}
+            bench.counted_events = events
             used = (server.specimen, *(library.specimen for library in libraries.values()))
             benches = Benches(machine, (*used, engine_specimen()), guest=True)
             benches.add(choice_of({}), bench)
@@ -231,11 +234,7 @@ def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
     return f"starting {place + 1} of {of}: {choice.words()}{left}"
 
 
-def _with_counters(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
-    """The machine with a note where it has no instruction counters; those that it has."""
-    usable = counters.usable_events()
-    if usable.instructions is not None:
-        return machine, tuple(usable.events)
-    why = usable.why_none or "those of the kernel may not be read (perf_event_paranoid)"
-    note = f"the server's instructions are not counted: {why}"
-    return machine.model_copy(update={"notes": (*machine.notes, note)}), ()
+def _with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
+    """The machine with a note on what cannot be counted there; the events that can."""
+    usable = perf_events.usable_events()
+    return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events

@@ -22,6 +22,8 @@ WORKLOADS = {
     "reconnect": "reconnecting for every point select",
 }
 
+OBSERVERS = {"all": "all observers", "none": "no observers"}
+
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (*_SERVER, "group")
@@ -98,8 +100,10 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
     if "connections" in names and "connections" in levels:
         many = levels["connections"]
         yield f"{many} connection{'s' if many != 1 else ''}"
+    if "observers" in names and "observers" in levels:
+        yield OBSERVERS.get(str(levels["observers"]), str(levels["observers"]))
     for name in sorted(names):
-        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK):
+        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK, "observers"):
             yield f"{name}={levels[name]}"
 
 

@@ -32,6 +32,24 @@ PHASE_WORDS = {
 }
 
 
+COUNTED_WORDS = {
+    "instructions": "instructions, in user space and in the kernel,",
+    "cycles": "processor cycles, in user space and in the kernel,",
+    "context_switches": "context switches",
+}
+"""What is counted of each side and divided by the operations."""
+
+PROCESSOR_WORDS = {
+    "machine_user_percent": "all processors in user space",
+    "machine_system_percent": "all processors in the kernel, interrupts with it",
+    "machine_iowait_percent": "all processors idle while something waits for a disk",
+    "machine_steal_percent": "all processors taken by the host for others",
+    "machine_idle_percent": "all processors idle",
+    "server_cpus_system_percent": "the server's processors in the kernel, interrupts with it",
+}
+"""What the processors did, by the names that sar(1) has for it."""
+
+
 def _percentile_outcomes() -> list[Outcome]:
     found = []
     for phase, words in PHASE_WORDS.items():
@@ -47,6 +65,23 @@ def percentile_name(phase: str, percentile: float) -> str:
     return f"{stem}_p{f'{percentile:g}'.replace('.', '')}_us"
 
 
+def _counted_outcomes() -> list[Outcome]:
+    """What the kernel and the processor count of each side; the client tells its results after its window."""
+    found = []
+    for side, also in (("server", ""), ("client", ", with those of telling its results")):
+        for name, words in COUNTED_WORDS.items():
+            found.append(_cost(f"{side}_{name}_per_op", "1", f"{words} of the {side} per operation{also}"))
+    return found
+
+
+def _processor_outcomes() -> list[Outcome]:
+    """What the processors did over the window, from ticks: of 100 ms there are ten on each."""
+    return [
+        Outcome(name, "%", lower_is_better=None, words=f"{words}, in per cent of their time (coarse: ticks)")
+        for name, words in PROCESSOR_WORDS.items()
+    ]
+
+
 def _cost(name: str, unit: str, words: str) -> Outcome:
     return Outcome(name, unit, lower_is_better=True, words=words)
 
@@ -59,7 +94,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
         _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
         _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),
-        _cost("server_instructions_per_op", "1", "instructions of the server per operation, user and kernel"),
+        *_counted_outcomes(),
         _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
         _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
         _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
@@ -78,6 +113,8 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("bytes_sent_per_op", "B", "bytes of TCP payload that the client sent per operation"),
         _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
+        *_processor_outcomes(),
+        _cost("observers_cpu_us", "us", "CPU time of the laboratory itself while the window lasted"),
     )
 }
 """Every outcome, in the order of a report."""

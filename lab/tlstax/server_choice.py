@@ -8,26 +8,29 @@ from tlstax.factors import NO_FAULT, OWN
 from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "fault", "instance")
-"""The factors that choose a server; cases that agree in them share one."""
+"""The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 
 @dataclass(frozen=True)
 class ServerChoice:
     """A server to be started: a specimen (None: the default), what is put under it, which process of it.
 
-    `fault` is what is planted in it.
+    `fault` is what is planted in it. A server that is not `observed` has no counters: they are opened before
+    it starts, and cost it something from then on, so one process cannot be both.
     """
 
     server: str | None = None
     tls_library: str = OWN
     instance: int = 1
     fault: str = NO_FAULT
+    observed: bool = True
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
         server = self.server or "the default server"
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
-        return f"{server}{over}{planted_words(self.fault)}{twin_words(self.instance)}"
+        not_observed = "" if self.observed else ", not observed"
+        return f"{server}{over}{planted_words(self.fault)}{twin_words(self.instance)}{not_observed}"
 
 
 def planted_words(fault: Level) -> str:
@@ -49,7 +52,13 @@ def choice_of(levels: Levels) -> ServerChoice:
         tls_library=str(levels.get("tls_library", OWN)),
         instance=int(levels.get("instance", 1)),
         fault=str(levels.get("fault", NO_FAULT)),
+        observed=is_observed(levels),
     )
+
+
+def is_observed(levels: Levels) -> bool:
+    """Whether the case with these levels is watched by all observers, or by none but the CPU clocks."""
+    return levels.get("observers", "all") == "all"
 
 
 def client_library_of(levels: Levels) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pymysql
@@ -14,9 +15,11 @@ from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
 from tlstax.errors import MachineFault
+from tlstax.observed import Window
 from tlstax.observers import process, status
-from tlstax.observers.counters import ProcessCounters
+from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Profiler, Sampled
+from tlstax.observers.window import Side, Watch, Watched
 from tlstax.records import (
     Evidence,
     LibraryClaim,
@@ -26,7 +29,7 @@ from tlstax.records import (
     Trial,
     TrialRecord,
 )
-from tlstax.server_choice import client_library_of
+from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
 
@@ -41,6 +44,7 @@ class _Gathered:
         self.ready: Ready | None = None
         self.done: Done | None = None
         self.server: ServerObservation | None = None
+        self.window: Window | None = None
         self.claim: ServerClaim | None = None
         self.client_libraries: tuple[MappedLibrary, ...] = ()
         self.client_errors: tuple[ErrorEvent, ...] = ()
@@ -75,6 +79,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_log=gathered.client_log,
             client_mapped_tls_libraries=gathered.client_libraries,
             server=gathered.server,
+            window=gathered.window,
             profile=gathered.sampled.profile,
             why_no_profile=gathered.sampled.why_none,
             claim=gathered.claim,
@@ -88,60 +93,80 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
 
 
 def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
-    """The steps of a trial. The server's CPU is read while nothing is in flight, so over exact work."""
+    """The steps of a trial. Both sides are read while nothing is in flight, so over exact work."""
     server, admin = bench.server, bench.admin
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     status_before = status.read_status(admin)
-    with LoadClient(bench.command, job) as client, ExitStack() as watching:
+    observed = is_observed(trial.case.levels)
+    with (
+        Counters(bench.counted_events if observed else ()) as counters,
+        LoadClient(bench.command, job, counters.open_before_exec if observed else None) as client,
+        ExitStack() as watching,
+    ):
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
-            profiler = _profiler(trial, bench, client.pid, watching)
-            counting = _count(bench, watching)
-            cpu_before = process.read_cpu(server.pid) if server.pid else None
-            client.go()
-            gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-            cpu_after = process.read_cpu(server.pid) if server.pid else None
-            instructions = counting.stop().instructions if counting else None
-            rss_bytes = process.read_rss_bytes(server.pid) if server.pid else None
-            if profiler:
-                gathered.sampled = profiler.stop()
+            watched = Watched(
+                client=Side(client.pid, counters),
+                server=Side(server.pid),
+                profiler=_profiler(trial, bench, client.pid, watching),
+            )
+            if observed:
+                watched = _all_observers(watched, job, bench, status_before)
+            with Watch(watched) as watch:
+                watch.begin()
+                client.go()
+                gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+                gathered.window = watch.end()
+                gathered.sampled = watch.sampled
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
     answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
+    used = gathered.window.server
     gathered.server = ServerObservation(
         version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
         status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
-        cpu=process.cpu_between(cpu_before, cpu_after),
-        rss_bytes=rss_bytes,
+        cpu=process.server_cpu(used),
+        rss_bytes=used.rss_bytes if used else None,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
         mapped_faults=process.mapped_faults(server.pid) if server.pid else None,
         answering_pid=answering.pid if answering else None,
         program=answering.program if answering else None,
         listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
-        instructions=instructions,
     )
     gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:
-    """What samples a profiled trial, sampling from now on; None for the others."""
+    """What samples a profiled trial, not sampling yet; None for the others."""
     if not trial.profiled or bench.sampling is None:
         return None
-    profiler = Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine)
-    watching.enter_context(profiler).start()
-    return profiler
+    return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
 
 
-def _count(bench: Bench, watching: ExitStack) -> ProcessCounters | None:
-    """The server's counters, counting from now on; None where there are none."""
-    if not bench.counted_events or bench.server.pid is None:
-        return None
-    return watching.enter_context(ProcessCounters(bench.server.pid, bench.counted_events))
+def _all_observers(watched: Watched, job: Job, bench: Bench, status_before: Mapping[str, int]) -> Watched:
+    """What is watched beside the CPU clocks and memory, which results need.
+
+    Connections that are kept are there before the window and after it; at a guest's others come and go.
+    """
+    kept = 0 if job.workload.reconnect else job.connections
+
+    def read_status() -> dict[str, int]:
+        if bench.guest:
+            return status.read_status(bench.admin)
+        return status.read_settled_status(bench.admin, status_before["Threads_connected"] + kept)
+
+    return replace(
+        watched,
+        server=replace(watched.server, counters=bench.counters),
+        read_status=read_status,
+        machine=True,
+        server_cpus=bench.machine.server_cpus,
+    )
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:

@@ -16,7 +16,7 @@ from tlstax.bench import Needs
 from tlstax.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
-from tlstax.observers.counters import Counted
+from tlstax.observers.perf_events import INSTRUCTIONS, Usable
 from tlstax.plan import cases
 from tlstax.records import Machine
 from tlstax.server_choice import ServerChoice, server_choices, tls_libraries
@@ -149,7 +149,8 @@ def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(benches, "private_bench", private_bench)
     monkeypatch.setattr(benches, "open_session", session)
     monkeypatch.setattr(benches, "describe_machine", lambda: MACHINE)
-    monkeypatch.setattr(benches.counters, "usable_events", lambda: Counted(events={}, why_none="no perf"))
+    uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
+    monkeypatch.setattr(benches.perf_events, "usable_events", lambda: uncounted)
     monkeypatch.setattr(Specimens, "described", lambda _: ())
     return up
 
@@ -165,7 +166,7 @@ def test_each_server_is_started_once_and_all_are_taken_down(startable: list[str]
         "starting 1 of 2: mysql-9.7",
         "starting 2 of 2: mariadb-11.8",
     ]
-    assert opened.machine.notes[-1] == "the server's instructions are not counted: no perf"
+    assert opened.machine.notes[-1] == "instructions are not counted: there is no counter"
 
 
 def test_a_server_that_does_not_start_ends_the_study_before_its_first_trial(startable: list[str]) -> None:

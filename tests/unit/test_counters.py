@@ -1,63 +1,82 @@
-"""What perf prints, recorded from it, becomes counts or a clause that says why there are none."""
+"""Which events can be counted, what is said of the others, and what a difference of two readings is worth."""
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
-from tlstax.observers.counters import KERNEL, USER, Counted, parse, refused, usable_events
-
-SUPPORTED = """\
-1523048,,instructions:u,1000482,100.00,,
-884210,,instructions:k,1000482,100.00,,
-"""
-USER_ONLY = "1523048,,instructions:u,1000482,100.00,0.71,insn per cycle\n"
-NOT_SUPPORTED = """\
-<not supported>,,instructions:u,0,100.00,,
-<not supported>,,instructions:k,0,100.00,,
-"""
-NOT_COUNTED = """\
-<not counted>,,instructions:u,0,0.00,,
-<not counted>,,instructions:k,0,0.00,,
-"""
-SHARED = """\
-1523048,,instructions:u,500241,50.02,,
-884210,,instructions:k,1000482,100.00,,
-"""
-NO_PERMISSION = """\
-Error:
-Access to performance monitoring and observability operations is limited.
-Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open
-access to performance monitoring and observability operations for processes
-without CAP_PERFMON, CAP_SYS_PTRACE or CAP_SYS_ADMIN Linux capability.
-"""
+from tlstax.observers import perf_events
+from tlstax.observers.counters import Counters, counted
+from tlstax.observers.perf_events import (
+    EVENTS,
+    HARDWARE_EVENTS,
+    INSTRUCTIONS,
+    SOFTWARE_EVENTS,
+    Event,
+    Reading,
+    usable_events,
+)
 
 
-def test_counts_are_taken_as_they_are() -> None:
-    assert parse(SUPPORTED) == Counted(events={USER: 1_523_048, KERNEL: 884_210})
-    assert parse(USER_ONLY) == Counted(events={USER: 1_523_048})
-    assert parse(f"# started on Sat Nov 21 23:00:00 2026\n\n{SUPPORTED}").events[KERNEL] == 884_210
+def test_where_everything_can_be_counted_nothing_is_said() -> None:
+    usable = usable_events(lambda _: 0)
+    assert usable.events == EVENTS
+    assert usable.notes() == ()
 
 
-@pytest.mark.parametrize("text", [NOT_SUPPORTED, NOT_COUNTED])
-def test_a_machine_without_counters_is_told_in_a_clause(text: str) -> None:
-    assert parse(text) == Counted(events={}, why_none="this machine offers no hardware counters")
+def test_a_machine_without_hardware_counters_says_so_once() -> None:
+    usable = usable_events(lambda event: errno.ENOENT if event in HARDWARE_EVENTS else 0)
+    assert usable.events == SOFTWARE_EVENTS
+    (note,) = usable.notes()
+    assert note.startswith("instructions, cycles and cache misses are not counted: this machine offers no ")
 
 
-def test_what_perf_extrapolated_is_not_taken() -> None:
-    assert parse(SHARED).events == {KERNEL: 884_210}
-    assert parse(SHARED.splitlines()[0]).why_none == "the hardware counters are in use by others"
+def test_where_only_user_space_may_be_counted_the_rest_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perf_events, "refusal", lambda: "the kernel refuses it")
+    usable = usable_events(lambda event: 0 if event.part == "in user space" else errno.EACCES)
+    assert {event.part for event in usable.events} == {"in user space"}
+    (note,) = usable.notes()
+    assert note.startswith("instructions in the kernel, cycles in the kernel, cache misses in the kernel, ")
+    assert note.endswith("context switches and CPU migrations are not counted: the kernel refuses it")
 
 
-@pytest.mark.parametrize("text", ["", "perf: something else\n"])
-def test_what_is_not_perfs_output_counts_nothing(text: str) -> None:
-    assert parse(text) == Counted(events={}, why_none="perf counted nothing")
+def test_each_reason_is_a_sentence_of_its_own() -> None:
+    def fault(event: Event) -> int:
+        return {"cache misses": errno.ENOENT, "context switches": errno.EINVAL}.get(event.family, 0)
+
+    assert usable_events(fault).notes() == (
+        "cache misses are not counted: this machine offers no hardware counters for them",
+        "context switches are not counted: the kernel does not offer them (Invalid argument)",
+    )
 
 
-def test_a_refusal_names_the_setting_that_refuses() -> None:
-    assert refused(NO_PERMISSION).why_none.endswith("(perf_event_paranoid)")
-    assert refused("\nno such event\n").why_none == "perf stat failed (no such event)"
-    assert refused("").why_none == "perf stat failed (no message)"
+def test_counts_are_differences_and_what_was_extrapolated_is_not_taken() -> None:
+    before = {"a": Reading(5, 100, 100), "b": Reading(5, 100, 100), "c": Reading(5, 0, 0)}
+    after = {
+        "a": Reading(12, 5_000_000, 5_000_000),
+        "b": Reading(12, 5_000_000, 2_500_000),
+        "c": Reading(5, 9_000, 9_000),
+        "d": Reading(99, 9_000, 9_000),
+    }
+    assert counted(before, after) == {"a": 7, "c": 0}
 
 
-def test_without_perf_there_is_a_reason_and_no_crash() -> None:
-    assert usable_events("tlstax-has-no-such-program") == Counted(events={}, why_none="perf is not installed")
+def test_an_event_that_one_thread_refuses_is_not_counted_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+
+    def open_event(event: Event, pid: int) -> int:
+        if event == INSTRUCTIONS[1] and pid == 8:
+            raise OSError(errno.EMFILE, "too many open files")
+        return pid
+
+    monkeypatch.setattr(perf_events, "open_event", open_event)
+    monkeypatch.setattr(perf_events, "read_event", lambda descriptor: Reading(descriptor, 1, 1))
+    monkeypatch.setattr("tlstax.observers.counters.os.close", closed.append)
+    counters = Counters(INSTRUCTIONS)
+    counters._open_on([7, 8])
+    assert counters.read() == {"instructions_user": Reading(15, 2, 2)}
+    assert closed == [7]
+    counters.close()
+    counters.close()
+    assert closed == [7, 7, 8]

@@ -24,7 +24,7 @@ from tlstax.doctor import (
 from tlstax.doctor.check import guarded
 from tlstax.doctor.diagnosis import CHECKS
 from tlstax.errors import MachineFault
-from tlstax.observers import machine
+from tlstax.observers import machine, perf_events
 from tlstax.observers.profiler import Sampling
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
@@ -166,18 +166,25 @@ def test_a_cache_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("user", "kernel", "status"),
+    ("hardware", "software", "status", "found", "remedy"),
     [
-        (0, 0, "ok"),
-        (0, errno.EACCES, "limited"),
-        (errno.EACCES, errno.EACCES, "missing"),
-        (errno.ENOENT, errno.ENOENT, "missing"),
+        (0, 0, "ok", "instructions, cycles", ""),
+        (errno.ENOENT, 0, "limited", "offers no hardware counters", "bare metal"),
+        (errno.EACCES, errno.EACCES, "missing", "refuses", "perf_event_paranoid"),
+        (errno.ENOSYS, errno.ENOSYS, "missing", "no perf events", "bare metal"),
     ],
 )
-def test_hardware_counters(monkeypatch: pytest.MonkeyPatch, user: int, kernel: int, status: str) -> None:
-    answers = iter([user, kernel])
-    monkeypatch.setattr(counters, "try_counter", lambda _: next(answers))
-    assert counters.hardware_counters().status == status
+def test_what_can_be_counted(  # noqa: PLR0913, PLR0917 (what fails, and what is said of it)
+    monkeypatch: pytest.MonkeyPatch, hardware: int, software: int, status: str, found: str, remedy: str
+) -> None:
+    usable = perf_events.usable_events(
+        lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software
+    )
+    monkeypatch.setattr(perf_events, "usable_events", lambda: usable)
+    check = counters.counting()
+    assert check.status == status
+    assert found in check.found
+    assert remedy in check.remedy
 
 
 def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tlstax.contract import Overhead
 from tlstax.errors import MachineFault
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
+from tlstax.outcome_table import COUNTED_WORDS
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import load_study
@@ -101,7 +102,9 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "client_overhead_us_per_op",
         "start_delay_p50_us",
         "start_delay_p99_us",
-        "server_instructions_per_op",
+        "observers_cpu_us",
+        *(name for name in OUTCOMES if name.endswith("_percent")),
+        *(f"{side}_{name}_per_op" for side in ("server", "client") for name in COUNTED_WORDS),
     }
     assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()
 

@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -27,6 +27,11 @@ _GRACE_S = 2.0
 """How long a client may take to end in order, once its standard input has ended, before it is killed."""
 
 
+_GATE = ("/bin/sh", "-c", 'read -r go && exec "$@"', "gate")
+"""A shell that waits for a line and then becomes the client. From a pipe it reads byte by byte, so that the
+job, which comes behind that line, is left for the client (POSIX, `read`)."""
+
+
 class ClientFailure(Exception):
     """The client did not do its job: it said why (`errors`), or it died, or it fell silent."""
 
@@ -41,13 +46,17 @@ class LoadClient:
     The child is told first, by the end of its standard input, so that it can clear up behind it.
 
     The child dies with the laboratory however that dies (see `specimens.processes`), and is in a session
-    of its own, so that Ctrl-C reaches only us.
+    of its own, so that Ctrl-C reaches only us. `before_exec` is called with the child's process id while it
+    waits to execute the client, for counters that are to be inherited by all its threads.
     """
 
-    def __init__(self, command: Sequence[str], job: Job) -> None:
+    def __init__(
+        self, command: Sequence[str], job: Job, before_exec: Callable[[int], None] | None = None
+    ) -> None:
         self._job = job
         self._errors: list[ErrorEvent] = []
-        mortal_command = mortal(command)
+        gate = _GATE if before_exec is not None else ()
+        mortal_command = mortal([*gate, *command])
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         try:
             self._process = subprocess.Popen(
@@ -65,6 +74,8 @@ class LoadClient:
                 remedy="`tlstax doctor` tells what is missing",
             ) from None
         self._buffer = bytearray()
+        if before_exec is not None:
+            self._open_gate(before_exec)
 
     def __enter__(self) -> LoadClient:
         self._send(self._job.model_dump_json().encode() + b"\n")
@@ -80,9 +91,7 @@ class LoadClient:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=_GRACE_S)
         finally:
-            self._process.kill()
-            self._process.wait()
-            self._log.close()
+            self._end()
 
     @property
     def pid(self) -> int:
@@ -124,6 +133,19 @@ class LoadClient:
         """Close the client's standard input, at which it ends."""
         if self._process.stdin is not None:
             self._process.stdin.close()
+
+    def _open_gate(self, before_exec: Callable[[int], None]) -> None:
+        try:
+            before_exec(self._process.pid)
+            self._send(b"go\n")
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
 
     def _send(self, line: bytes) -> None:
         stdin = self._process.stdin

@@ -21,7 +21,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "network namespaces": network.namespaces,
     "delay on a link": network.delay,
     "tunnel device": network.tunnel_device,
-    "hardware counters": counters.hardware_counters,
+    "counters": counters.counting,
     "profiler": profiling.profiler,
     "OpenSSL": programs.openssl,
     "load engine": programs.engine,

@@ -9,6 +9,7 @@ from statistics import fmean
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison
 from tlstax.findings.estimates import Estimate
+from tlstax.findings.machine_caveats import of_machine
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
 from tlstax.findings.stats import Interval
@@ -56,6 +57,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
         *_resumed(stored),
         *_not_valid(study, stored.measured),
         *_without_ratio(stored, deciding),
+        *of_machine(stored.measured),
         *(
             f"{_of_group(study, e.comparison)}{text}"
             for e in controls

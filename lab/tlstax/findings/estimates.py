@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.controls import nearest
-from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.outcomes import OUTCOMES, UNITS
 from tlstax.findings.series import Frozen, Values, frozen, valid_values
 from tlstax.findings.stats import Interval
 from tlstax.records import TrialRecord
@@ -70,6 +70,9 @@ def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -
         for pair in comparison.pairs
     ]
     pairs = tuple((value, baseline) for value, baseline in both if value > 0 and baseline > 0)
+    if UNITS[name] == "%" and len(pairs) < len(both):
+        # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
+        pairs = ()
     never = not any(baseline for _, baseline in both)
     return Estimate(
         comparison=comparison,

@@ -48,6 +48,7 @@ def _trial(record: TrialRecord) -> dict[str, Any]:
             "lifetime": done.get("lifetime"),
             "row_mismatches": raw["row_mismatches"],
         },
+        "observed": raw["window"],
         "outcomes": outcomes(record),
         "profile": raw["profile"],
         "why_no_profile": record.why_no_profile,

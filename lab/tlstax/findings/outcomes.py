@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
+from typing import Final
 
 from tlstax.contract import Done
 from tlstax.findings import histograms
 from tlstax.findings.histograms import Histogram
-from tlstax.outcome_table import OUTCOMES, PERCENTILES, PHASE_WORDS, UNITS, Outcome, percentile_name
+from tlstax.findings.processors import Whose, shares, together
+from tlstax.outcome_table import (
+    COUNTED_WORDS,
+    OUTCOMES,
+    PERCENTILES,
+    PHASE_WORDS,
+    PROCESSOR_WORDS,
+    UNITS,
+    Outcome,
+    percentile_name,
+)
 from tlstax.records import TrialRecord
 
 __all__ = ["OUTCOMES", "UNITS", "Outcome", "merged", "outcome", "outcomes"]
@@ -16,6 +28,10 @@ MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
 """A percentile is told only from so many samples: below 100 the 99th is just the largest value, and the
 99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
 blocks shows."""
+
+
+WHOSE: Final[tuple[tuple[Whose, str], ...]] = (("machine", "machine"), ("server", "server_cpus"))
+"""Whose processors are told apart, and how the names of their outcomes begin."""
 
 
 def outcomes(record: TrialRecord, phases: Collection[str] | None = None) -> dict[str, float]:
@@ -53,7 +69,15 @@ def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
 
 def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     throughput = {"ops_per_s": done.operations / done.elapsed_s}
-    return {**throughput, **_cpu(record, done), **_memory(record), **_wire(done)}
+    return {
+        **throughput,
+        **_cpu(record, done),
+        **_events(record, done),
+        **_memory(record),
+        **_wire(done),
+        **_processors(record),
+        **_observers(record),
+    }
 
 
 def _latencies(
@@ -80,15 +104,49 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
     server = record.server.cpu if record.server is not None else None
     if server is not None:
         found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
-    counted = record.server.instructions if record.server is not None else None
-    if counted is not None and done.operations:
-        found["server_instructions_per_op"] = counted / done.operations
     for side, cpu in (("client", done.cpu), ("server", server)):
         if cpu is not None and done.operations:
             found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
             found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
             found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
     return found
+
+
+def _events(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What was counted per operation. Older stores have no windows, but the server's instructions."""
+    window, found = record.window, dict[str, float]()
+    sides = {"server": window.server, "client": window.client} if window is not None else {}
+    for side, use in sides.items():
+        counters = use.counters if use is not None else {}
+        for name in COUNTED_WORDS:
+            times = _whole(counters, name)
+            if times is not None:
+                found[f"{side}_{name}_per_op"] = times
+    if window is None and record.server is not None and record.server.instructions is not None:
+        found["server_instructions_per_op"] = record.server.instructions
+    return {name: times / done.operations for name, times in found.items()} if done.operations else {}
+
+
+def _whole(counters: Mapping[str, int], name: str) -> int | None:
+    """How often an event happened; of one counted in two parts, both or nothing."""
+    user, kernel = counters.get(f"{name}_user"), counters.get(f"{name}_kernel")
+    return counters.get(name) if user is None or kernel is None else user + kernel
+
+
+def _processors(record: TrialRecord) -> dict[str, float]:
+    """What the processors did over the window; those of the server alone where it is pinned."""
+    found: dict[str, float] = {}
+    for whose, stem in WHOSE:
+        ticks = together(record.window.cpus, whose) if record.window is not None else None
+        share = shares(ticks) if ticks is not None else None
+        if share is not None:
+            found |= {f"{stem}_{name}_percent": per_cent for name, per_cent in asdict(share).items()}
+    return {name: per_cent for name, per_cent in found.items() if name in PROCESSOR_WORDS}
+
+
+def _observers(record: TrialRecord) -> dict[str, float]:
+    used_us = record.window.observers_cpu_us if record.window is not None else None
+    return {} if used_us is None else {"observers_cpu_us": used_us}
 
 
 def _busiest_thread_us(record: TrialRecord, done: Done) -> float:

@@ -1,193 +1,103 @@
-"""Hardware counters of one process between two moments: `perf stat`, switched on and off by commands.
+"""The counters of one process and of all that it starts, read before and after a window.
 
-perf is started with its events disabled. "enable" and "disable" are written to its control descriptor,
-and it acknowledges each (perf-stat(1), --control), so that it is known to count before the work begins
-and to have stopped before its counts are read. All threads of the process are counted, and those that
-they start.
+They are opened once, before the process executes its program, and inherited by every thread that is started
+later, so nothing is missed and nothing has to be started for a trial. Reading an inherited event sums up the
+threads that run and those that have ended (perf_event_read_value in the kernel's kernel/events/core.c), so
+the difference of two readings is what happened in between.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import selectors
-import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
-from tlstax.contract import Frozen
-from tlstax.specimens.processes import mortal
+from tlstax.observers import perf_events
+from tlstax.observers.perf_events import Event, Reading
 
-USER, KERNEL = "instructions:u", "instructions:k"
+Readings = Mapping[str, Reading]
+"""What has been counted so far, by event."""
 
-PATIENCE_S = 10.0
-"""Far more than perf takes to attach itself to a thousand threads."""
-
-NOT_COUNTED = {"<not supported>", "<not counted>"}
-
-
-class Counted(Frozen):
-    """How often each event occurred; an event that could not be counted is missing."""
-
-    events: dict[str, int]
-    why_none: str = ""
-
-    @property
-    def instructions(self) -> int | None:
-        """Those of user space and kernel together; None where one of the two was not counted."""
-        if self.events.keys() >= {USER, KERNEL}:
-            return self.events[USER] + self.events[KERNEL]
-        return None
+SHARED_NS = 1_000
+"""A counter that was taken away for longer than this within a window has missed something."""
 
 
-def usable_events(perf: str = "perf") -> Counted:
-    """Which of the instruction counters work here, tried on a program that does nothing.
+class Counters:
+    """Counts events of a process; none while it is opened on nothing, and none that the kernel refuses."""
 
-    `events` holds those that work, the kernel's part only where the user's is there too; `why_none` says
-    in a clause why there are none.
-    """
-    why = ""
-    for events in ((USER, KERNEL), (USER,)):
-        command = [perf, "stat", "-x,", "-e", ",".join(events), "--", "true"]
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._events = tuple(events)
+        self._open: dict[str, list[int]] = {}
+
+    def open_before_exec(self, pid: int) -> None:
+        """Count for this process from now on, instead of an earlier one; it has a single thread yet."""
+        self._open_on([pid])
+
+    def attach(self, pid: int) -> None:
+        """Count for a process that runs already: in each thread that it has now, and in what they start.
+
+        A thread that starts while this goes on may be missed: it must be at rest.
+        """
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=20, env=_environment()
-            )
-        except FileNotFoundError:
-            return Counted(events={}, why_none="perf is not installed")
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Counted(events={}, why_none=f"perf does not run ({error})")
-        counted = parse(done.stderr) if done.returncode == 0 else refused(done.stderr)
-        if counted.events.keys() >= {USER}:
-            return counted
-        why = why or counted.why_none
-    return Counted(events={}, why_none=why)
+            threads = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+        except OSError:
+            threads = []
+        self._open_on(threads)
 
+    def read(self) -> dict[str, Reading]:
+        """Everything counted so far, summed up over threads; what cannot be read is missing."""
+        found = {}
+        for name, descriptors in self._open.items():
+            with contextlib.suppress(OSError):
+                readings = [perf_events.read_event(descriptor) for descriptor in descriptors]
+                found[name] = Reading(*map(sum, zip(*readings, strict=True)))
+        return found
 
-def parse(text: str) -> Counted:
-    """What `perf stat -x,` printed.
-
-    A line is VALUE,UNIT,EVENT,TIME,SHARE,… (perf-stat(1), "CSV FORMAT"). A value that perf extrapolated,
-    because the event had the counter for a SHARE under 100 per cent of the time, is not taken.
-    """
-    found: dict[str, int] = {}
-    why = ""
-    for line in text.splitlines():
-        fields = line.split(",")
-        if line.startswith("#") or len(fields) < 5:
-            continue
-        value, event, share = fields[0], fields[2], fields[4]
-        if value in NOT_COUNTED:
-            why = why or "this machine offers no hardware counters"
-        elif value.isdecimal() and share.startswith("100"):
-            found[event] = int(value)
-        elif value.isdecimal():
-            why = why or "the hardware counters are in use by others"
-    return Counted(events=found, why_none="" if found else why or "perf counted nothing")
-
-
-def refused(text: str) -> Counted:
-    """Why perf ended without counting, from what it wrote on its standard error."""
-    if any(word in text for word in ("perf_event_paranoid", "No permission", "not permitted", "limited")):
-        return Counted(events={}, why_none="the hardware counters may not be read (perf_event_paranoid)")
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
-    return Counted(events={}, why_none=f"perf stat failed ({first})")
-
-
-class ProcessCounters:
-    """Counts `events` of process `pid` from `__enter__` until `stop`; leaving the block ends perf.
-
-    Nothing is raised: where perf fails, `stop` gives a `Counted` without events that says why.
-    """
-
-    def __init__(self, pid: int, events: Sequence[str], perf: str = "perf") -> None:
-        self._why = ""
-        self._child: subprocess.Popen[bytes] | None = None
-        self._output: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        commands, self._commands = os.pipe()
-        self._answers, answers = os.pipe()
-        command = [perf, "stat", "-x,", "-e", ",".join(events), "-p", str(pid), "-D", "-1"]
-        try:
-            self._child = subprocess.Popen(
-                mortal([*command, f"--control=fd:{commands},{answers}"]),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._output,
-                pass_fds=(commands, answers),
-                start_new_session=True,
-                env=_environment(),
-            )
-        except OSError as error:
-            self._why = f"perf does not run ({error})"
-        finally:
-            os.close(commands)
-            os.close(answers)
+    def close(self) -> None:
+        """Count no more. May be called twice."""
+        opened, self._open = self._open, {}
+        for descriptors in opened.values():
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def __enter__(self) -> Self:
-        self._tell("enable")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._child is not None:
-            self._child.kill()
-            self._child.wait()
-        self._output.close()
-        os.close(self._commands)
-        os.close(self._answers)
+        self.close()
 
-    def stop(self) -> Counted:
-        """Stop counting and give the counts. Call it once.
-
-        A process that has ended by then has ended the counting too.
-        """
-        self._tell("disable")
-        if self._child is None or (self._why and self._child.poll() is None):
-            return Counted(events={}, why_none=self._why)
-        self._child.send_signal(signal.SIGINT)
-        try:
-            self._child.wait(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            return Counted(events={}, why_none="perf did not end")
-        counted = parse(self._printed())
-        return counted if counted.events or not self._why else Counted(events={}, why_none=self._why)
-
-    def _tell(self, command: str) -> None:
-        """Write a command and wait until perf has acknowledged it; what goes wrong is kept in `_why`."""
-        if self._why or self._child is None:
-            return
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._commands, f"{command}\n".encode())
-            if self._acknowledged():
-                return
-        self._why = "perf stat did not answer"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(timeout=1)
-            self._why = refused(self._printed()).why_none
-
-    def _printed(self) -> str:
-        self._output.seek(0)
-        return self._output.read().decode(errors="replace")
-
-    def _acknowledged(self) -> bool:
-        """Whether "ack" and a line break (in some versions a NUL after it) arrived in time."""
-        deadline = time.monotonic() + PATIENCE_S
-        answer = b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
-            while b"\n" not in answer and selector.select(max(0.0, deadline - time.monotonic())):
-                some = os.read(self._answers, 64)
-                if not some:
-                    return False
-                answer += some
-        return answer.lstrip(b"\0").startswith(b"ack")
+    def _open_on(self, threads: Iterable[int]) -> None:
+        """An event that cannot be counted in every thread is not counted at all."""
+        self.close()
+        threads = tuple(threads)
+        for event in self._events if threads else ():
+            descriptors: list[int] = []
+            try:
+                for thread in threads:
+                    descriptors.append(perf_events.open_event(event, thread))  # noqa: PERF401 (closed below)
+            except OSError:
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                continue
+            self._open[event.name] = descriptors
 
 
-def _environment() -> dict[str, str]:
-    """How perf prints a number depends on the locale."""
-    return {**os.environ, "LC_ALL": "C"}
+def counted(before: Readings, after: Readings) -> dict[str, int]:
+    """How often each event happened between two readings.
+
+    An event that had to share its counter is left out: what the kernel would extrapolate is not a count.
+    """
+    found = {}
+    for name, now in after.items():
+        then = before.get(name)
+        if then is None:
+            continue
+        wanted_ns, had_ns = now.enabled_ns - then.enabled_ns, now.running_ns - then.running_ns
+        if wanted_ns - had_ns <= SHARED_NS:
+            found[name] = now.times - then.times
+    return found

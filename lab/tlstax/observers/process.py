@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
+from tlstax.observed import ProcessUse
 from tlstax.records import MappedLibrary, ServerCpu
 
 _FAULT = re.compile(r"/libtlstax-fault-[^/]*\.so[^/]*$")
@@ -50,6 +51,20 @@ def cpu_between(before: CpuReading | None, after: CpuReading | None) -> ServerCp
     system = after.system_ticks - before.system_ticks
     scale = total_us / (user + system) if user + system > 0 else 0.0
     return ServerCpu(total_us=total_us, user_us=user * scale, system_us=system * scale)
+
+
+def server_cpu(use: ProcessUse | None) -> ServerCpu | None:
+    """The CPU time of a watched server as results are taken from it, from stores of every age."""
+    if use is None or use.cpu_total_us is None:
+        return None
+    return ServerCpu(
+        total_us=use.cpu_total_us, user_us=use.cpu_user_us or 0.0, system_us=use.cpu_system_us or 0.0
+    )
+
+
+def ticks_per_s() -> int:
+    """The ticks of a second in which the kernel tells what processes and processors did (times(2))."""
+    return os.sysconf("SC_CLK_TCK")
 
 
 def read_rss_bytes(pid: int) -> int | None:

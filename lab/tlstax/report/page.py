@@ -18,6 +18,7 @@ from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
+from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
@@ -66,6 +67,8 @@ class Section:
     detail_panels: tuple[Panel, ...]
     lines: tuple[OutcomeLine, ...]
     proofs: tuple[Proof, ...]
+    processors: tuple[CaseLines, ...]
+    ticks: str
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,8 @@ def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocu
         detail_panels=detail_panels(group, pairs, study),
         lines=tuple(_line(group, outcome) for outcome in group.outcomes()),
         proofs=tuple(proof(row) for row in group.rows),
+        processors=processor_lines(group.rows),
+        ticks=tick_words(group.rows),
     )
 
 

@@ -20,6 +20,7 @@ from tlstax.errors import Interrupted, MachineFault, UserMistake
 from tlstax.findings.wording import counted
 from tlstax.jobs import job_for
 from tlstax.observers import process, status
+from tlstax.observers.window import Side, Watch, Watched
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial
@@ -141,25 +142,27 @@ def _observe(cell: Cell, job: Job, bench: Bench) -> Held:
     at_start = status.read_status(admin)
     with LoadClient(bench.command, job) as client:
         seen["ready"] = ready = client.wait_ready(ready_within_s(job))
-        at_ready = status.read_status(admin)
-        cpu_at_ready = process.read_cpu(server.pid) if server.pid else None
-        client.go()
-        time.sleep(job.duration_s / 2)
-        memory = _memory(ready.pid, server.pid)
-        seen["done"] = done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-        cpu_at_done = process.read_cpu(server.pid) if server.pid else None
-    at_done = status.read_status(admin)
+        watched = Watched(
+            client=Side(ready.pid), server=Side(server.pid), read_status=lambda: status.read_status(admin)
+        )
+        with Watch(watched) as watch:
+            watch.begin()
+            client.go()
+            time.sleep(job.duration_s / 2)
+            memory = _memory(ready.pid, server.pid)
+            seen["done"] = done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            window = watch.end()
     return Held(
         seen=Observation(
             trial=Trial(block=0, position=0, cell=cell, contestant="engine"),
-            setup_delta=status.status_delta(at_start, at_ready),
-            window_delta=status.status_delta(at_ready, at_done),
-            server_cpu=process.cpu_between(cpu_at_ready, cpu_at_done),
+            setup_delta=status.status_delta(at_start, watch.status_at_begin),
+            window_delta=window.status_delta,
+            server_cpu=process.server_cpu(window.server),
             row_mismatches=row_mismatches(admin, done.row_samples),
             **seen,
         ),
         memory=memory,
-        connected=max(0, at_ready.get("Threads_connected", 0) - 1),
+        connected=max(0, watch.status_at_begin.get("Threads_connected", 0) - 1),
     )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import pymysql
 
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Job, Ready, TlsOff
+from tlstax.contract import Job, TlsOff
 from tlstax.errors import MachineFault
 from tlstax.jobs import job_for
-from tlstax.observers import counters, process, status
-from tlstax.observers.counters import Counted, ProcessCounters
+from tlstax.observed import ProcessUse
+from tlstax.observers import process, status
+from tlstax.observers.counters import Counters
+from tlstax.observers.perf_events import INSTRUCTIONS, Event
+from tlstax.observers.window import Side, Watch, Watched
 from tlstax.selfbench.plan import Contestant, Trial
 from tlstax.selfbench.records import Instructions, Observation
 from tlstax.trial import GRACE_S, row_mismatches
@@ -30,7 +32,7 @@ class Measurer:
         self,
         bench: Bench,
         commands: Mapping[Contestant, Sequence[str]],
-        events: Sequence[str],
+        events: Sequence[Event],
         warn: Callable[[str], None],
         client_tls_library: str | None = None,
     ) -> None:
@@ -70,29 +72,27 @@ class Measurer:
         """The steps of a trial; what is learned goes into `seen`, so that it is kept when a step fails."""
         server, admin = self._bench.server, self._bench.admin
         at_start = status.read_status(admin)
-        with LoadClient(command, job) as client, ExitStack() as watching:
+        with LoadClient(command, job) as client, Counters(self._events) as counters:
             ready = client.wait_ready(ready_within_s(job))
             seen["ready"] = ready
-            counting = self._count(ready, watching)
+            # Only now: the program that answers may be a child of the one that was started.
+            counters.attach(ready.pid)
             connected = at_start["Threads_connected"] + (0 if job.workload.reconnect else job.connections)
-            at_ready = status.read_settled_status(admin, connected)
-            cpu_at_ready = process.read_cpu(server.pid) if server.pid else None
-            client.go()
-            done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-            cpu_at_done = process.read_cpu(server.pid) if server.pid else None
-            seen["instructions"] = _instructions(counting.stop()) if counting else None
-            at_done = status.read_settled_status(admin, connected)
-        seen["done"] = done
-        seen["setup_delta"] = status.status_delta(at_start, at_ready)
-        seen["window_delta"] = status.status_delta(at_ready, at_done)
-        seen["server_cpu"] = process.cpu_between(cpu_at_ready, cpu_at_done)
+            watched = Watched(
+                client=Side(ready.pid, counters),
+                server=Side(server.pid),
+                read_status=lambda: status.read_settled_status(admin, connected),
+            )
+            with Watch(watched) as watch:
+                watch.begin()
+                client.go()
+                seen["done"] = done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+                window = watch.end()
+        seen["instructions"] = _instructions(window.client)
+        seen["setup_delta"] = status.status_delta(at_start, watch.status_at_begin)
+        seen["window_delta"] = window.status_delta
+        seen["server_cpu"] = process.server_cpu(window.server)
         seen["row_mismatches"] = row_mismatches(admin, done.row_samples)
-
-    def _count(self, ready: Ready, watching: ExitStack) -> ProcessCounters | None:
-        """The counters, already counting; None where the machine has none."""
-        if not self._events:
-            return None
-        return watching.enter_context(ProcessCounters(ready.pid, self._events))
 
 
 def ready_within_s(job: Job) -> float:
@@ -107,6 +107,6 @@ def _over(job: Job, library: str | None) -> Job:
     return job.model_copy(update={"tls": job.tls.model_copy(update={"library": library})})
 
 
-def _instructions(counted: Counted) -> Instructions | None:
-    user = counted.events.get(counters.USER)
-    return None if user is None else Instructions(user=user, kernel=counted.events.get(counters.KERNEL))
+def _instructions(client: ProcessUse | None) -> Instructions | None:
+    user, kernel = (client.counters.get(event.name) if client else None for event in INSTRUCTIONS)
+    return None if user is None else Instructions(user=user, kernel=kernel)

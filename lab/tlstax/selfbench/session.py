@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
 from tlstax.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.observers import counters
-from tlstax.observers.counters import Counted
+from tlstax.observers.perf_events import INSTRUCTIONS, Event, Usable, usable_events
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer
@@ -56,7 +56,8 @@ def run(request: Request, watcher: Watcher) -> Run:
     """Compare the contestants and give back what was measured. MachineFault where nothing could be."""
     seed = secrets.randbelow(2**32) if request.seed is None else request.seed
     found = contestants.find(watcher.warn)
-    usable = counters.usable_events()
+    usable = usable_events()
+    events = [event for event in INSTRUCTIONS if event in usable.events]
     needs = Needs(
         rows=request.rows,
         connections=max(cell.connections for cell in request.cells),
@@ -65,14 +66,14 @@ def run(request: Request, watcher: Watcher) -> Run:
     )
     wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
     with open_private_bench(needs, watcher.step, wanted) as bench:
-        header = _header(request, needs, bench, found, usable)
-        measurer = Measurer(
-            bench, found.commands, tuple(usable.events), watcher.warn, request.client_tls_library
-        )
+        header = _header(request, needs, bench, found, _why_none(events, usable))
+        measurer = Measurer(bench, found.commands, events, watcher.warn, request.client_tls_library)
         return rounds.run_blocks(header, found.commands, measurer, watcher)
 
 
-def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, usable: Counted) -> Header:
+def _header(
+    request: Request, needs: Needs, bench: Bench, found: Contestants, why_no_instructions: str
+) -> Header:
     # One CPU for whoever is the client: the floor has one thread, and nobody shall have more than it.
     machine = bench.machine.model_copy(update={"client_cpus": bench.machine.client_cpus[:1]})
     return Header(
@@ -87,8 +88,13 @@ def _header(request: Request, needs: Needs, bench: Bench, found: Contestants, us
         specimens=(bench.server.specimen, *found.specimens),
         server=server_facts(bench),
         absent=found.absent,
-        why_no_instructions=usable.why_none,
+        why_no_instructions=why_no_instructions,
     )
+
+
+def _why_none(events: Sequence[Event], usable: Usable) -> str:
+    """Why no instructions are counted; empty where some are."""
+    return "" if events else usable.why_not[INSTRUCTIONS[0]]
 
 
 def server_facts(bench: Bench) -> ServerFacts:

@@ -1,0 +1,193 @@
+"""What the kernel and the processor count of a process: perf_event_open(2), called through ctypes.
+
+The C library has no wrapper for the call, and the packages for it (py-perf-event, performance-features) count
+in the calling process; so the call and its structure are here, as the manual page gives them.
+
+Hardware events are counted in user space and in the kernel by an event each. The kernel's own (software)
+events happen in the kernel and are counted whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+CALL_NUMBER = {"x86_64": 298, "aarch64": 241, "riscv64": 241}
+"""Number of the system call perf_event_open(2) by architecture (asm/unistd.h)."""
+
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+NO_EVENTS = "this kernel has no perf events"
+REFUSED = frozenset({errno.EACCES, errno.EPERM})
+
+# Of struct perf_event_attr, which is taken at the size of its first version by every kernel.
+_ATTRIBUTE = struct.Struct("=IIQQQQQ")
+_ATTRIBUTE_BYTES = 64
+_HARDWARE, _SOFTWARE = 0, 1
+_INHERIT, _EXCLUDE_USER, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 1, 1 << 4, 1 << 5, 1 << 6
+_TIME_ENABLED, _TIME_RUNNING = 1 << 0, 1 << 1
+_CLOSE_ON_EXEC = 1 << 3
+_READING = struct.Struct("=QQQ")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that is counted, under the name that a record has for it.
+
+    `family` is what it is in words; `part` in which part of a thread's time, empty where in all of it.
+    """
+
+    name: str
+    family: str
+    kind: int
+    config: int
+    part: str = ""
+    exclude: int = 0
+
+
+class Reading(NamedTuple):
+    """How often the event has happened; how long it was wanted, and how long a counter was free for it."""
+
+    times: int
+    enabled_ns: int
+    running_ns: int
+
+
+def _hardware(name: str, family: str, config: int) -> tuple[Event, Event]:
+    user, kernel = _EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR, _EXCLUDE_USER | _EXCLUDE_HYPERVISOR
+    return (
+        Event(f"{name}_user", family, _HARDWARE, config, "in user space", user),
+        Event(f"{name}_kernel", family, _HARDWARE, config, "in the kernel", kernel),
+    )
+
+
+INSTRUCTIONS = _hardware("instructions", "instructions", 1)
+CYCLES = _hardware("cycles", "cycles", 0)
+CACHE_MISSES = _hardware("cache_misses", "cache misses", 3)
+TASK_CLOCK = Event("task_clock_ns", "CPU time by perf", _SOFTWARE, 1)
+"""Not counted in trials: a process's CPU clock tells as much, and each event makes every switch dearer."""
+
+SOFTWARE_EVENTS = (
+    Event("page_faults", "page faults", _SOFTWARE, 2),
+    Event("context_switches", "context switches", _SOFTWARE, 3),
+    Event("cpu_migrations", "CPU migrations", _SOFTWARE, 4),
+)
+HARDWARE_EVENTS = (*INSTRUCTIONS, *CYCLES, *CACHE_MISSES)
+EVENTS = (*HARDWARE_EVENTS, *SOFTWARE_EVENTS)
+"""All that is counted where it can be, the numbers from linux/perf_event.h."""
+
+
+def open_event(event: Event, pid: int) -> int:
+    """A descriptor that counts the event from now on: in the thread `pid`, and in all that it starts.
+
+    A thread or process that is started later inherits the counting, over any exec, and what it counted stays
+    in the sum when it ends. 0 is this thread. OSError where the kernel refuses.
+    """
+    number = CALL_NUMBER.get(platform.machine())
+    if number is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    attribute = _ATTRIBUTE.pack(
+        event.kind,
+        _ATTRIBUTE_BYTES,
+        event.config,
+        0,
+        0,
+        _TIME_ENABLED | _TIME_RUNNING,
+        _INHERIT | event.exclude,
+    )
+    buffer = ctypes.create_string_buffer(attribute, _ATTRIBUTE_BYTES)
+    any_cpu, no_group = -1, -1
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor: int = libc.syscall(number, buffer, pid, any_cpu, no_group, _CLOSE_ON_EXEC)
+    if descriptor < 0:
+        error = ctypes.get_errno() or errno.EINVAL
+        raise OSError(error, os.strerror(error))
+    return descriptor
+
+
+def read_event(descriptor: int) -> Reading:
+    """What an open event has counted so far, in threads that run and that have ended. OSError."""
+    return Reading(*_READING.unpack(os.read(descriptor, _READING.size)))
+
+
+def fault_of(event: Event) -> int:
+    """Count the event in this thread for a moment: 0 where that works, else an errno.
+
+    A hardware counter that counts nothing while instructions are executed does not work (ENODATA).
+    """
+    try:
+        descriptor = open_event(event, 0)
+    except OSError as error:
+        return error.errno or errno.EINVAL
+    try:
+        reading = read_event(descriptor)
+    except OSError as error:
+        return error.errno or errno.EINVAL
+    finally:
+        os.close(descriptor)
+    needed = event in {*INSTRUCTIONS, *CYCLES}
+    return errno.ENODATA if needed and reading.times == 0 else 0
+
+
+@dataclass(frozen=True)
+class Usable:
+    """The events that can be counted here, and why each of the others cannot."""
+
+    events: tuple[Event, ...]
+    why_not: Mapping[Event, str] = field(default_factory=dict)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each reason, with all that is missing for it."""
+        missing: dict[str, dict[str, list[str]]] = {}
+        for event, why in self.why_not.items():
+            missing.setdefault(why, {}).setdefault(event.family, []).append(event.part)
+        return tuple(
+            f"{_listed([_missing(*family) for family in families.items()])} are not counted: {why}"
+            for why, families in missing.items()
+        )
+
+
+def usable_events(fault: Callable[[Event], int] = fault_of) -> Usable:
+    """What can be counted on this machine by this user, tried on ourselves."""
+    faults = {event: fault(event) for event in EVENTS}
+    return Usable(
+        events=tuple(event for event in EVENTS if not faults[event]),
+        why_not={event: _why(event, number) for event, number in faults.items() if number},
+    )
+
+
+def refusal() -> str:
+    """Why the kernel does not count for this user, where it says that it may not."""
+    return f"the kernel refuses it ({paranoid()})"
+
+
+def paranoid() -> str:
+    """How much the kernel lets users count and sample (perf_event_open(2), perf_event_paranoid)."""
+    try:
+        return f"kernel.perf_event_paranoid is {PARANOID.read_text('ascii').strip()}"
+    except OSError:
+        return NO_EVENTS
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _missing(family: str, parts: list[str]) -> str:
+    return f"{family} {parts[0]}" if parts[0] and len(parts) == 1 else family
+
+
+def _why(event: Event, number: int) -> str:
+    if number in REFUSED:
+        return refusal()
+    if number == errno.ENOSYS:
+        return NO_EVENTS
+    if event.kind == _HARDWARE:
+        return "this machine offers no hardware counters for them"
+    return f"the kernel does not offer them ({os.strerror(number)})"

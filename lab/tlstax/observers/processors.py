@@ -1,0 +1,102 @@
+"""What the machine's processors did over a window, second by second, read from /proc/stat.
+
+Everything is read below `root`, so that a test can bring a machine of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from tlstax.observed import CpuSlice, CpuTicks
+
+ROOT = Path("/")
+SLICE_S = 1.0
+FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+"""The fields of a line in their order (proc(5), /proc/stat); what follows is within user and nice."""
+
+
+class Ticks(NamedTuple):
+    """Ticks since boot, of all processors and of the server's; None where it has none of its own."""
+
+    machine: CpuTicks
+    server: CpuTicks | None
+
+
+def read_ticks(server_cpus: Collection[int], root: Path = ROOT) -> Ticks | None:
+    """What the processors have done since boot; None where the kernel does not tell."""
+    try:
+        text = (root / "proc/stat").read_text("ascii")
+    except OSError:
+        return None
+    lines = {line.split()[0]: line.split()[1:9] for line in text.splitlines() if line.startswith("cpu")}
+    if "cpu" not in lines:
+        return None
+    own = [lines[name] for cpu in server_cpus if (name := f"cpu{cpu}") in lines]
+    return Ticks(_ticks([lines["cpu"]]), _ticks(own) if own else None)
+
+
+def difference(before: CpuTicks, after: CpuTicks) -> CpuTicks:
+    """The ticks in between. Those of idle and iowait may run backwards (proc(5)): then there were none."""
+    return CpuTicks(**{name: max(0, getattr(after, name) - getattr(before, name)) for name in FIELDS})
+
+
+class CpuSeries:
+    """Reads the processors' ticks from `start` to `stop`, in a thread that sleeps in between."""
+
+    def __init__(self, server_cpus: Collection[int], root: Path = ROOT) -> None:
+        self._server_cpus = tuple(server_cpus)
+        self._root = root
+        self._readings: list[tuple[float, Ticks]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, name="processors", daemon=True)
+
+    def start(self) -> None:
+        """The window begins."""
+        self._read()
+        self._thread.start()
+
+    def stop(self) -> tuple[CpuSlice, ...]:
+        """The window is over: what was done in each of its seconds. Empty where the kernel does not tell."""
+        self.end()
+        self._read()
+        begun_s = self._readings[0][0] if self._readings else 0.0
+        return tuple(
+            CpuSlice(
+                at_s=round(then_s - begun_s, 4),
+                took_s=round(now_s - then_s, 4),
+                machine=difference(then.machine, now.machine),
+                server=difference(then.server, now.server) if then.server and now.server else None,
+            )
+            for (then_s, then), (now_s, now) in zip(self._readings, self._readings[1:], strict=False)
+        )
+
+    def end(self) -> None:
+        """Read no more. May be called twice, and without a start."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _read_on(self) -> None:
+        begun_s = self._readings[0][0] if self._readings else time.monotonic()
+        seconds = 1
+        while not self._over.wait(max(0.0, begun_s + seconds * SLICE_S - time.monotonic())):
+            self._read()
+            seconds += 1
+
+    def _read(self) -> None:
+        ticks = read_ticks(self._server_cpus, self._root)
+        if ticks is not None:
+            self._readings.append((time.monotonic(), ticks))
+
+
+def _ticks(lines: list[list[str]]) -> CpuTicks:
+    """The sum of some lines; a field that an old kernel has not is 0."""
+    sums = dict.fromkeys(FIELDS, 0)
+    for line in lines:
+        for name, value in zip(FIELDS, line, strict=False):
+            sums[name] += int(value)
+    return CpuTicks(**sums)

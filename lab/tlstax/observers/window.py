@@ -1,0 +1,157 @@
+"""Everything that is watched over a measured window, read in one order by whoever measures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from tlstax.observed import ProcessUse, Window, WireUse
+from tlstax.observers import process, status
+from tlstax.observers.counters import Counters, Readings, counted
+from tlstax.observers.process import CpuReading
+from tlstax.observers.processors import CpuSeries
+from tlstax.observers.profiler import Profiler, Sampled
+from tlstax.observers.wire import read_wire, wire_between
+
+ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A process to be watched, and its counters where it has some; `pid` is None where it is out of reach."""
+
+    pid: int | None
+    counters: Counters | None = None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a watch reads beside the CPU clocks and the memory of both sides.
+
+    `read_status` gives the server's counters, once nothing of the client's is under way there; with
+    `machine`, the processors (those of `server_cpus` apart) and the network are read too. A `profiler`
+    samples both sides.
+    """
+
+    client: Side
+    server: Side
+    read_status: Callable[[], dict[str, int]] | None = None
+    machine: bool = False
+    server_cpus: tuple[int, ...] = ()
+    profiler: Profiler | None = None
+
+
+class _Clocks(NamedTuple):
+    """CPU clocks, the laboratory's own among them, and the time."""
+
+    client: CpuReading | None
+    server: CpuReading | None
+    own_us: float
+    at_s: float
+
+
+class _Counts(NamedTuple):
+    """What the counters of both sides stand at."""
+
+    client: Readings
+    server: Readings
+
+
+class Watch:
+    """Watches a window: `begin` just before the client is told to go, `end` when it has said that it is done.
+
+    The client keeps its connections until it is told to leave, so both are moments in which nothing happens
+    but what the watch does itself. What is cheap and counts exactly is read innermost; what makes the server
+    work (its status) is read outside that, and memory when all is over.
+
+    Use it as a context manager: leaving it ends the thread that reads the processors.
+    """
+
+    def __init__(self, watched: Watched, root: Path = ROOT) -> None:
+        self._watched = watched
+        self._root = root
+        self._series = CpuSeries(watched.server_cpus, root)
+        self._wire: WireUse | None = None
+        self._begun: tuple[_Counts, _Clocks] | None = None
+        self.status_at_begin: Mapping[str, int] = {}
+        self.sampled = Sampled(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._series.end()
+
+    def begin(self) -> None:
+        """Everything as it is before the window. MachineFault where the server does not tell its counters."""
+        watched = self._watched
+        if watched.read_status is not None:
+            self.status_at_begin = watched.read_status()
+        if watched.machine:
+            self._wire = read_wire(self._root)
+            self._series.start()
+        if watched.profiler is not None:
+            watched.profiler.start()
+        self._begun = self._counts(), self._clocks()
+
+    def end(self) -> Window:
+        """What has changed since `begin`. MachineFault where the server does not tell its counters."""
+        clocks, counts, watched = self._clocks(), self._counts(), self._watched
+        if self._begun is None:
+            raise RuntimeError("a window ends that has not begun")
+        counts_then, then = self._begun
+        cpus = self._series.stop() if watched.machine else ()
+        wire = wire_between(self._wire, read_wire(self._root)) if watched.machine else None
+        if watched.profiler is not None:
+            self.sampled = watched.profiler.stop()
+        client = _use(watched.client, then.client, clocks.client, counted(counts_then.client, counts.client))
+        server = _use(watched.server, then.server, clocks.server, counted(counts_then.server, counts.server))
+        at_end = watched.read_status() if watched.read_status is not None else {}
+        return Window(
+            took_s=round(clocks.at_s - then.at_s, 6),
+            server=server,
+            client=client,
+            cpus=cpus,
+            ticks_per_s=process.ticks_per_s(),
+            wire=wire,
+            status_delta=status.status_delta(self.status_at_begin, at_end),
+            observers_cpu_us=clocks.own_us - then.own_us,
+        )
+
+    def _counts(self) -> _Counts:
+        client, server = self._watched.client, self._watched.server
+        return _Counts(
+            client=client.counters.read() if client.counters else {},
+            server=server.counters.read() if server.counters else {},
+        )
+
+    def _clocks(self) -> _Clocks:
+        client, server = self._watched.client, self._watched.server
+        return _Clocks(
+            client=process.read_cpu(client.pid) if client.pid else None,
+            server=process.read_cpu(server.pid) if server.pid else None,
+            own_us=time.process_time_ns() / 1e3,
+            at_s=time.monotonic(),
+        )
+
+
+def _use(
+    side: Side, before: CpuReading | None, after: CpuReading | None, counts: dict[str, int]
+) -> ProcessUse | None:
+    """What a process used; None where it is out of reach."""
+    cpu = process.cpu_between(before, after)
+    if side.pid is None or cpu is None:
+        return None
+    return ProcessUse(
+        cpu_user_us=cpu.user_us,
+        cpu_system_us=cpu.system_us,
+        cpu_total_us=cpu.total_us,
+        rss_bytes=process.read_rss_bytes(side.pid),
+        counters=counts,
+    )
