@@ -6,10 +6,11 @@ use inferno::flamegraph::{self, TextTruncateDirection};
 use crate::colours;
 use crate::options::Options;
 
-const PAPER: Color = Color {
-    r: 255,
-    g: 255,
-    b: 255,
+/// Frames whose cost did not change are white, and must be seen.
+const SKY: Color = Color {
+    r: 227,
+    g: 232,
+    b: 238,
 };
 
 /// The SVG of lines that `folded::lines` made. A plain graph is coloured by kinds of libraries, a
@@ -24,7 +25,7 @@ pub fn svg(lines: &[String], options: &Options) -> Result<Vec<u8>, String> {
     wanted.count_name.clone_from(&options.count_name);
     wanted.no_sort = true;
     wanted.min_width = options.min_width_percent;
-    wanted.bgcolors = Some(BackgroundColor::Flat(PAPER));
+    wanted.bgcolors = Some(BackgroundColor::Flat(SKY));
     // A name's beginning tells more than its end, which is the library.
     wanted.text_truncate_direction = TextTruncateDirection::Right;
     if !options.differential {
