@@ -19,6 +19,7 @@ ACTING = (
     "cli",
     "clients",
     "doctor",
+    "flame_program",
     "guests",
     "observers",
     "pipeline",

@@ -170,6 +170,30 @@ def report(
 
 
 @app.command()
+def flames(
+    run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
+    case: Annotated[
+        str | None,
+        typer.Option(help="Such as tls=1.3,workload=reconnect. Default: the costliest, and its baseline."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="The difference from this case; `baseline` is the case's own.")
+    ] = None,
+    side: Annotated[str, typer.Option(help="server or client.")] = "server",
+    folded: Annotated[
+        bool, typer.Option("--folded", help="Folded stacks instead of a picture: ns per operation.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Where CPU time went in a profiled run, function by function: a flame graph (SVG)."""
+    from tlstax.cli.flames_command import flames_command
+
+    raise typer.Exit(flames_command(run_name, case, against, side, folded=folded, output=output))
+
+
+@app.command()
 def doctor(json: Json = False) -> None:
     """What this machine can and cannot measure, and what would help."""
     from tlstax.cli.doctor_command import doctor_command

@@ -12,6 +12,7 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store, report_file, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.findings.document import document
+from tlstax.flame_program import draw
 from tlstax.pipeline import Request, run
 from tlstax.records import StoredRun
 from tlstax.report.formats import render
@@ -60,7 +61,7 @@ def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:
     found = document(stored)
     path = report if report is not None or as_json else report_file(stored.header.run)
     if path is not None:
-        write_text(path, render(stored, found, "html"))
+        write_text(path, render(stored, found, "html", draw=draw))
     if as_json:
         sys.stdout.write(render(stored, found, "json"))
         return

@@ -10,6 +10,7 @@ from tlstax.cli.kept import open_store, write_text
 from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
+from tlstax.flame_program import draw
 from tlstax.report.formats import Format, render
 
 
@@ -29,6 +30,7 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         chosen,
         width=terminal_width(),
         colour=output is None and colourful(),
+        draw=draw,
     )
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -49,3 +49,10 @@ def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
     raise UserMistake(
         f"{option} {text!r} may be {len(found)} cases ({listed}{more})", remedy="name more of its levels"
     )
+
+
+def choice_text(case: Case, study: Study) -> str:
+    """What a user types to choose this case: "tls=1.3,workload=reconnect"; every factor that varies."""
+    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
+    named = [f"{name}={level}" for name, level in case.levels.items() if name in varied]
+    return ",".join([*named, *([CONTROL] if case.role == "control" else [])])

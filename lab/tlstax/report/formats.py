@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report.csv_table import csv_table
+from tlstax.report.flames import Draw
 from tlstax.report.json_document import json_document
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
@@ -23,8 +24,11 @@ def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own,
     width: int = 80,
     colour: bool = False,
     report_path: str = "",
+    draw: Draw | None = None,
 ) -> str:
     """The run in that format. `width`, `colour` and `report_path` are for the terminal alone.
+
+    `draw` draws the flame graphs of the HTML page, which has none without it.
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
@@ -34,7 +38,7 @@ def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own,
         case "html":
             from tlstax.report.html import html  # noqa: PLC0415 - drawing takes a second to import
 
-            return html(stored, document)
+            return html(stored, document, draw)
         case "md":
             return markdown(stored, document)
         case "csv":

@@ -1,4 +1,4 @@
-"""The report as one HTML file that stands alone: no script, no font, no picture from elsewhere."""
+"""The report as one HTML file that stands alone: no script of its own, no font, no picture from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from tlstax.findings.wording import capitalised, percent
 from tlstax.labels import full_label
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import figures, palette
+from tlstax.report.flames import Draw
 from tlstax.report.page import page
 from tlstax.report.untrusted import printable
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 
 
-def html(stored: StoredRun, document: RunDocument) -> str:
-    """The report. Whatever a server or a client said is escaped.
+def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> str:
+    """The report. Whatever a server or a client said is escaped. `draw` draws flame graphs, if there are any.
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
-    return _template().render(page=page(stored, document), style=_style())
+    return _template().render(page=page(stored, document, draw), style=_style())
 
 
 def _whole(sentence: str) -> str:

@@ -14,6 +14,8 @@ from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts, figures, outcome_names, published
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
+from tlstax.report.flame_section import FlameSection, flame_section
+from tlstax.report.flames import Draw
 from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
@@ -88,9 +90,10 @@ class Page:
     overview: Overview | None
     published: Published | None
     lists_trials: bool
+    flames: FlameSection | None
 
 
-def page(stored: StoredRun, document: RunDocument) -> Page:
+def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> Page:
     """The page of a run. Raises MachineFault where a stored histogram cannot be decoded."""
     large = is_large(document.design)
     groups = () if large else arranged(stored, document)
@@ -116,6 +119,7 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
         lists_trials=not large,
+        flames=flame_section(stored, draw),
     )
 
 

@@ -1,0 +1,64 @@
+"""`tlstax flames`: where the time goes, function by function, as a picture or as folded stacks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tlstax.cli.kept import open_store, write_text
+from tlstax.errors import UserMistake
+from tlstax.findings.case_choice import chosen_case
+from tlstax.flame_program import draw
+from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records import StoredRun
+from tlstax.report.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none
+from tlstax.study import Case
+
+BASELINE = "baseline"
+
+
+def flames_command(
+    run_name: str,
+    case_text: str | None,
+    against_text: str | None,
+    side_name: str,
+    *,
+    folded: bool,
+    output: Path | None,
+) -> int:
+    """Write a flame graph of a stored run, or its folded stacks; the exit status."""
+    side = next((known for known in SIDES if known == side_name), None)
+    if side is None:
+        raise UserMistake(f"--side: {side_name!r} is no side", remedy=f"choose one of {', '.join(SIDES)}")
+    if output is None and not folded and sys.stdout.isatty():
+        raise UserMistake("a picture is not for a terminal", remedy="name a file, such as -o flames.svg")
+    with open_store() as store:
+        stored = store.load(run_name)
+    graph = _graph(stored, side, case_text, against_text)
+    text = graph.text() if folded else draw(graph)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+        sys.stderr.write(f"{graph.title}: {graph.subtitle}\n")
+    return 0
+
+
+def _graph(stored: StoredRun, side: Side, case_text: str | None, against_text: str | None) -> FlameGraph:
+    if not stored.profiled:
+        raise UserMistake(why_none(stored, side), remedy="measure it again with --profile")
+    study = stored.header.study
+    case = costliest(stored, side) if case_text is None else chosen_case(study, case_text)
+    against: Case | None = None
+    if against_text == BASELINE or (against_text is None and case_text is None):
+        against = baseline_of(study, case)
+    elif against_text is not None:
+        against = chosen_case(study, against_text, option="--against")
+    if case == against:
+        raise UserMistake("--against: a case does not differ from itself", remedy="name another case")
+    graph = flame_graph(stored, case, side, against)
+    if graph is None:
+        wanted = (case,) if against is None else (case, against)
+        other = next(known for known in SIDES if known != side)
+        raise UserMistake(why_none(stored, side, *wanted), remedy=f"try --side {other}")
+    return graph

@@ -1,0 +1,50 @@
+"""Draws flame graphs, by the program that was built beside the engine: the only part of it that acts."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tlstax.clients.engine import engine_command
+from tlstax.errors import MachineFault
+from tlstax.report.flames import COUNT_NAME, FlameGraph
+
+BINARY = "tlstax-flames"
+"""Built with the engine, and kept beside its binary."""
+
+LEAST_PERCENT = 0.1
+"""Narrower frames are left out: on a screen they are less than a pixel, and they are most of the file."""
+
+DRAWING_TIMEOUT_S = 60
+
+
+def draw(graph: FlameGraph) -> str:
+    """The graph's SVG. Raises MachineFault where the program is missing or fails."""
+    command = [
+        str(_program()),
+        f"--title={graph.title}",
+        f"--subtitle={graph.subtitle}",
+        f"--count-name={COUNT_NAME}",
+        f"--min-width={LEAST_PERCENT}",
+        *(["--differential"] if graph.differential else []),
+    ]
+    try:
+        done = subprocess.run(
+            command, input=graph.text().encode(), capture_output=True, check=False, timeout=DRAWING_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{BINARY} could not draw a flame graph ({error})") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
+        raise MachineFault(f"{BINARY} could not draw a flame graph ({said or f'status {done.returncode}'})")
+    return done.stdout.decode()
+
+
+def _program() -> Path:
+    (engine,) = engine_command()
+    path = Path(engine).with_name(BINARY)
+    if not path.is_file():
+        raise MachineFault(
+            f"{BINARY} has not been built", remedy="start tlstax by its launcher, which builds it"
+        )
+    return path
