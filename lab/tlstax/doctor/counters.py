@@ -36,7 +36,3 @@ def _remedy(usable: Usable) -> str:
     if perf_events.refusal() in usable.why_not.values():
         return "as root, `sysctl kernel.perf_event_paranoid=1`, and a container that allows perf_event_open"
     return "bare metal, or a virtual machine with a virtual PMU"
-
-
-def _paranoid() -> str:
-    return perf_events.paranoid()
