@@ -60,7 +60,7 @@ def test_a_study_is_read_from_a_file(tmp_path: Path) -> None:
 def test_an_unknown_study_names_the_built_in_ones() -> None:
     with pytest.raises(UserMistake) as caught:
         load_study("taxs")
-    built_in = "built in are observers, openssl-versions, tax"
+    built_in = "built in are auth-rng, observers, openssl-versions, tax"
     assert f"no study 'taxs' (did you mean 'tax'?); {built_in}" in caught.value.sentence()
 
 
