@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -97,6 +98,7 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     with (
         Counters(bench.counted_events if observed else ()) as counters,
         LoadClient(bench.command, job, counters.open_before_exec if observed else None) as client,
+        ExitStack() as watching,
     ):
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
@@ -104,13 +106,11 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
             watched = Watched(client=Side(client.pid, counters), server=Side(server.pid))
             if observed:
                 watched = _all_observers(watched, job, bench, status_before)
-            with Watch(watched) as watch:
-                # A sampler of this trial starts here, before the readings begin,
-                watch.begin()
-                client.go()
-                gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-                gathered.window = watch.end()
-                # and stops here, when they are over.
+            watch = watching.enter_context(Watch(watched))
+            watch.begin()
+            client.go()
+            gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            gathered.window = watch.end()
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
