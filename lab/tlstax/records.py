@@ -75,7 +75,8 @@ class ServerObservation(Frozen):
     `mapped_tls_libraries` are None or empty where the server's process is out of reach. `answering_pid`
     is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
     `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
-    `instructions` those of the measured window; None where they are not to be had.
+    `instructions` those of the measured window; None where they are not to be had. Newer stores have them
+    among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too.
     """
 
     version: str
