@@ -114,12 +114,11 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
             )
             if observed:
                 watched = _all_observers(watched, job, bench, status_before)
-            with Watch(watched) as watch:
-                watch.begin()
-                client.go()
-                gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-                gathered.window = watch.end()
-                gathered.sampled = watch.sampled
+            watch = watching.enter_context(Watch(watched))
+            watch.begin()
+            client.go()
+            gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            gathered.window, gathered.sampled = watch.end(), watch.sampled
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()

@@ -210,6 +210,18 @@ def test_a_windows_status_is_exactly_what_was_done(mysql_counted: Counted, workl
     assert window.wire.tcp_segments_sent >= done.operations
 
 
+def test_a_client_that_was_never_let_through_its_gate_is_not_left_behind(mysql_counted: Counted) -> None:
+    waiting: list[int] = []
+
+    def interrupted(pid: int) -> None:
+        waiting.append(pid)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        LoadClient(engine_command(), job(mysql_counted.server), interrupted)
+    assert not Path(f"/proc/{waiting[0]}").exists()
+
+
 def test_a_server_that_is_started_again_has_new_counters(session: Session, mysql_build: ServerBuild) -> None:
     with Counters([SWITCHES]) as counters:
         settings = ServerSettings(before_exec=counters.open_before_exec)

@@ -241,3 +241,43 @@ def test_servers_are_asked_only_where_they_were_named(monkeypatch: pytest.Monkey
     cut = abilities.settled(BOTH, filled(BOTH), said.append, as_able=True)
     assert {c.levels["tls"] for c in cases(cut) if c.levels["server"] == "mysql-5.6.14"} == {"off", "1.0"}
     assert said == ["mysql-5.6.14 has no TLS 1.3 and no TLS 1.2: measured with what it has (it has TLS 1.0)"]
+
+
+def test_a_server_that_is_not_observed_is_a_process_of_its_own() -> None:
+    """Its counters would be opened before it starts, and inherited by all that it does."""
+    choices = server_choices(load_study("observers"))
+    assert [(choice.instance, choice.observed) for choice in choices] == [
+        (1, False),
+        (1, True),
+        (2, False),
+        (2, True),
+    ]
+    assert choices[2].words() == "the default server, a second one, not observed"
+    assert all(choice.observed for choice in server_choices(load_study("tax")))
+
+
+def test_only_servers_that_are_observed_are_given_counters(
+    startable: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[int, tuple[object, ...]]] = []
+    opened = benches.private_bench
+
+    def private_bench(session: Any, wanted: Any, *rest: Any) -> Any:
+        given.append((len(given), wanted.counted_events))
+        return opened(session, wanted, *rest)
+
+    monkeypatch.setattr(benches, "private_bench", private_bench)
+    monkeypatch.setattr(benches.perf_events, "usable_events", lambda: Usable(INSTRUCTIONS))
+    builds: Any = {None: "mysql-9.7"}
+    with open_benches(load_study("observers"), Specimens(builds, {}), NEEDS, lambda _: None):
+        assert len(startable) == 4
+    assert given == [(0, ()), (1, INSTRUCTIONS), (2, ()), (3, INSTRUCTIONS)]
+
+
+def test_at_a_server_that_is_not_ours_observers_cannot_be_chosen() -> None:
+    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
+    with (
+        pytest.raises(UserMistake, match="observers cannot be chosen there"),
+        benches.open_guest(override(load_study("tax"), "observers", ["none"]), access, NEEDS, lambda _: None),
+    ):
+        pytest.fail("it was opened all the same")

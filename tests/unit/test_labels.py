@@ -40,6 +40,8 @@ def test_the_cases_of_the_tax_study() -> None:
         ({"tls": "1.3", "auth": "native", "connections": 8}, "TLS 1.3, auth=native"),
         ({"tls_library": "openssl-3.5.5", "connections": 8}, "openssl-3.5.5"),
         ({"tls_library": "own", "connections": 8}, "the server's own TLS library"),
+        ({"observers": "none", "instance": 2, "connections": 8}, "process 2, no observers"),
+        ({"tls": "1.3", "observers": "all", "connections": 8}, "TLS 1.3, all observers"),
         ({"connections": 1}, "the baseline"),
     ],
 )

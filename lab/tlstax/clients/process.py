@@ -84,9 +84,7 @@ class LoadClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+        self._close_pipes()
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=_GRACE_S)
@@ -139,8 +137,14 @@ class LoadClient:
             before_exec(self._process.pid)
             self._send(b"go\n")
         except BaseException:
+            self._close_pipes()
             self._end()
             raise
+
+    def _close_pipes(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
 
     def _end(self) -> None:
         self._process.kill()
