@@ -316,6 +316,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if into is None else into,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         text=True,
         errors="replace",
         check=False,
