@@ -301,8 +301,9 @@ class Profiling(Frozen):
     """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
 
     `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
-    the kernel's functions could be told apart, `sides` who could be sampled. `costs` holds, by outcome, the
-    ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
+    the kernel's functions could be told apart, `sides` who could be sampled, and `coverage` which share of
+    its CPU time has samples (of a process that sleeps often, perf misses some). `costs` holds, by outcome,
+    the ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
     """
 
     trials: TrialCounts
@@ -312,6 +313,7 @@ class Profiling(Frozen):
     kernel: bool
     kernel_names: bool
     sides: tuple[Side, ...]
+    coverage: dict[Side, float]
     samples: int
     lost: int
     why_none: tuple[str, ...] = ()

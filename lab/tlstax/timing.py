@@ -27,8 +27,9 @@ TRIAL_OVERHEAD_S = 0.07
 CONNECTION_S, TLS_CONNECTION_S = 0.0005, 0.0015
 """About what each further connection adds to that, in the clear and under TLS."""
 
-PROFILED_S = 0.8
-"""About what sampling adds to a trial beside its window: perf is started, and prints what it recorded."""
+PROFILED_S, PROFILED_SHARE = 0.5, 0.5
+"""About what sampling adds to a trial: perf is started and ended, and for every second of the window that it
+recorded it takes half a second to print it."""
 
 SERVER_START_S = 7.0
 """About what it takes to create a server's data, start it and fill its table."""
@@ -61,14 +62,17 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks.
     """
     overhead = sum(overhead_s(case.levels) for case in cases)
-    times = 1
+    times = 1.0
     if study.profile:
-        overhead, times = 2 * overhead + PROFILED_S * len(cases), 2
+        overhead, times = 2 * overhead + PROFILED_S * len(cases), 2 + PROFILED_SHARE
     room_s = (study.budget_s / WANTED_BLOCKS - overhead) / (times * len(cases))
     return round(min(LONGEST_S, max(SHORTEST_S, room_s)), 3)
 
 
 def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
     """About how long one block takes, with the profiled trials of all cases where the study has them."""
-    once_s = sum(window_s(case.levels, shortest_s) + overhead_s(case.levels) for case in cases)
-    return 2 * once_s + PROFILED_S * len(cases) if study.profile else once_s
+    windows_s = sum(window_s(case.levels, shortest_s) for case in cases)
+    once_s = windows_s + sum(overhead_s(case.levels) for case in cases)
+    if not study.profile:
+        return once_s
+    return 2 * once_s + PROFILED_S * len(cases) + PROFILED_SHARE * windows_s

@@ -94,6 +94,17 @@ def sentence(done: subprocess.CompletedProcess[str], status: int) -> str:
     return last
 
 
+def test_beside_a_guest_only_the_client_is_sampled_and_that_is_said(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    done = tlstax_run(tmp_path, url_of(house), *RUN, "--profile", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["profiling"]["sides"] == ["client"]
+    assert document["profiling"]["profiles"] == document["trials"]["valid"] > 0
+    assert any("only the client was sampled" in caveat for caveat in document["caveats"])
+
+
 def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: Path) -> None:
     done = tlstax_run(tmp_path, url_of(house), *RUN, "--json")
     assert done.returncode == 0, done.stderr
@@ -101,6 +112,7 @@ def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: 
     outcomes = {finding["outcome"] for finding in document["findings"]}
     assert "ops_per_s" in outcomes
     assert "client_cpu_us_per_op" in outcomes
+    assert document["profiling"] is None
     # The server's process is not ours to watch.
     assert "server_cpu_us_per_op" not in outcomes
     assert document["trials"]["valid"] > 0

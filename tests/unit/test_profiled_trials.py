@@ -141,6 +141,14 @@ def test_a_trial_without_profile_or_without_its_twin_tells_no_cost() -> None:
     assert not alone.findings
 
 
+def test_how_much_of_the_cpu_time_has_samples() -> None:
+    found = document(RUN).profiling
+    assert found is not None
+    used_s = sum(r.server.cpu.total_us for r in RUN.profiled if r.server and r.server.cpu) / 1e6
+    assert found.coverage["server"] == pytest.approx(90 * len(RUN.profiled) / (999 * used_s))
+    assert set(found.coverage) == {"server", "client"}
+
+
 def test_a_profile_is_not_kept_in_memory() -> None:
     record = next(record for record in RUN.trials if record.trial.profiled)
     assert slim(record, STUDY).profile is None

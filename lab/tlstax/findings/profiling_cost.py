@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from math import log
 
 from tlstax.findings import stats
@@ -10,7 +11,7 @@ from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import pooled
 from tlstax.findings.wording import percent
-from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, frames
+from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records import Profiling, Ratio, StoredRun, TrialCounts, TrialRecord
 
 MOST_LOST = 0.01
@@ -39,6 +40,7 @@ def profiling(stored: StoredRun) -> Profiling | None:
         kernel=any(profile.kernel for profile in profiles),
         kernel_names=any(map(_names_the_kernel, profiles)),
         sides=tuple(side for side in SIDES if any(profile.side(side) for profile in profiles)),
+        coverage={side: share for side in SIDES if (share := _coverage(stored.profiled, side)) is not None},
         samples=sum(_samples(profile) for profile in profiles),
         lost=sum(profile.lost for profile in profiles),
         why_none=tuple(f"{why} ({times})" if times > 1 else why for why, times in whys.most_common()),
@@ -69,6 +71,20 @@ def caveats_of_profiling(found: Profiling | None) -> tuple[str, ...]:
         ),
     )
     return tuple(text for applies, text in said if applies)
+
+
+def _coverage(records: Iterable[TrialRecord], side: Side) -> float | None:
+    """Samples in relation to those that the process's CPU time over the window should have given."""
+    seen, due = 0, 0.0
+    for record in records:
+        profile, done = record.profile, record.done
+        found = profile.side(side) if profile is not None else None
+        server = record.server.cpu if record.server is not None else None
+        cpu = server if side == "server" else done.cpu if done is not None else None
+        if profile is not None and found is not None and cpu is not None:
+            seen += found.samples
+            due += profile.frequency_hz * (cpu.total_us if profile.kernel else cpu.user_us) / 1e6
+    return seen / due if due else None
 
 
 def _cost(stored: StoredRun, name: str) -> Ratio | None:

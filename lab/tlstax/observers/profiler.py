@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -135,7 +135,9 @@ class Profiler:
         folder: Path | None = None,
         perf: str = "perf",
     ) -> None:
-        self._sampling, self._machine, self._perf = sampling, machine, perf
+        # Beside a server that is not ours nothing but our own client is looked at.
+        self._sampling = sampling if server_pid is not None else replace(sampling, processors=False)
+        self._machine, self._perf = machine, perf
         self._pids: dict[int, Side] = {client_pid: "client"}
         if server_pid is not None:
             self._pids[server_pid] = "server"
@@ -314,6 +316,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE if into is None else into,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         text=True,
         errors="replace",
         check=False,

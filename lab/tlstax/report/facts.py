@@ -121,9 +121,10 @@ def profiling_words(profiling: Profiling | None) -> str:
         for name, words in COST_WORDS.items()
         if name in profiling.costs
     )
+    covered = ", ".join(f"{percent(share)} of the {side}'s" for side, share in profiling.coverage.items())
     return (
         f"{number} besides ({trials.valid:,} valid), {profiling.samples:,} samples of {where} "
-        f"({profiling.event}, {profiling.frequency_hz} Hz)"
+        f"({profiling.event}, {profiling.frequency_hz} Hz){f', {covered} CPU time' if covered else ''}"
         + (f"; sampled, the same cases show {costs}" if costs else "")
     )
 
