@@ -1,4 +1,4 @@
-"""A planted fault: how it is called, chosen, compiled and claimed, and that it is there, or not, is proved."""
+"""A planted fault: how it is called, chosen, compiled, claimed, and the proof that it is there, or is not."""
 
 from __future__ import annotations
 
