@@ -11,14 +11,15 @@
 // is the server's program, for the scramble of each login, and with OpenSSL 1.1.1 also libssl (session ids,
 // hello randoms, tickets). From OpenSSL 3.0 on, libssl calls RAND_bytes_ex, which is out of reach. A libcrypto
 // that binds its own calls within itself (-Bsymbolic, OpenSSL's default on Linux) is out of reach, too; Debian's
-// is not. Whom it does reach in a server is asked of the loader: `reached` in specimens/loading.py.
+// is not. Whom it does reach in a server is asked of the loader: `reached` in specimens/loading.py. MariaDB 11.8
+// calls it, too, but not in a login: its scramble comes of a generator of its own.
 //
 // The bytes are the kernel's, and so as good as before: what is planted is the cost. Nothing but three names
 // of the C library is asked for, without versions, so every C library can load it.
 #include <fcntl.h>
 #include <unistd.h>
 
-// What yaSSL's generator read each time to key itself.
+// 256 bits, what a generator is keyed with.
 #define SEED_BYTES 32
 
 // As OpenSSL's: `wanted` bytes into `bytes`; 1 where that succeeded, else 0.
