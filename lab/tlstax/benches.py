@@ -29,6 +29,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels, Study, listed
+from tlstax.study.changes import OWN_OPTIONS
 
 Say = Callable[[str], None]
 
@@ -141,7 +142,9 @@ def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
 
 def _option(study: Study, factor: str) -> str:
     """How a factor is chosen: the study behind `tlstax run` by options of its own."""
-    return f"--{factor.replace('_', '-')} " if study.name == "tax" else f"--set {factor}="
+    if study.name == "tax" and factor in OWN_OPTIONS:
+        return f"--{factor.replace('_', '-')} "
+    return f"--set {factor}="
 
 
 @contextmanager

@@ -84,8 +84,10 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
 
 
 def _single(study: Study) -> frozenset[str]:
+    """The factors that go without saying; a fault that is planted everywhere does not."""
     levels = study.levels_of()
-    return frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
+    alone = frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
+    return alone - {"fault"} if levels.get("fault") not in {None, (NO_FAULT,)} else alone
 
 
 def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 from command_line import Home
 
 from tlstax.bench import Needs, Wanted, open_private_bench
+from tlstax.clients.process import LoadClient
 from tlstax.errors import UserMistake
 from tlstax.jobs import job_for
 from tlstax.records import ServerClaim, Trial, TrialRecord
@@ -51,6 +52,25 @@ def test_a_planted_fault_is_proved(server: str, fault: Fault, request: pytest.Fi
     assert [file.path for file in record.server.mapped_faults or ()] == [str(fault.library)]
     assert record.done is not None
     assert record.done.lifetime.connections > 0
+
+
+def reads(pid: int | None) -> int:
+    """How many read system calls a process has made (proc(5), /proc/PID/io); sockets' are not among them."""
+    fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(fields["syscr"])
+
+
+def test_each_byte_of_a_login_is_drawn_by_itself(mysql_build: ServerBuild, fault: Fault) -> None:
+    """MySQL asks for its scramble of 20 characters and one more byte in one call."""
+    levels: dict[str, Level] = {"tls": "off", "workload": "reconnect", "connections": 8}
+    with open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build, fault=fault)) as bench:
+        with LoadClient(bench.command, job_for(levels, bench.terms, sequence=0)) as client:
+            client.wait_ready(60)
+            before = reads(bench.server.pid)
+            client.go()
+            done = client.wait_done(60)
+        drawn = (reads(bench.server.pid) - before) / done.window.connections
+    assert 20.5 < drawn < 22, drawn
 
 
 def test_a_plant_that_is_missing_is_found_out(

@@ -1,4 +1,4 @@
-"""A planted fault: how it is called, chosen, compiled and claimed; that it is there, or not, is proved."""
+"""A planted fault: how it is called, chosen, compiled, claimed, and the proof that it is there, or is not."""
 
 from __future__ import annotations
 
@@ -61,6 +61,13 @@ def test_a_fault_makes_another_server_of_it() -> None:
     assert faults(override(STUDY, "fault", ["none"])) == ()
 
 
+def test_a_fault_that_is_planted_everywhere_does_not_go_without_saying() -> None:
+    study = with_fault(override(load_study("tax"), "server", ["mysql-9.7"]), [NAME])
+    assert all("rand-per-byte planted" in full_label(case, study) for case in cases(study))
+    sound = with_fault(study, ["none"])
+    assert not any("planted" in full_label(case, sound) for case in cases(sound))
+
+
 def test_no_two_cases_of_the_study_are_called_the_same() -> None:
     named = [full_label(case, STUDY) for case in cases(STUDY)]
     assert len(set(named)) == len(named)
@@ -87,8 +94,7 @@ def test_a_fault_is_never_planted_in_a_guest() -> None:
 
 def test_what_cannot_be_planted_can_be_left_out() -> None:
     study = override(with_fault(load_study("tax"), ["none", NAME]), "server", ["mysql-9.7"])
-    named = study.model_copy(update={"name": "mine"})
-    told = left_out(UserMistake("no", remedy="do"), named, {"fault": NAME}).sentence()
+    told = left_out(UserMistake("no", remedy="do"), study, {"fault": NAME}).sentence()
     assert told.endswith("or leave it out with --set fault=none")
 
 

@@ -22,11 +22,12 @@ def headline(document: RunDocument) -> list[str]:
 
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
-    A study of published statements answers with the verdicts on them; one too large for a sentence a case
-    with the ratios pooled over connections.
+    A study of published statements answers with the verdicts on them, and on the fix of a planted fault;
+    one too large for a sentence a case with the ratios pooled over connections.
     """
     if document.statements:
-        return [f"{verdict_line(result)}: {result.sentence}" for result in document.statements]
+        said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
+        return [*said, *fixes(document)]
     if is_large(document.design):
         return _pooled(document) or [NOTHING_TO_TELL]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
@@ -36,6 +37,11 @@ def headline(document: RunDocument) -> list[str]:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
         sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
     return sentences or [NOTHING_TO_TELL]
+
+
+def fixes(document: RunDocument) -> list[str]:
+    """Whether taking a planted fault out comes out as the fix, where a study has that published."""
+    return [figure.verdict for figure in document.published if figure.verdict]
 
 
 def _pooled(document: RunDocument) -> list[str]:

@@ -70,12 +70,10 @@ def _overview_table(table: TextTable) -> list[str]:
 def _published(document: RunDocument) -> list[str]:
     heads = ["figure", *published_figures.HEADS]
     rows = ([escaped(line.label), *map(escaped, line.cells)] for line in published_figures.lines(document))
-    verdicts = [capitalised(verdict) for verdict in published_figures.verdicts(document)]
     return [
         f"### {escaped(published_figures.TITLE)}",
         _table(heads, rows),
         escaped(published_figures.sources(document)),
-        _bullets(verdicts),
     ]
 
 

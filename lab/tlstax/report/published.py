@@ -13,13 +13,11 @@ HEADS = ("published", "here", "ratio then", "ratio here")
 
 @dataclass(frozen=True)
 class Line:
-    """One published figure: its cells in the order of HEADS, who published it, and what to know of it."""
+    """One published figure: its cells in the order of HEADS, and what to know of it."""
 
     label: str
     cells: tuple[str, ...]
-    source: str
     note: str
-    verdict: str
 
 
 @dataclass(frozen=True)
@@ -29,13 +27,12 @@ class Published:
     title: str
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
-    verdicts: tuple[str, ...]
     sources: str
 
 
 def shown(document: RunDocument) -> Published:
     """The published figures of a run as a page shows them."""
-    return Published(TITLE, HEADS, lines(document), tuple(verdicts(document)), sources(document))
+    return Published(TITLE, HEADS, lines(document), sources(document))
 
 
 def lines(document: RunDocument) -> tuple[Line, ...]:
@@ -44,17 +41,10 @@ def lines(document: RunDocument) -> tuple[Line, ...]:
         Line(
             label=figure.label,
             cells=(_there(figure), _here(figure), _ratio_there(figure), _ratio_here(figure)),
-            source=figure.source,
             note=figure.comparable,
-            verdict=figure.verdict,
         )
         for figure in document.published
     )
-
-
-def verdicts(document: RunDocument) -> list[str]:
-    """What the comparison comes to, where a fault was taken out."""
-    return [figure.verdict for figure in document.published if figure.verdict]
 
 
 def notes(document: RunDocument) -> list[str]:

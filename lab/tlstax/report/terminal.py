@@ -97,7 +97,7 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
 
 
 def _published(document: RunDocument) -> Iterable[RenderableType]:
-    """Published figures beside ours, and what they come to."""
+    """Published figures beside ours."""
     yield ""
     yield _text(published_figures.TITLE, style="bold")
     yield ""
@@ -110,10 +110,6 @@ def _published(document: RunDocument) -> Iterable[RenderableType]:
         grid.add_row(_text(line.label), *map(_text, line.cells))
     yield grid
     yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
-    verdicts = published_figures.verdicts(document)
-    if verdicts:
-        yield ""
-        yield from _items([capitalised(verdict) for verdict in verdicts])
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
