@@ -133,14 +133,14 @@ def test_a_click_zooms_in_and_another_out(running: Browser, report: Path) -> Non
         "[...document.querySelectorAll('#frames > g')]"
         ".find(group => group.textContent.includes('SSL_accept')).querySelector('rect').getAttribute('width')"
     )
-    assert frame.evaluate(width) == "59.0909%"
+    assert frame.evaluate(width)[:5] == "59.09"
     click(frame, "SSL_accept")
     assert frame.evaluate(width) == "100.0000%"
     assert frame.evaluate(SHOWN) < every
     frame.evaluate(
         "document.getElementById('unzoom').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
-    assert frame.evaluate(width) == "59.0909%"
+    assert frame.evaluate(width)[:5] == "59.09"
     assert frame.evaluate(SHOWN) == every
     assert frame.complaints == []
 
