@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fake_profiles import CLIENT, ENCRYPTED, PLAIN, SEND, SIGN, SQL, profile_of, profiled_run, with_profiles
+from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
 from test_report_html import Outline
 
@@ -238,6 +239,12 @@ def test_a_graph_that_cannot_be_drawn_is_said_once() -> None:
     text = Outline(page_of(small_run(), fail)).text()
     assert text.count("Tlstax-flames has not been built; build it.") == 1
     assert "Every outcome as a table" in text
+
+
+def test_samples_of_no_valid_trial_are_said_to_be_missing() -> None:
+    stored = changed(small_run(), lambda record: untrue(record, "not resumed"))
+    text = Outline(page_of(stored)).text()
+    assert "No block of run 20261121-195500-ab12 has valid samples of a treatment and its baseline" in text
 
 
 def test_what_would_make_the_page_too_large_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
