@@ -62,6 +62,8 @@ class Page:
     session: str
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    frames: list[Page] = field(default_factory=list)
+    """Frames of an origin of their own, which the browser runs like tabs, in the order of their coming."""
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """The answer to a command of the DevTools protocol."""
@@ -99,6 +101,19 @@ class Page:
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
+    def listen(self) -> None:
+        """Be told of errors, requests and frames."""
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+
+    def wait_until(self, expression: str) -> None:
+        """Wait until a JavaScript expression is true; AssertionError where it does not become so."""
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while not self.evaluate(expression):
+            assert time.monotonic() < deadline, f"never true: {expression}"
+            time.sleep(0.02)
+
     def note(self, method: str, event: dict[str, Any]) -> None:
         """Remember what the page complains about and asks for."""
         if method == "Network.requestWillBeSent":
@@ -127,8 +142,7 @@ class Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            page.call(f"{domain}.enable")
+        page.listen()
         return page
 
     def call(self, method: str, *, session: str = "", **parameters: Any) -> dict[str, Any]:
@@ -166,6 +180,9 @@ class Browser:
         if "method" in message:
             self._seen.append(message["method"])
             if page := self._pages.get(message.get("sessionId", "")):
+                if message["method"] == "Target.attachedToTarget":
+                    session = message["params"]["sessionId"]
+                    page.frames.append(self._pages.setdefault(session, Page(self, session)))
                 page.note(message["method"], message["params"])
         return message
 

@@ -17,7 +17,10 @@ SEND = f"{ROOT};net_write [mysqld];__send [libc.so.6];tcp_sendmsg [kernel]"
 
 PLAIN = {SQL: 60, SEND: 30, f"{ROOT};malloc [libtcmalloc_minimal.so.4]": 10}
 ENCRYPTED = {SQL: 20, SEND: 15, SIGN: 60, f"{SIGN};bn_mul_mont [libcrypto.so.3]": 5}
-CLIENT = {"main [tlstax-engine];tlstax_load::worker::Worker::run [tlstax-engine]": 80, "main [tlstax-engine]": 20}
+CLIENT = {
+    "main [tlstax-engine];tlstax_load::worker::Worker::run [tlstax-engine]": 80,
+    "main [tlstax-engine]": 20,
+}
 
 PROFILE_FREQUENCY_HZ = 999
 

@@ -13,7 +13,7 @@ from tlstax.plan import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun
 from tlstax.report.flame_frame import Framed, framed
-from tlstax.report.flames import Draw, baseline_of, capital, flame_graph
+from tlstax.report.flames import Draw, baseline_of, capital, flame_graph, why_none
 from tlstax.study import Case, Study
 
 MOST_BYTES = 4_000_000
@@ -42,7 +42,7 @@ class FlameGroup:
 
 @dataclass(frozen=True)
 class FlameSection:
-    """All graphs of the page; `command` draws any other pair, `fault` is why some could not be drawn."""
+    """All graphs of the page; `command` draws any other pair, `fault` is why some, or all, are missing."""
 
     groups: tuple[FlameGroup, ...]
     command: str
@@ -82,7 +82,7 @@ def flame_section(stored: StoredRun, draw: Draw | None) -> FlameSection | None:
         groups=tuple(_group(title, budget.shown) for title in groups),
         command=_command(stored),
         left_out=budget.left_out,
-        fault=budget.fault,
+        fault=budget.fault or ("" if budget.shown else why_none(stored, SIDES[0])),
     )
 
 

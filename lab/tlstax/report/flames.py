@@ -12,7 +12,7 @@ from tlstax.errors import UserMistake
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.labels import full_label, group_label, label
 from tlstax.plan import cases
-from tlstax.profiles.stacks import Side
+from tlstax.profiles.stacks import Profile, Side
 from tlstax.records import StoredRun
 from tlstax.report import figures
 from tlstax.report.untrusted import printable
@@ -59,11 +59,12 @@ def flame_graph(stored: StoredRun, case: Case, side: Side, against: Case | None 
     lines = _lines(after, before[0] if before else None)
     if not lines:
         return None
-    samples = [_samples(stored, which, side, blocks) for which in (case, against) if which is not None]
+    used = [_profiles(stored, which, blocks) for which in (case, against) if which is not None]
     costs = [figures.quantity(sum(stacks.values()), "us") for stacks in (after, *before)]
+    time = "CPU time" if all(profile.kernel for profiles in used for profile in profiles) else "user CPU time"
     return FlameGraph(
         title=printable(f"{capital(side)}: {graph_label(stored.header.study, case, against)}"),
-        subtitle=f"{' instead of '.join(costs)} of CPU time per operation; {_seen(samples, len(blocks))}",
+        subtitle=f"{' instead of '.join(costs)} of {time} per operation; {_seen(used, side, len(blocks))}",
         lines=lines,
         differential=against is not None,
         cost_us=sum(after.values()),
@@ -136,16 +137,17 @@ def _lines(after: Stacks, before: Stacks | None) -> tuple[str, ...]:
     return tuple(f"{stack} {' '.join(map(str, row))}" for stack, row in sorted(rows.items()) if any(row))
 
 
-def _samples(stored: StoredRun, case: Case, side: Side, blocks: Collection[int]) -> int:
-    """How many samples the graph's figures rest on."""
-    return sum(
-        found.samples
+def _profiles(stored: StoredRun, case: Case, blocks: Collection[int]) -> list[Profile]:
+    """What the graph's figures rest on."""
+    return [
+        record.profile
         for record in stored.profiled
         if record.trial.case == case and record.trial.block in blocks and record.profile is not None
-        if (found := record.profile.side(side)) is not None
-    )
+    ]
 
 
-def _seen(samples: list[int], blocks: int) -> str:
-    counted = " and ".join(f"{number:,}" for number in samples)
+def _seen(used: list[list[Profile]], side: Side, blocks: int) -> str:
+    """How many samples of each case, and in how many blocks."""
+    sampled = [[profile.side(side) for profile in profiles] for profiles in used]
+    counted = " and ".join(f"{sum(s.samples for s in found if s is not None):,}" for found in sampled)
     return f"{counted} samples in {blocks} block{'s' if blocks > 1 else ''}"
