@@ -59,7 +59,13 @@ class Classifier:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = [
-            (component.name, rule, _library_pattern(rule, rules), _pattern(rule.functions), _pattern(rule.unless_under))
+            (
+                component.name,
+                rule,
+                _library_pattern(rule, rules),
+                _pattern(rule.functions),
+                _pattern(rule.unless_under),
+            )
             for component in rules.components
             for rule in component.rules
         ]
