@@ -1,4 +1,4 @@
-"""What each component costs per operation on each side, block by block, and how far two equal cases stray. Pure."""
+"""What each component costs per operation, block by block, and how far two equal cases stray. Pure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Costs:
         return self._known[key]
 
     def baseline_of(self, case: Case) -> Case:
-        """What a case is explained against: itself without the planted fault, or else its group's baseline."""
+        """What a case is explained against: itself without its planted fault, or its group's baseline."""
         if case.role != "control" and case.levels.get("fault", NO_FAULT) != NO_FAULT:
             without = {**case.levels, "fault": NO_FAULT}
             for other in self.cases:
@@ -82,7 +82,7 @@ class Costs:
         own, other = self.of(case), self.of(baseline)
         pairs = (
             (own.cost_us(block), other.cost_us(block))
-            for block in sorted(own.measured.keys() & other.measured.keys())
+            for block in sorted(own.measured.keys() & other.measured)
         )
         return [cost - base for cost, base in pairs if cost is not None and base is not None]
 
@@ -102,10 +102,10 @@ class Costs:
         return found
 
     def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
-        """Two equal cases, the nearest to these that were sampled, by which noise is told; the noisier of several.
+        """Two equal cases, the nearest to these that were sampled, by which noise is told.
 
-        A control beside its baseline is one, and so is a twin: a second process of the same kind. None where
-        there is none, and for a control, which cannot be its own gauge.
+        Of several that are as near, the noisier. A control beside its baseline is one, and so is a twin, a
+        second process of the same kind. None where there is none, and for a control, which cannot be its own.
         """
         if case.role == "control":
             return None

@@ -1,10 +1,10 @@
-"""Which function the extra cost goes into, found from the stacks alone: what no rule names is named here. Pure.
+"""Which function the extra cost goes into, found from the stacks alone, whatever its name. Pure.
 
-Component by component the extra cost is known. Within the component that holds most of it, the culprit is the
-function nearest to the leaf through which nearly all of that extra passes, and that belongs to a program or a
-library of its own: the C library, the kernel and memory allocators work for whoever calls them. Its share then
-counts all that passes through it, in whatever component. There is no culprit where no one function causes half
-of the extra, or where that function is one through which everything passes anyhow.
+Component by component the extra cost is known. Within the component that holds most of it, the culprit is
+the function nearest to the leaf through which nearly all of that extra passes, and that belongs to a program
+or a library of its own: the C library, the kernel and memory allocators work for whoever calls them. Its
+share then counts all that passes through it, in whatever component. There is no culprit where no one function
+causes half of the extra, or where that function is one through which everything passes anyhow.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WRAPPERS = re.compile(
 
 
 def culprit(costs: Costs, case: Case, baseline: Case, extra_us: float, noise: Noise | None) -> Culprit | None:
-    """The culprit of an extra cost (in µs per operation, above zero), or None where it has more than one origin."""
+    """The culprit of an extra cost in µs per operation, or None where it has more than one origin."""
     leading = _leading(costs, case, baseline, noise)
     if leading is None or extra_us <= 0:
         return None
@@ -126,7 +126,7 @@ def as_amount(difference: Difference, confidence: float) -> Amount:
 
 
 def _leading(costs: Costs, case: Case, baseline: Case, noise: Noise | None) -> Place | None:
-    """The component with the largest extra that is clear of zero and of the noise; never what is unattributed."""
+    """The component with the largest extra that is clear of zero and of the noise."""
     found: dict[Place, float] = {}
     for place, values in costs.component_differences(case, baseline).items():
         difference = stats.difference_interval(values, costs.study.confidence)

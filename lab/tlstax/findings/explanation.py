@@ -1,4 +1,4 @@
-"""From a baseline to a case: which components and functions the extra CPU time per operation went into. Pure."""
+"""From a baseline to a case: where the extra CPU time per operation went, and what caused it. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tlstax.findings.component_costs import Costs, Noise, by_component, common_b
 from tlstax.findings.culprit import as_amount, culprit, extra_stacks, functions
 from tlstax.findings.explanation_words import caveats, sentences
 from tlstax.findings.outcomes import OUTCOMES, outcome
-from tlstax.labels import finding_levels, full_label
+from tlstax.labels import finding_levels, full_label, label
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun, TrialRecord
@@ -80,11 +80,11 @@ class Explainer:
 
     def all(self) -> tuple[Explanation, ...]:
         """Of every case but the baselines that can be explained, in the plan's order."""
-        found = []
-        for case in self._costs.cases:
-            if case.role != "baseline" and not self._hindrance(case, self._costs.baseline_of(case)):
-                found.append(self.explain(case))
-        return tuple(found)
+        return tuple(
+            self.explain(case)
+            for case in self._costs.cases
+            if case.role != "baseline" and not self._hindrance(case, self._costs.baseline_of(case))
+        )
 
     def explain(self, case: Case, baseline: Case | None = None) -> Explanation:
         """One case. Raises UserMistake as `explain` does."""
@@ -143,19 +143,21 @@ class Explainer:
             return None
         number = "one block" if blocks else "no block"
         return (
-            f"{full_label(case, study)} and {full_label(baseline, study)} were both sampled, in valid trials, in "
-            f"{number} alone; it takes {LEAST_BLOCKS} to tell a difference from scatter",
+            f"{full_label(case, study)} and {full_label(baseline, study)} were both sampled, in valid "
+            f"trials, in {number} alone; it takes {LEAST_BLOCKS} to tell a difference from scatter",
             "give the study a larger --budget",
         )
 
     def _pair(self, case: Case, baseline: Case) -> _Pair:
-        own, other = self._costs.of(case).measured, self._costs.of(baseline).measured
+        own, other = (self._costs.of(one).measured for one in (case, baseline))
         return _Pair(
             case, baseline, tuple((own[block], other[block]) for block in sorted(own.keys() & other.keys()))
         )
 
     def _labels(self, case: Case, baseline: Case) -> tuple[str, str]:
         study = self._stored.header.study
+        if study.group_of(case.levels) == study.group_of(baseline.levels):
+            return label(case, study), label(baseline, study)
         return full_label(case, study), full_label(baseline, study)
 
     def _components(self, case: Case, baseline: Case) -> tuple[ComponentCost, ...]:

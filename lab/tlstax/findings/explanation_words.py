@@ -1,4 +1,4 @@
-"""What an explanation says in words: the culprit first, then what its removal gives; and what to bear in mind. Pure."""
+"""What an explanation says in words, the culprit first, and what to bear in mind. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator
 from tlstax.explained import Amount, ComponentCost, Culprit, Explanation
 from tlstax.findings.wording import counted, percent
 from tlstax.profiles.components import UNATTRIBUTED
-from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Profile, Side, frames
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
 from tlstax.records import StoredRun
-from tlstax.server_choice import SERVER_FACTORS
 from tlstax.study import Case
 
 MOST_COMPONENTS = 3
+ALL = 0.97
 FEW_SAMPLES = 500
 """With so few, a component of 5 % is known to a fifth of itself at best (Poisson)."""
 
@@ -25,7 +25,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
-    """The answer, the most important first; `noisy` are the components whose difference noise could explain."""
+    """The answer, the most important first; `noisy` are components whose difference noise could explain."""
     if found.verdict == "nothing to explain":
         return (_nothing(found),)
     told = [
@@ -85,18 +85,20 @@ def _nothing(found: Explanation) -> str:
     noise = found.noise_us_per_op
     beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
     return (
-        f"nothing to explain: {case} and {baseline} cost the same CPU time per {found.operation}, as far as can be "
-        f"told ({signed(amount.point)} µs {ends(amount)} of {microseconds(found.baseline_us_per_op)}{beside})"
+        f"nothing to explain: {case} costs as much CPU per {found.operation} as {baseline}, as far as can be "
+        f"told ({signed(amount.point)} µs {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}"
+        f"{beside})"
     )
 
 
 def _named(found: Explanation, culprit: Culprit) -> str:
-    extra = found.extra_cpu_us_per_op.point
+    extra, own = found.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
+    how_much = "practically all" if culprit.share >= ALL else f"{number(own)} ({percent(culprit.share)})"
     beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
     return (
-        f"{number(culprit.extra_us_per_op.point)} of the {number(extra)} µs extra CPU per {found.operation} "
-        f"({percent(culprit.share)}) go into {function_words(culprit.function, culprit.library)} on the "
-        f"{culprit.side}: {culprit.component}{beneath}"
+        f"{how_much} of the {number(extra)} µs extra CPU per {found.operation} "
+        f"go into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
+        f"{culprit.component}{beneath}"
     )
 
 
@@ -105,7 +107,8 @@ def _parts_of(found: Explanation, told: list[ComponentCost]) -> Iterator[str]:
     amount = found.extra_cpu_us_per_op
     yield (
         f"{case} costs {microseconds(found.case_us_per_op)} of CPU per {found.operation}, client and server "
-        f"together, {baseline} {microseconds(found.baseline_us_per_op)}: {signed(amount.point)} µs {ends(amount)}"
+        f"together, {baseline} {microseconds(found.baseline_us_per_op)}: {signed(amount.point)} µs "
+        f"{ends(amount)}"
     )
     yield from _largest_of(told)
 
@@ -147,7 +150,8 @@ def _removal(found: Explanation) -> Iterator[str]:
         )
     if removal.measured is not None:
         yield (
-            f"measured without it: {rate.baseline_value:,.0f} {plural} a second ({removal.measured:.2f} times as many)"
+            f"measured without it: {rate.baseline_value:,.0f} {plural} a second "
+            f"({removal.measured:.2f} times as many)"
         )
 
 
@@ -155,33 +159,36 @@ def _caveats(found: Explanation, profiles: list[Profile], case: Case, baseline: 
     blocks = found.extra_cpu_us_per_op.blocks
     if blocks < FEW_BLOCKS:
         yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
-    differing = [n for n in SERVER_FACTORS if n != "fault" and case.levels.get(n) != baseline.levels.get(n)]
-    if any(name in ("server", "tls_library") for name in differing):
+    if any(case.levels.get(name) != baseline.levels.get(name) for name in ("server", "tls_library")):
         yield (
-            "the two run different programs: what one calls by another name counts as more in one function and "
-            "less in another"
+            "the two run different programs: what one calls by another name counts as more in one function "
+            "and as less in another"
         )
     if found.is_control and found.verdict == "explained":
-        yield "two equal cases differ here: the machine drifted, and smaller differences than this tell nothing"
+        yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
     if found.noise_us_per_op is None and not found.is_control:
         yield "no control was sampled, so that the noise is not known"
+    yield from _of_sides(found)
+    yield from _sampling(profiles)
+
+
+def _of_sides(found: Explanation) -> Iterator[str]:
     for side, samples in found.samples.items():
         if samples < FEW_SAMPLES:
             yield f"{samples} samples of the {side} only: small components are not known"
-    for side in ("server", "client"):
+    for side in SIDES:
         if side not in found.samples:
             yield f"the {side} was not sampled, so that its part is missing"
     for side, share in found.unattributed.items():
         if share > MUCH_UNATTRIBUTED:
             yield f"{percent(share)} of the {side}'s samples have no component"
-    yield from _sampling(profiles)
 
 
 def _sampling(profiles: list[Profile]) -> Iterator[str]:
     if any(profile.event == "cpu-clock" for profile in profiles):
         yield (
-            "sampled by the clock, as this machine has no hardware counters: what the kernel does with interrupts "
-            "off shows in the function that switches them on again"
+            "sampled by the clock, as this machine has no hardware counters: what the kernel does with "
+            "interrupts off shows in the function that switches them on again"
         )
     if any(not profile.kernel for profile in profiles):
         yield "the kernel could not be sampled: components are parts of the time in user mode alone"
@@ -199,8 +206,8 @@ def _sampling(profiles: list[Profile]) -> Iterator[str]:
         yield f"{percent(cut[True] / cut.total())} of the stacks are cut off near their root"
     if nameless[True] > nameless[False]:
         yield (
-            "the kernel's functions have no names here (kernel.kptr_restrict): what the kernel did is counted for "
-            "whoever called it"
+            "the kernel's functions have no names here (kernel.kptr_restrict): what the kernel did is "
+            "counted for whoever called it"
         )
 
 

@@ -112,8 +112,8 @@ class Difference:
 def difference_interval(values: Sequence[float], confidence: float) -> Difference:
     """The mean of differences, one a block, with Student's t interval over blocks.
 
-    Costs of components add up, and some are nothing in one of the two cases, so that there is no ratio to take;
-    the interval is widened like that of ratios (see `ALPHA_SHARE`). Raises ValueError for no blocks.
+    Costs of components add up, and some are nothing in one of the two cases, so that there is no ratio to
+    take. The interval is widened like that of ratios (see `ALPHA_SHARE`). Raises ValueError for no blocks.
     """
     if not values:
         raise ValueError("a difference needs at least one block")
