@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
+from tlstax.explained import Explanation
 from tlstax.observed import Window
 from tlstax.profiles.stacks import Profile
 from tlstax.study import Case, Level, Role, Study
@@ -402,6 +403,7 @@ class RunDocument(Frozen):
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

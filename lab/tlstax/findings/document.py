@@ -7,6 +7,7 @@ from collections import Counter
 from tlstax.findings import caveats, stats
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
+from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.proof import negotiated
@@ -54,6 +55,7 @@ def document(stored: StoredRun) -> RunDocument:
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
+        explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
         caveats=caveats.of_run(stored, found),

@@ -6,6 +6,9 @@ blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one 
 blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; ").
 Contrasts and ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline
 is the case in the `baseline_FACTOR` columns, and a pooled one has no number of connections.
+Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
+"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
+difference, its interval in value_low and value_high; both are arithmetic means.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -16,6 +19,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
+from tlstax.explained import Explanation
 from tlstax.records import ContrastFinding, Finding, PooledRatio, RunDocument, Unpaired
 from tlstax.report.untrusted import printable
 from tlstax.study import Levels
@@ -62,6 +66,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     compared: tuple[ContrastFinding | PooledRatio, ...] = (*document.contrasts, *document.pooled)
     for found in compared:
         yield _compared(document, found, factors)
+    for explanation in document.explanations:
+        yield from _explained(document, explanation, factors)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -69,6 +75,36 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
             "value_high": unpaired.high,
             "confidence": unpaired.confidence,
             "blocks": unpaired.blocks,
+        }
+
+
+def _explained(document: RunDocument, found: Explanation, factors: list[str]) -> Iterator[dict[str, Value]]:
+    common: dict[str, Value] = {
+        "run": document.run,
+        "study": document.study,
+        "unit": "us",
+        **_levels("case", found.case, factors),
+        **_levels("baseline", found.baseline, factors),
+    }
+    for part in found.components:
+        extra = part.extra_us_per_op
+        yield {
+            **common,
+            "role": "component",
+            "outcome": f"{part.side}: {part.name}",
+            "value": part.us_per_op,
+            "baseline_value": part.baseline_us_per_op,
+            "blocks": extra.blocks,
+        }
+        yield {
+            **common,
+            "role": "component extra",
+            "outcome": f"{part.side}: {part.name}",
+            "value": extra.point,
+            "value_low": extra.low,
+            "value_high": extra.high,
+            "confidence": extra.confidence,
+            "blocks": extra.blocks,
         }
 
 

@@ -10,6 +10,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
+from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -37,6 +38,9 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
             parts += [part for group in arranged(stored, document) for part in _group(group, document)]
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
+    for group in component_groups(document):
+        parts += _overview_table(component_text(group))
+        parts.append(_bullets(capitalised(found.sentences[0]) for found in group.explanations))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:

@@ -12,6 +12,7 @@ from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts, figures, outcome_names
+from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
 from tlstax.report.groups import Group, Row, arranged
@@ -82,6 +83,7 @@ class Page:
     study_toml: str
     confidence: str
     overview: Overview | None
+    components: tuple[ComponentSection, ...]
     lists_trials: bool
 
 
@@ -107,6 +109,7 @@ def page(stored: StoredRun, document: RunDocument) -> Page:
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
+        components=component_sections(document),
         lists_trials=not large,
     )
 

@@ -22,6 +22,12 @@ from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
+from tlstax.report.component_tables import (
+    ComponentGroup,
+    component_groups,
+    component_text,
+    text_width,
+)
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -62,6 +68,9 @@ def _parts(
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+    yield from chain.from_iterable(
+        _components(group, document, width) for group in component_groups(document)
+    )
     yield ""
     yield _facts(facts.facts(stored, document))
     yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
@@ -69,6 +78,19 @@ def _parts(
     if report_path:
         yield ""
         yield _text(f"Report: {report_path}", overflow="fold")
+
+
+def _components(group: ComponentGroup, document: RunDocument, width: int) -> Iterable[RenderableType]:
+    """Where the cost goes: a table where it fits, a sentence for each case, and how to ask for more."""
+    table = component_text(group, changes=False)
+    if text_width(table) <= width:
+        yield from _overview_table(table)
+    else:
+        yield ""
+        yield _text(table.title, style="bold")
+    yield ""
+    yield from _items([capitalised(found.sentences[0]) for found in group.explanations])
+    yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
 
 
 def _overview_table(table: TextTable) -> Iterable[RenderableType]:
