@@ -26,7 +26,8 @@ from fake_profiles import (
 from tlstax.errors import UserMistake
 from tlstax.explained import Explanation
 from tlstax.findings import stats
-from tlstax.findings.explanation import explain, explanations, foremost
+from tlstax.findings.explanation import explain, explanations
+from tlstax.findings.explanation_rank import foremost
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.study import Case

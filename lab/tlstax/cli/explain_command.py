@@ -9,7 +9,8 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.explained import Explanation
 from tlstax.findings.case_choice import chosen_case
-from tlstax.findings.explanation import explain, explanations, foremost
+from tlstax.findings.explanation import explain, explanations
+from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.labels import CONTROL_MARK, group_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
@@ -35,7 +36,7 @@ def explain_command(run_name: str, case: str | None, baseline: str | None, *, as
         if chosen is None:
             first = next(one for one in cases(study) if one != against and one.role != "baseline")
             chosen = explain(stored, first, against)
-        found, others = chosen, tuple(one for one in all_found if one is not chosen)
+        found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
     if as_json:
         sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
         return 0

@@ -51,16 +51,6 @@ def explanations(stored: StoredRun) -> tuple[Explanation, ...]:
     return Explainer(stored).all() if stored.profiled else ()
 
 
-def foremost(found: tuple[Explanation, ...]) -> Explanation | None:
-    """The one to tell in full: with the clearest culprit, or else the costliest treatment."""
-    return max(found, key=_rank, default=None)
-
-
-def _rank(found: Explanation) -> tuple[bool, float, float]:
-    share = round(found.culprit.share, 2) if found.culprit is not None else 0.0
-    return not found.is_control, share, found.extra_cpu_us_per_op.point
-
-
 @dataclass(frozen=True)
 class _Pair:
     """A case, its baseline, and their unsampled trials of the same blocks."""

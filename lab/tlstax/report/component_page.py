@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.explained import Explanation
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.explanation_words import ends, microseconds, number
 from tlstax.findings.wording import capitalised
 from tlstax.profiles.stacks import Side
@@ -24,6 +25,9 @@ from tlstax.report.page_charts import Drawing, Key, Panel, at_both_widths
 from tlstax.report.waterfall import Step, steps
 
 LABEL_WIDTH = 210
+
+MOST_EXPLAINED = 12
+"""So many cases of a group have a waterfall on the page, those that tell most; the table has all."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def _section(group: ComponentGroup, document: RunDocument) -> ComponentSection:
         heads=tuple(case.label for case in group.cases),
         tables=tuple(_table(group, side) for side in group.sides()),
         bars=_bars(group),
-        explained=tuple(_explained(found) for found in group.explanations),
+        explained=tuple(_explained(found) for found in by_rank(group.explanations)[:MOST_EXPLAINED]),
         command=f"tlstax explain {document.run} --case …",
     )
 
@@ -107,7 +111,9 @@ def _bars(group: ComponentGroup) -> Panel:
         words = f"{side} CPU by component: {', '.join(f'{name} {us}' for name, us in totals.items())}"
         drawings += at_both_widths(
             words,
-            lambda width, s=segments, t=totals: charts.bar_chart(s, t, end_us=end_us, width=width),  # type: ignore[misc]
+            lambda width, s=segments, t=totals: charts.bar_chart(  # type: ignore[misc]
+                s, t, end_us=end_us, width=width, label_width=LABEL_WIDTH
+            ),
             title=capitalised(side),
         )
     shown = dict.fromkeys(name for side in group.sides() for name in group.components(side))

@@ -185,7 +185,7 @@ def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
         yield ""
         yield _text("The other cases", style="bold")
         for sentence, command in others:
-            yield from _items([sentence])
+            yield from _items([capitalised(sentence)])
             yield Padding(_text(command, style="dim"), (0, 0, 0, 2))
 
 

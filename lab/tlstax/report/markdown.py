@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
@@ -40,7 +41,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts.append(escaped(facts.nothing_to_show(stored)))
     for group in component_groups(document):
         parts += _overview_table(component_text(group))
-        parts.append(_bullets(capitalised(found.sentences[0]) for found in group.explanations))
+        parts.append(_bullets(capitalised(found.sentences[0]) for found in by_rank(group.explanations)))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
@@ -89,7 +90,7 @@ def _components(group: ComponentGroup, document: RunDocument, width: int) -> Ite
         yield ""
         yield _text(table.title, style="bold")
     yield ""
-    yield from _items([capitalised(found.sentences[0]) for found in group.explanations])
+    yield from _items([capitalised(found.sentences[0]) for found in by_rank(group.explanations)])
     yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
 
 
