@@ -34,8 +34,9 @@ def explain_command(run_name: str, case: str | None, baseline: str | None, *, as
         all_found = explanations(stored) if against is None else ()
         chosen = foremost(all_found)
         if chosen is None:
-            first = next(one for one in cases(study) if one != against and one.role != "baseline")
-            chosen = explain(stored, first, against)
+            all_cases = cases(study)
+            treatments = (one for one in all_cases if one != against and one.role != "baseline")
+            chosen = explain(stored, next(treatments, all_cases[0]), against)
         found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
     if as_json:
         sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
