@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from fake_profiles import CLIENT, FAULT_STUDY, PLAIN, Stacks, planted, sampled_run, sampled_study
+from fake_samples import CLIENT, FAULT_STUDY, PLAIN, Stacks, planted, sampled_run, sampled_study
 from kept_runs import keep
 from rich.cells import cell_len
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-from fake_profiles import (
+from fake_samples import (
     CLIENT,
     FAULT_STUDY,
     LOGIN,
