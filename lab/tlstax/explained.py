@@ -73,6 +73,18 @@ class Shift(Frozen):
     baseline_value: float
 
 
+class Removal(Frozen):
+    """What taking the culprit out would give, as a ratio of operations a second.
+
+    `predicted` holds where the server's processors are what limits the rate: it is the server's CPU time
+    per operation with the culprit to that without. `measured` is the rate of the baseline to that of the case
+    where they differ in a planted fault alone, and None elsewhere.
+    """
+
+    predicted: float | None
+    measured: float | None
+
+
 class Explanation(Frozen):
     """From a baseline to a case: which components and functions the extra CPU time of an operation went into.
 
@@ -80,7 +92,8 @@ class Explanation(Frozen):
     `extra_cpu_us_per_op` is of both sides together; `noise_us_per_op` how far two equal cases stray, None
     where no control was profiled. `unattributed_share` is the part of the server's samples that no rule
     has a component for; `unattributed` the same by side. `verdict` is "nothing to explain" where the
-    extra cannot be told from noise.
+    extra cannot be told from noise. `case_us_per_op` and `baseline_us_per_op` are what
+    `extra_cpu_us_per_op` is the difference of. `sentences` say all of it in words, the culprit first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -91,12 +104,18 @@ class Explanation(Frozen):
     baseline: dict[str, Level]
     labels: tuple[str, str]
     verdict: Literal["explained", "nothing to explain"]
+    operation: Literal["connection", "query", "operation"] = "operation"
+    is_control: bool = False
+    case_us_per_op: float = 0.0
+    baseline_us_per_op: float = 0.0
     extra_cpu_us_per_op: Amount
     noise_us_per_op: float | None
     shifts: tuple[Shift, ...]
     components: tuple[ComponentCost, ...]
     culprit: Culprit | None
+    removal: Removal | None = None
     unattributed_share: float
     unattributed: dict[Side, float]
     samples: dict[Side, int]
+    sentences: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()

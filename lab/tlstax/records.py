@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
+from tlstax.explained import Explanation
 from tlstax.observed import Window
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.study import Case, Level, Role, Study
@@ -467,6 +468,7 @@ class RunDocument(Frozen):
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts
     profiling: Profiling | None = None

@@ -170,6 +170,24 @@ def report(
 
 
 @app.command()
+def explain(
+    run_name: RunName = "last",
+    case: Annotated[
+        str | None,
+        typer.Option(help="The case, by its levels: tls=1.3,workload=reconnect; or control,… for a control."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="What to compare it with, in the same way. Default: its own baseline.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Where the extra cost goes, by component and function: of a run made with --profile."""
+    from tlstax.cli.explain_command import explain_command
+
+    raise typer.Exit(explain_command(run_name, case, baseline, as_json=json))
+
+
+@app.command()
 def flames(
     run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
     case: Annotated[

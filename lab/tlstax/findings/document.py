@@ -7,6 +7,7 @@ from collections import Counter
 from tlstax.findings import caveats, stats
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
+from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
@@ -58,6 +59,7 @@ def document(stored: StoredRun) -> RunDocument:
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         published=published(measured, header.machine),
+        explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
         profiling=sampled,

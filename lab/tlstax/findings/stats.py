@@ -87,6 +87,44 @@ def interval(
     return Interval(point=exp(mean), low=exp(low), high=exp(high), blocks=len(values))
 
 
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference over `blocks` blocks; `low` and `high` are None for one block alone."""
+
+    point: float
+    low: float | None
+    high: float | None
+    blocks: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether it is told apart from no difference at all."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+    @property
+    def reach(self) -> float | None:
+        """How far a difference that ought to be none strayed, or could have by chance; None for one block."""
+        if self.low is None or self.high is None:
+            return None
+        return max(abs(self.point), (self.high - self.low) / 2)
+
+
+def difference_interval(values: Sequence[float], confidence: float) -> Difference:
+    """The mean of differences, one a block, with Student's t interval over blocks.
+
+    Costs of components add up, and some are nothing in one of the two cases, so that there is no ratio to
+    take. The interval is widened like that of ratios (see `ALPHA_SHARE`). Raises ValueError for no blocks.
+    """
+    if not values:
+        raise ValueError("a difference needs at least one block")
+    array = np.asarray(values, dtype=float)
+    mean = float(array.mean())
+    if len(array) < 2:
+        return Difference(point=mean, low=None, high=None, blocks=1)
+    half = t_quantile(confidence, len(array)) * float(array.std(ddof=1)) / sqrt(len(array))
+    return Difference(point=mean, low=mean - half, high=mean + half, blocks=len(array))
+
+
 def t_quantile(confidence: float, blocks: int) -> float:
     """How many standard errors wide an interval of `blocks` blocks is, to each side."""
     from scipy.special import stdtrit  # noqa: PLC0415 (takes a third of a second to import)

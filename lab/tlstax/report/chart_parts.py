@@ -101,9 +101,9 @@ def quantitative(field: str, scale: Mapping[str, Any], **axis: Any) -> Spec:
     return {"field": field, "type": "quantitative", "scale": {"nice": False, **scale}, "axis": axis}
 
 
-def rows_axis(rows: Sequence[str]) -> Spec:
+def rows_axis(rows: Sequence[str], label_width: int = 150) -> Spec:
     """A row for each level, in the order given, by the field `label`."""
-    axis = {"ticks": False, "domain": False, "grid": False, "labelLimit": 150, "labelPadding": 8}
+    axis = {"ticks": False, "domain": False, "grid": False, "labelLimit": label_width, "labelPadding": 8}
     scale = {"domain": list(rows), "padding": 0}
     return {"field": "label", "type": "nominal", "scale": scale, "axis": axis}
 

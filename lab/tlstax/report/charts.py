@@ -84,9 +84,11 @@ def latency_chart(curves: Sequence[Curve], *, width: int, height: int = 260) -> 
     return parts.finished(layers, width, height)
 
 
-def bar_chart(segments: Sequence[Segment], totals: dict[str, str], *, end_us: float, width: int) -> Spec:
+def bar_chart(
+    segments: Sequence[Segment], totals: dict[str, str], *, end_us: float, width: int, label_width: int = 150
+) -> Spec:
     """Stacked bars of time, a row for each of `totals`, which are written at the right."""
-    y = parts.rows_axis(list(totals))
+    y = parts.rows_axis(list(totals), label_width)
     x = quantitative("start_us", {"domain": [0, end_us]}, labelExpr=parts.DURATION_LABEL, tickCount=4)
     bars = layer(
         [asdict(segment) for segment in segments],

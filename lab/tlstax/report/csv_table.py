@@ -10,6 +10,9 @@ What sampling costs (profiled to unprofiled trials, over all cases) has the role
 Published figures have the role "published": value is the published one, `case_FACTOR` the case that stands in
 for it here, ratio that of this case to the one that stands in for the figure's reference, which the caveats
 name.
+Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
+"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
+difference, its interval in value_low and value_high; both are arithmetic means.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -20,6 +23,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
+from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
 from tlstax.records import (
     ContrastFinding,
@@ -78,6 +82,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
         yield _sampling(document, outcome, ratio)
     yield from (_published(document, figure, factors) for figure in document.published)
+    for explanation in document.explanations:
+        yield from _explained(document, explanation, factors)
     for unpaired in document.unpaired:
         yield {
             **_common(document, unpaired, factors),
@@ -101,6 +107,36 @@ def _sampling(document: RunDocument, outcome: str, ratio: Ratio) -> dict[str, Va
         "confidence": ratio.confidence,
         "blocks": ratio.blocks,
     }
+
+
+def _explained(document: RunDocument, found: Explanation, factors: list[str]) -> Iterator[dict[str, Value]]:
+    common: dict[str, Value] = {
+        "run": document.run,
+        "study": document.study,
+        "unit": "us",
+        **_levels("case", found.case, factors),
+        **_levels("baseline", found.baseline, factors),
+    }
+    for part in found.components:
+        extra = part.extra_us_per_op
+        yield {
+            **common,
+            "role": "component",
+            "outcome": f"{part.side}: {part.name}",
+            "value": part.us_per_op,
+            "baseline_value": part.baseline_us_per_op,
+            "blocks": extra.blocks,
+        }
+        yield {
+            **common,
+            "role": "component extra",
+            "outcome": f"{part.side}: {part.name}",
+            "value": extra.point,
+            "value_low": extra.low,
+            "value_high": extra.high,
+            "confidence": extra.confidence,
+            "blocks": extra.blocks,
+        }
 
 
 def _compared(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report import published as published_figures
+from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -40,6 +42,9 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
             parts += [part for group in arranged(stored, document) for part in _group(group, document)]
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
+    for group in component_groups(document):
+        parts += _overview_table(component_text(group))
+        parts.append(_bullets(capitalised(found.sentences[0]) for found in by_rank(group.explanations)))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:

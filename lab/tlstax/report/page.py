@@ -12,6 +12,7 @@ from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts, figures, outcome_names, published
+from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
 from tlstax.report.flame_section import FlameSection, flame_section
@@ -89,6 +90,7 @@ class Page:
     confidence: str
     overview: Overview | None
     published: Published | None
+    components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
 
@@ -118,6 +120,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
+        components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),
     )

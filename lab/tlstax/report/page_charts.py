@@ -78,7 +78,7 @@ def _latency(group: Group) -> Panel:
     words = f"Latency distribution of {', '.join(curve.style.label for curve in curves)}"
     drawings: tuple[Drawing, ...] = ()
     if curves:
-        drawings = _at_both_widths(words, lambda width: charts.latency_chart(curves, width=width))
+        drawings = at_both_widths(words, lambda width: charts.latency_chart(curves, width=width))
     return Panel(
         title="Latency of an operation",
         reading="Read upwards from a percentage: so many operations took at most this long. Lower is better; "
@@ -130,7 +130,7 @@ def _blocks(group: Group, pairs: Mapping[str, Sequence[Pair]], outcome: str) -> 
     words = f"{outcome_names.title(outcome)} against {group.baseline_label}, block after block"
     drawings: tuple[Drawing, ...] = ()
     if max((len(strip.points) for strip in strips), default=0) > 1:
-        drawings = _at_both_widths(words, lambda width: charts.block_chart(strips, width=width))
+        drawings = at_both_widths(words, lambda width: charts.block_chart(strips, width=width))
     return Panel(
         title="Block after block",
         reading=f"{words}, in the order in which they ran. Grey: the interval of the whole run. A slope or a "
@@ -145,12 +145,13 @@ def _bars(
     """One drawing of stacked bars; `end_us` is the axis's end, or nothing for the longest bar's."""
     end_us = end_us or max((segment.end_us for segment in segments), default=1.0)
     told = f"{title} {words}: {', '.join(f'{label} {total}' for label, total in totals.items())}".strip()
-    return _at_both_widths(
+    return at_both_widths(
         told, lambda width: charts.bar_chart(segments, totals, end_us=end_us, width=width), title=title
     )
 
 
-def _at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") -> tuple[Drawing, ...]:
+def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") -> tuple[Drawing, ...]:
+    """One chart, drawn for a wide and for a narrow screen; `words` stand for it where it cannot be seen."""
     return (Drawing(words, _drawn(draw(WIDE)), _drawn(draw(NARROW)), title),)
 
 

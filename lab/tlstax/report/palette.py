@@ -52,10 +52,43 @@ PHASES = {
 """The handshake is what the reader looks for, so it alone is bright."""
 
 
+MORE = Ink("#d55e00", "#ff8b45")
+LESS = Ink("#009e73", "#35c79a")
+"""What a case costs more and less than its baseline."""
+
+COMPONENTS = {
+    "TLS signature": Ink("#b54708", "#e08a3c"),
+    "TLS key exchange": Ink("#e3a008", "#f0b429"),
+    "TLS certificate": Ink("#f2c94c", "#ffe08a"),
+    "TLS handshake, the rest": Ink("#d98b5f", "#c97f55"),
+    "TLS public-key arithmetic": Ink("#8f3d0c", "#b8683a"),
+    "TLS record layer": Ink("#f0b99a", "#f5cdb4"),
+    "random numbers": Ink("#b0508a", "#ea94c4"),
+    "authentication": Ink("#64748a", "#93a3b8"),
+    "memory": Ink("#6b5ca5", "#a599e0"),
+    "SQL and storage": Ink("#3f8178", "#6fb5ab"),
+    "sessions": Ink("#8fb3ad", "#4f7d76"),
+    "kernel random": Ink("#7d1d52", "#d0699f"),
+    "kernel scheduling": Ink("#2f6f9f", "#5b9fd0"),
+    "kernel network": Ink("#6ba3cc", "#8cc1e8"),
+    "kernel memory": Ink("#a9c9e2", "#b7d5ec"),
+    "other kernel": Ink("#c6d6e4", "#53687b"),
+    "the client's own work": Ink("#7aa874", "#8fbf88"),
+}
+"""By family: the handshake warm, random numbers purple, the kernel blue, the server's own work green."""
+
+UNATTRIBUTED = Ink("#c9c3bb", "#6a645d")
+
+
+def component_ink(name: str) -> Ink:
+    """The colour of a component; of what has none, grey."""
+    return COMPONENTS.get(name, UNATTRIBUTED)
+
+
 def every_ink() -> tuple[Ink, ...]:
     """All inks that a chart may hold, for the stylesheet."""
-    fixed = (TEXT, MUTED, GRID, PAPER, BAND, REFERENCE, BASELINE, CONTROL)
-    return (*fixed, *LEVELS, *PHASES.values())
+    fixed = (TEXT, MUTED, GRID, PAPER, BAND, REFERENCE, BASELINE, CONTROL, UNATTRIBUTED)
+    return (*fixed, *LEVELS, *PHASES.values(), *COMPONENTS.values())
 
 
 def level_ink(place: int) -> Ink:

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
@@ -23,6 +24,12 @@ from tlstax.outcome_table import OUTCOMES
 from tlstax.records import RunDocument, StoredRun
 from tlstax.report import facts
 from tlstax.report import published as published_figures
+from tlstax.report.component_tables import (
+    ComponentGroup,
+    component_groups,
+    component_text,
+    text_width,
+)
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -65,6 +72,9 @@ def _parts(
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+    yield from chain.from_iterable(
+        _components(group, document, width) for group in component_groups(document)
+    )
     yield ""
     yield _facts(facts.facts(stored, document))
     yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
@@ -75,6 +85,19 @@ def _parts(
     if report_path:
         yield ""
         yield _text(f"Report: {report_path}", overflow="fold")
+
+
+def _components(group: ComponentGroup, document: RunDocument, width: int) -> Iterable[RenderableType]:
+    """Where the cost goes: a table where it fits, a sentence for each case, and how to ask for more."""
+    table = component_text(group, changes=False)
+    if text_width(table) <= width:
+        yield from _overview_table(table)
+    else:
+        yield ""
+        yield _text(table.title, style="bold")
+    yield ""
+    yield from _items([capitalised(found.sentences[0]) for found in by_rank(group.explanations)])
+    yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
 
 
 def _overview_table(table: TextTable) -> Iterable[RenderableType]:

@@ -1,0 +1,75 @@
+"""`tlstax explain`: where the extra cost of a case goes, from a run that was sampled."""
+
+from __future__ import annotations
+
+import sys
+from shlex import quote
+
+from tlstax.cli.kept import open_store
+from tlstax.cli.measuring import colourful, terminal_width
+from tlstax.explained import Explanation
+from tlstax.findings.case_choice import chosen_case
+from tlstax.findings.explanation import explain, explanations
+from tlstax.findings.explanation_rank import by_rank, foremost
+from tlstax.labels import CONTROL_MARK, group_label
+from tlstax.plan import cases
+from tlstax.records import StoredRun
+from tlstax.report.explanation_text import explanation_text
+from tlstax.study import Levels
+
+
+def explain_command(run_name: str, case: str | None, baseline: str | None, *, as_json: bool) -> int:
+    """Explain a case of a stored run, or the foremost one and the others in a line each; the exit status.
+
+    Raises UserMistake where the run has no such case, or cannot tell.
+    """
+    with open_store() as store:
+        stored = store.load(run_name)
+    study = stored.header.study
+    against = chosen_case(study, baseline, option="--baseline") if baseline is not None else None
+    others: tuple[Explanation, ...] = ()
+    if case is not None:
+        found = explain(stored, chosen_case(study, case), against)
+    else:
+        all_found = explanations(stored) if against is None else ()
+        chosen = foremost(all_found)
+        if chosen is None:
+            all_cases = cases(study)
+            treatments = (one for one in all_cases if one != against and one.role != "baseline")
+            chosen = explain(stored, next(treatments, all_cases[0]), against)
+        found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
+    if as_json:
+        sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
+        return 0
+    text = explanation_text(
+        found,
+        title=_title(stored, found),
+        others=[(one.sentences[0], _command(stored, one)) for one in others],
+        width=terminal_width(),
+        colour=colourful(),
+    )
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    return 0
+
+
+def _title(stored: StoredRun, found: Explanation) -> str:
+    """Which two cases of which run these are."""
+    study = stored.header.study
+    group = group_label({n: level for n, level in found.case.items() if n not in CONTROL_MARK}, study)
+    where = f" ({group})" if group else ""
+    return f"{found.labels[0]} against {found.labels[1]}{where}, run {stored.header.run}"
+
+
+def _command(stored: StoredRun, found: Explanation) -> str:
+    """How to ask for an explanation: the levels in which its case is not like every other."""
+    single = {name for name, levels in stored.header.study.levels_of().items() if len(levels) == 1}
+    return f"tlstax explain {stored.header.run} --case {quote(_choice(found.case, single))}"
+
+
+def _choice(levels: Levels, left_out: set[str]) -> str:
+    named = [
+        f"{name}={level}"
+        for name, level in levels.items()
+        if name not in left_out and name not in CONTROL_MARK
+    ]
+    return ",".join([*(["control"] if CONTROL_MARK.items() <= levels.items() else []), *named])
