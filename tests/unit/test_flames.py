@@ -10,7 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from fake_profiles import CLIENT, ENCRYPTED, PLAIN, SEND, SIGN, SQL, profile_of, profiled_run, with_profiles
+from fake_sampled_runs import (
+    CLIENT,
+    ENCRYPTED,
+    PLAIN,
+    SEND,
+    SIGN,
+    SQL,
+    profile_of,
+    profiled_run,
+    with_profiles,
+)
 from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
 from test_report_html import Outline

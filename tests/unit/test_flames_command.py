@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_profiles import SIGN, SQL, profiled_run
+from fake_sampled_runs import SIGN, SQL, profiled_run
 from fake_trials import fake_run
 from kept_runs import keep
 from test_cli import status_of
