@@ -91,9 +91,10 @@ class Explanation(Frozen):
     `case` and `baseline` are levels, the control's marked; `labels` are their names in words.
     `extra_cpu_us_per_op` is of both sides together; `noise_us_per_op` how far two equal cases stray, None
     where no control was profiled. `unattributed_share` is the part of the server's samples that no rule
-    has a component for; `unattributed` the same by side. `verdict` is "nothing to explain" where the
-    extra cannot be told from noise. `case_us_per_op` and `baseline_us_per_op` are what
-    `extra_cpu_us_per_op` is the difference of. `sentences` say all of it in words, the culprit first.
+    has a component for; `unattributed` the same by side. `verdict` is "nothing to explain" where
+    neither the extra as a whole (`whole_is_told`) nor a culprit by itself can be told from noise.
+    `case_us_per_op` and `baseline_us_per_op` are what `extra_cpu_us_per_op` is the difference of. `sentences`
+    say all of it in words, the culprit first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -104,6 +105,7 @@ class Explanation(Frozen):
     baseline: dict[str, Level]
     labels: tuple[str, str]
     verdict: Literal["explained", "nothing to explain"]
+    whole_is_told: bool
     operation: Literal["connection", "query", "operation"] = "operation"
     is_control: bool = False
     case_us_per_op: float = 0.0

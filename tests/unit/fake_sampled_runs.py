@@ -29,8 +29,9 @@ def profiled_run(
     *, blocks: int = 2, plain: Mapping[str, int] = PLAIN, encrypted: Mapping[str, int] = ENCRYPTED
 ) -> StoredRun:
     """The tax study without noise, each case of each block sampled once more."""
-    study = load_study("tax").model_copy(update={"profile": True})
-    run = fake_run(study, number_of_blocks=blocks, noise=0.0, invalid=False)
+    run = fake_run(load_study("tax"), number_of_blocks=blocks, noise=0.0, invalid=False)
+    study = run.header.study.model_copy(update={"profile": True})
+    run = run.model_copy(update={"header": run.header.model_copy(update={"study": study})})
     return with_profiles(run, plain=plain, encrypted=encrypted)
 
 

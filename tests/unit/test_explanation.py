@@ -119,7 +119,7 @@ def test_a_control_has_nothing_to_explain() -> None:
     assert found.verdict == "nothing to explain"
     assert found.culprit is None
     assert found.sentences[0].startswith(
-        "nothing to explain: plaintext, fault=none again (control) costs as much"
+        "nothing to explain: plaintext, nothing planted again (control) costs as much"
     )
 
 

@@ -8,9 +8,9 @@ from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
 from tlstax.findings.wording import alike, capitalised, counted, is_telling, known_to, percent, signed_percent
-from tlstax.records import Finding, Ratio, RunDocument
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
+from tlstax.results import Finding, Ratio, RunDocument
 from tlstax.study import at_rate, load_study, override
 
 FLOOR = 0.013

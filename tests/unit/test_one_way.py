@@ -50,6 +50,7 @@ PURE = (
     "profiles",
     "records",
     "report",
+    "results",
     "selfbench.caveats",
     "selfbench.document",
     "selfbench.estimate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from itertools import islice
 from random import Random
 
@@ -66,14 +67,14 @@ def test_progress_says_profiled() -> None:
 
 def test_nothing_is_estimated_from_profiled_trials() -> None:
     told, alone = document(RUN), document(without_profiled(RUN))
-    assert told.model_copy(update={"profiling": None}) == alone
+    assert told.model_copy(update={"profiling": None, "explanations": ()}) == alone
     assert alone.profiling is None
     assert told.trials.valid == len(RUN.measured) < len(RUN.trials)
     assert decide(STUDY, RUN.measured, 1.0) == decide(STUDY, without_profiled(RUN).trials, 1.0)
 
 
 @pytest.mark.parametrize("name", ["terminal", "md", "html", "csv", "json"])
-def test_every_report_says_once_what_sampling_costs_and_differs_in_nothing_else(name: str) -> None:
+def test_every_report_says_what_sampling_costs_and_shows_and_differs_in_nothing_else(name: str) -> None:
     told, alone = render(RUN, document(RUN), name), _rendered_alone(name)
     assert told != alone
     if name == "csv":
@@ -83,11 +84,14 @@ def test_every_report_says_once_what_sampling_costs_and_differs_in_nothing_else(
             "server_cpu_us_per_op": 1.25,
             "client_cpu_us_per_op": 1.25,
         }
-        assert [line for line in told.splitlines() if ",profiling," not in line] == alone.splitlines()
+        sampled = re.compile(",(profiling|component|component extra),")
+        assert [line for line in told.splitlines() if not sampled.search(line)] == alone.splitlines()
     elif name == "json":
         both = json.loads(told), json.loads(alone)
         assert both[0].pop("profiling")["samples"] == 100 * len(RUN.profiled)
         assert both[1].pop("profiling") is None
+        assert both[0].pop("explanations")
+        assert both[1].pop("explanations") == []
         assert both[0] == both[1]
     else:
         words = " ".join(told.split())

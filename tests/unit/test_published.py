@@ -14,8 +14,9 @@ from fake_trials import Truth, fake_run, reconnecting
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.records import PublishedFigure, RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report.formats import FORMATS, Format, render
+from tlstax.results import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 
 STUDY = load_study("auth-rng")

@@ -21,8 +21,8 @@ from report_runs import (
     with_document,
 )
 
-from tlstax.records import RunDocument
 from tlstax.report.formats import FORMATS, render
+from tlstax.results import RunDocument
 
 
 def sheet(make: Make) -> list[dict[str, str]]:

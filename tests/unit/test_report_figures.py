@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from tlstax.records import Ratio
 from tlstax.report.figures import change, change_with_interval, column_scale, interval, quantity, significant
 from tlstax.report.untrusted import printable
+from tlstax.results import Ratio
 
 
 def ratio(point: float, low: float | None = None, high: float | None = None) -> Ratio:

@@ -16,7 +16,8 @@ from tlstax.findings.headline import headline
 from tlstax.findings.series import pooled
 from tlstax.findings.statement_words import verdict_of
 from tlstax.findings.statements import best_without_hindsight
-from tlstax.records import RunDocument, StatementResult, StoredRun, Tally
+from tlstax.records import StoredRun
+from tlstax.results import RunDocument, StatementResult, Tally
 from tlstax.study import Statement
 
 BETTER = "OpenSSL 3.5 is better than 3.0"

@@ -176,7 +176,7 @@ def explain(
         str | None,
         typer.Option(help="The case, by its levels: tls=1.3,workload=reconnect; or control,… for a control."),
     ] = None,
-    baseline: Annotated[
+    against: Annotated[
         str | None, typer.Option(help="What to compare it with, in the same way. Default: its own baseline.")
     ] = None,
     json: Json = False,
@@ -184,7 +184,7 @@ def explain(
     """Where the extra cost goes, by component and function: of a run made with --profile."""
     from tlstax.cli.explain_command import explain_command
 
-    raise typer.Exit(explain_command(run_name, case, baseline, as_json=json))
+    raise typer.Exit(explain_command(run_name, case, against, as_json=json))
 
 
 @app.command()

@@ -8,17 +8,17 @@ from shlex import quote
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.explained import Explanation
-from tlstax.findings.case_choice import chosen_case
+from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.labels import CONTROL_MARK, group_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.explanation_text import explanation_text
-from tlstax.study import Levels
+from tlstax.study import Case, Role
 
 
-def explain_command(run_name: str, case: str | None, baseline: str | None, *, as_json: bool) -> int:
+def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:
     """Explain a case of a stored run, or the foremost one and the others in a line each; the exit status.
 
     Raises UserMistake where the run has no such case, or cannot tell.
@@ -26,17 +26,17 @@ def explain_command(run_name: str, case: str | None, baseline: str | None, *, as
     with open_store() as store:
         stored = store.load(run_name)
     study = stored.header.study
-    against = chosen_case(study, baseline, option="--baseline") if baseline is not None else None
+    other = chosen_case(study, against, option="--against") if against is not None else None
     others: tuple[Explanation, ...] = ()
     if case is not None:
-        found = explain(stored, chosen_case(study, case), against)
+        found = explain(stored, chosen_case(study, case), other)
     else:
-        all_found = explanations(stored) if against is None else ()
+        all_found = explanations(stored) if other is None else ()
         chosen = foremost(all_found)
         if chosen is None:
             all_cases = cases(study)
-            treatments = (one for one in all_cases if one != against and one.role != "baseline")
-            chosen = explain(stored, next(treatments, all_cases[0]), against)
+            treatments = (one for one in all_cases if one != other and one.role != "baseline")
+            chosen = explain(stored, next(treatments, all_cases[0]), other)
         found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
     if as_json:
         sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
@@ -61,15 +61,8 @@ def _title(stored: StoredRun, found: Explanation) -> str:
 
 
 def _command(stored: StoredRun, found: Explanation) -> str:
-    """How to ask for an explanation: the levels in which its case is not like every other."""
-    single = {name for name, levels in stored.header.study.levels_of().items() if len(levels) == 1}
-    return f"tlstax explain {stored.header.run} --case {quote(_choice(found.case, single))}"
-
-
-def _choice(levels: Levels, left_out: set[str]) -> str:
-    named = [
-        f"{name}={level}"
-        for name, level in levels.items()
-        if name not in left_out and name not in CONTROL_MARK
-    ]
-    return ",".join([*(["control"] if CONTROL_MARK.items() <= levels.items() else []), *named])
+    """How to ask for an explanation of this case."""
+    levels = {name: level for name, level in found.case.items() if name not in CONTROL_MARK}
+    role: Role = "control" if found.is_control else "treatment"
+    text = choice_text(Case(levels=levels, role=role), stored.header.study)
+    return f"tlstax explain {stored.header.run} --case {quote(text)}"

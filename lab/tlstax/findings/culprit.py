@@ -5,6 +5,10 @@ the function nearest to the leaf through which nearly all of that extra passes, 
 or a library of its own: the C library, the kernel and memory allocators work for whoever calls them. Its
 share then counts all that passes through it, in whatever component. There is no culprit where no one function
 causes half of the extra, or where that function is one through which everything passes anyhow.
+
+A cost that is all in one place can be told where the whole cannot: what every trial scatters by is spread over
+all components, and hardly touches one that the baseline does not have. As there are many components to look
+at, that takes an interval which is as much wider (Bonferroni).
 """
 
 from __future__ import annotations
@@ -46,10 +50,29 @@ _WRAPPERS = re.compile(
 )
 
 
-def culprit(costs: Costs, case: Case, baseline: Case, extra_us: float, noise: Noise | None) -> Culprit | None:
-    """The culprit of an extra cost in µs per operation, or None where it has more than one origin."""
-    leading = _leading(costs, case, baseline, noise)
-    if leading is None or extra_us <= 0:
+def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Culprit | None:
+    """The culprit of an extra cost in µs per operation that is told, or None where it has several origins.
+
+    `pair` is the case and its baseline.
+    """
+    return _culprit(costs, pair, extra_us, noise, costs.study.confidence) if extra_us > 0 else None
+
+
+def culprit_alone(
+    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None
+) -> Culprit | None:
+    """A culprit that is clear by itself, although the whole extra cost is not told from noise; or None."""
+    places = costs.component_differences(*pair)
+    confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
+    return _culprit(costs, pair, extra_us, noise, confidence)
+
+
+def _culprit(
+    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, confidence: float
+) -> Culprit | None:
+    case, baseline = pair
+    leading = _leading(costs, case, baseline, noise, confidence)
+    if leading is None:
         return None
     side, component = leading
     own, other = costs.of(case), costs.of(baseline)
@@ -60,8 +83,8 @@ def culprit(costs: Costs, case: Case, baseline: Case, extra_us: float, noise: No
     if found is None:
         return None
     through = [_through(own.stacks[side][b], found) - _through(other.stacks[side][b], found) for b in blocks]
-    amount = stats.difference_interval(through, costs.study.confidence)
-    share = amount.point / extra_us
+    amount = stats.difference_interval(through, confidence)
+    share = amount.point / max(extra_us, amount.point)
     if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):
         return None
     return Culprit(
@@ -70,7 +93,9 @@ def culprit(costs: Costs, case: Case, baseline: Case, extra_us: float, noise: No
         function=found.function,
         library=found.library,
         share=share,
-        extra_us_per_op=as_amount(amount, costs.study.confidence),
+        extra_us_per_op=as_amount(
+            stats.difference_interval(through, costs.study.confidence), costs.study.confidence
+        ),
         beneath=_beneath(extra, found, component),
     )
 
@@ -125,11 +150,13 @@ def as_amount(difference: Difference, confidence: float) -> Amount:
     )
 
 
-def _leading(costs: Costs, case: Case, baseline: Case, noise: Noise | None) -> Place | None:
+def _leading(
+    costs: Costs, case: Case, baseline: Case, noise: Noise | None, confidence: float
+) -> Place | None:
     """The component with the largest extra that is clear of zero and of the noise."""
     found: dict[Place, float] = {}
     for place, values in costs.component_differences(case, baseline).items():
-        difference = stats.difference_interval(values, costs.study.confidence)
+        difference = stats.difference_interval(values, confidence)
         floor = noise.by_place.get(place) if noise else None
         if place[1] != UNATTRIBUTED and difference.point > 0 and is_clear(difference, floor):
             found[place] = difference.point

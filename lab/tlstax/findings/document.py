@@ -18,15 +18,8 @@ from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
 from tlstax.findings.stats import Interval
 from tlstax.labels import finding_levels
-from tlstax.records import (
-    Control,
-    ControlResult,
-    Finding,
-    RunDocument,
-    StoredRun,
-    TrialCounts,
-    Unpaired,
-)
+from tlstax.records import StoredRun
+from tlstax.results import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
 
 
 def document(stored: StoredRun) -> RunDocument:

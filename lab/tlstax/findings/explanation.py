@@ -12,7 +12,7 @@ from tlstax.explained import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.factors import NO_FAULT
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, is_clear, mean
-from tlstax.findings.culprit import as_amount, culprit, extra_stacks, functions
+from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
 from tlstax.findings.explanation_words import caveats, sentences
 from tlstax.findings.outcomes import OUTCOMES, outcome
 from tlstax.labels import finding_levels, full_label, label
@@ -85,7 +85,8 @@ class Explainer:
         noise = self._costs.noise(case, baseline)
         total = stats.difference_interval(self._costs.total_differences(case, baseline), self._confidence)
         is_told = is_clear(total, noise.total_us if noise else None)
-        found = culprit(self._costs, case, baseline, total.point, noise) if is_told else None
+        seek = culprit if is_told else culprit_alone
+        found = seek(self._costs, (case, baseline), total.point, noise)
         cost_us, base_us = (
             mean(cost for a_pair in pair.trials if (cost := _cost(a_pair[place])) is not None)
             for place in (0, 1)
@@ -95,7 +96,8 @@ class Explainer:
             case=finding_levels(case),
             baseline=finding_levels(baseline),
             labels=self._labels(case, baseline),
-            verdict="explained" if is_told else "nothing to explain",
+            verdict="explained" if is_told or found else "nothing to explain",
+            whole_is_told=is_told,
             operation=_operation(case),
             is_control=case.role == "control",
             case_us_per_op=cost_us,
@@ -125,7 +127,7 @@ class Explainer:
         if case == baseline:
             return (
                 f"{full_label(case, study)} is what the others are compared with",
-                "name another case, or another --baseline",
+                "name another case, or another --against",
             )
         own, other = self._costs.of(case), self._costs.of(baseline)
         blocks = max(len(common_blocks(own, other, side)) for side in SIDES)

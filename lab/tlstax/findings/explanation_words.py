@@ -92,6 +92,8 @@ def _nothing(found: Explanation) -> str:
 
 
 def _named(found: Explanation, culprit: Culprit) -> str:
+    if not found.whole_is_told:
+        return _named_alone(found, culprit)
     extra, own = found.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
     how_much = "practically all" if culprit.share >= ALL else f"{number(own)} ({percent(culprit.share)})"
     beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
@@ -99,6 +101,16 @@ def _named(found: Explanation, culprit: Culprit) -> str:
         f"{how_much} of the {number(extra)} µs extra CPU per {found.operation} "
         f"go into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
         f"{culprit.component}{beneath}"
+    )
+
+
+def _named_alone(found: Explanation, culprit: Culprit) -> str:
+    """A culprit that is clear although the whole is not."""
+    beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
+    return (
+        f"{function_words(culprit.function, culprit.library)} on the {culprit.side} costs "
+        f"{signed(culprit.extra_us_per_op.point)} µs {ends(culprit.extra_us_per_op)} of CPU per "
+        f"{found.operation}: {culprit.component}{beneath}; all the rest cannot be told from noise"
     )
 
 

@@ -9,7 +9,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label
-from tlstax.records import Finding, Ratio, RunDocument
+from tlstax.results import Finding, Ratio, RunDocument
 from tlstax.server_choice import server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"

@@ -12,7 +12,8 @@ from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import pooled
 from tlstax.findings.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
-from tlstax.records import Profiling, Ratio, StoredRun, TrialCounts, TrialRecord
+from tlstax.records import StoredRun, TrialRecord
+from tlstax.results import Profiling, Ratio, TrialCounts
 
 MOST_LOST = 0.01
 MUCH_SLOWER = 0.8

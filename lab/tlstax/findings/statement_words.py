@@ -8,7 +8,7 @@ from typing import Literal
 
 from tlstax.findings.naming import mode_label
 from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
-from tlstax.records import Ratio, StatementCase, StatementResult, Tally
+from tlstax.results import Ratio, StatementCase, StatementResult, Tally
 from tlstax.study import Statement
 
 Verdict = Literal["held", "held in part", "did not hold", "could not be told"]

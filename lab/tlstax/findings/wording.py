@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from tlstax.records import Ratio
+from tlstax.results import Ratio
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""

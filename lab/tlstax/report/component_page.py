@@ -9,7 +9,6 @@ from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.explanation_words import ends, microseconds, number
 from tlstax.findings.wording import capitalised
 from tlstax.profiles.stacks import Side
-from tlstax.records import RunDocument
 from tlstax.report import charts, palette
 from tlstax.report.component_tables import (
     NOTE,
@@ -23,6 +22,7 @@ from tlstax.report.explanation_text import shift_words
 from tlstax.report.marks import Segment
 from tlstax.report.page_charts import Drawing, Key, Panel, at_both_widths
 from tlstax.report.waterfall import Step, steps
+from tlstax.results import RunDocument
 
 LABEL_WIDTH = 210
 

@@ -11,8 +11,8 @@ from tlstax.findings.wording import capitalised
 from tlstax.labels import CONTROL_MARK, group_label, label_levels
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.records import RunDocument
 from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.results import RunDocument
 from tlstax.study import Level
 
 LEAST_PART = 0.005

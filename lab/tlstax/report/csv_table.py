@@ -25,7 +25,8 @@ from io import StringIO
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
-from tlstax.records import (
+from tlstax.report.untrusted import printable
+from tlstax.results import (
     ContrastFinding,
     Finding,
     PooledRatio,
@@ -34,7 +35,6 @@ from tlstax.records import (
     RunDocument,
     Unpaired,
 )
-from tlstax.report.untrusted import printable
 from tlstax.study import Levels
 
 FORMULA_STARTS = ("=", "+", "-", "@")

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.wording import counted, percent
 from tlstax.labels import full_label, schedule_label
-from tlstax.records import Machine, Profiling, RunDocument, StoredRun
+from tlstax.records import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
+from tlstax.results import Profiling, RunDocument
 
 COST_WORDS = {
     "ops_per_s": "operations per second",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from tlstax.records import RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.flames import Draw
 from tlstax.report.json_document import json_document
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
+from tlstax.results import RunDocument
 
 Format = Literal["terminal", "html", "md", "csv", "json"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from tlstax.labels import finding_levels, group_label, label_levels
 from tlstax.plan import cases
-from tlstax.records import Finding, RunDocument, StoredRun, TrialRecord, Unpaired
+from tlstax.records import StoredRun, TrialRecord
 from tlstax.report import palette
 from tlstax.report.marks import Style
 from tlstax.report.outcome_names import MAIN_OUTCOMES, in_order
+from tlstax.results import Finding, RunDocument, Unpaired
 from tlstax.study import Case, Level, Study
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.records import RunDocument
+from tlstax.results import RunDocument
 
 
 def json_document(document: RunDocument) -> str:

@@ -9,7 +9,7 @@ from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
-from tlstax.records import RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report import facts
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
@@ -19,6 +19,7 @@ from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
+from tlstax.results import RunDocument
 
 MOST_ITEMS = 12
 

@@ -10,8 +10,8 @@ from tlstax.findings.naming import FAULT, library_label, mode_label, subject_lab
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import counted, percent
 from tlstax.outcome_table import OUTCOMES
-from tlstax.records import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.report import figures, outcome_names
+from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study
 
 LADDER, INSTANCE = "connections", "instance"

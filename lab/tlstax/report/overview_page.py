@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.records import RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report import outcome_names
 from tlstax.report.ladders import Ladders, ladders, measured
 from tlstax.report.overview import (
@@ -18,6 +18,7 @@ from tlstax.report.overview import (
     own_table,
 )
 from tlstax.report.processes import Process, processes
+from tlstax.results import RunDocument
 
 CPU = "server_cpu_us_per_op"
 SPENT = (CPU, "server_instructions_per_op")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tlstax.findings.statement_words import verdict_line
-from tlstax.records import RunDocument
 from tlstax.report.figures import ALIKE
 from tlstax.report.overview import Cell, Grid, contrast_tables, own_table
+from tlstax.results import RunDocument
 
 INDENT = "  "
 SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}

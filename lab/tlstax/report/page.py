@@ -10,7 +10,7 @@ from tlstax.findings.headline import fixes, headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
-from tlstax.records import RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report import facts, figures, outcome_names, published
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
@@ -25,6 +25,7 @@ from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.untrusted import printable
+from tlstax.results import RunDocument
 from tlstax.study import Study, study_toml
 
 MOST_CARDS = 6

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.findings.naming import subject_label
-from tlstax.records import MappedLibrary, RunDocument, StoredRun, TrialRecord
+from tlstax.records import MappedLibrary, StoredRun, TrialRecord
+from tlstax.results import RunDocument
 from tlstax.server_choice import SERVER_FACTORS
 
 

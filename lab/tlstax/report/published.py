@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.records import PublishedFigure, RunDocument
 from tlstax.report import figures
+from tlstax.results import PublishedFigure, RunDocument
 
 TITLE = "What was published, and what stands in for it here"
 HEADS = ("published", "here", "ratio then", "ratio here")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.records import Finding
 from tlstax.report import figures
 from tlstax.report.figures import NOTHING, Scale
 from tlstax.report.groups import Group, Row
 from tlstax.report.outcome_names import MAIN_OUTCOMES
+from tlstax.results import Finding
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
-from tlstax.records import RunDocument, StoredRun
+from tlstax.records import StoredRun
 from tlstax.report import facts
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
@@ -37,6 +37,7 @@ from tlstax.report.overview_text import TextTable, notes_of_statements, tables, 
 from tlstax.report.printed import printed
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
+from tlstax.results import RunDocument
 
 NARROWEST = 60
 GAP = 2

@@ -1,0 +1,263 @@
+"""What a run shows, as frozen types: findings, controls, statements, published figures, the one document."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tlstax.contract import Frozen
+from tlstax.explained import Explanation
+from tlstax.profiles.stacks import Side
+from tlstax.records import Machine, Specimen
+from tlstax.study import Level, Role, Study
+
+Judgement = Literal["higher", "lower", "no difference seen"]
+"""Of a ratio, from its interval and the noise floor."""
+
+
+class Ratio(Frozen):
+    """A ratio to the baseline with its interval, and from how many blocks it was taken.
+
+    `low` and `high` are None where there is no interval: one block alone shows no scatter.
+    """
+
+    point: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+
+
+class Finding(Frozen):
+    """An outcome, a case, a baseline, a ratio with its interval, and what to bear in mind.
+
+    `value` and `baseline_value` are geometric means over the same blocks. `noise_floor` is the
+    relative difference below which nothing can be told here, from the control (0.02 is 2 %); None
+    where there is no control. `judgement` compares the ratio with the interval and the noise floor.
+    """
+
+    outcome: str
+    unit: str
+    role: Role
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    value: float
+    baseline_value: float
+    ratio: Ratio
+    noise_floor: float | None
+    judgement: Judgement | Literal["baseline"]
+    negotiated: str
+    caveats: tuple[str, ...] = ()
+
+
+class Unpaired(Frozen):
+    """An outcome that the baseline does not have (plaintext has no handshake), so without a ratio.
+
+    `value` is the geometric mean over the blocks, `low` and `high` its interval, None for one block.
+    """
+
+    outcome: str
+    unit: str
+    role: Role
+    case: dict[str, Level]
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+    negotiated: str
+
+
+class ControlResult(Frozen):
+    """How far the control strayed from the baseline in one comparison and outcome."""
+
+    outcome: str
+    case: dict[str, Level]
+    ratio: Ratio
+    noise_floor: float
+
+
+class TrialCounts(Frozen):
+    """How many trials came out how."""
+
+    valid: int
+    invalid: int
+    unknown: int
+
+
+class Profiling(Frozen):
+    """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
+
+    `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
+    the kernel's functions could be told apart, `sides` who could be sampled, and `coverage` which share of
+    its CPU time has samples (of a process that sleeps often, perf misses some). `costs` holds, by outcome,
+    the ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
+    """
+
+    trials: TrialCounts
+    profiles: int
+    event: str
+    frequency_hz: int
+    kernel: bool
+    kernel_names: bool
+    sides: tuple[Side, ...]
+    coverage: dict[Side, float]
+    samples: int
+    lost: int
+    why_none: tuple[str, ...] = ()
+    costs: dict[str, Ratio] = {}
+
+
+class Control(Frozen):
+    """What the same thing measured twice showed; the worst of it is the noise floor in a word."""
+
+    comparisons: tuple[ControlResult, ...]
+
+
+class ContrastFinding(Frozen):
+    """A case beside the case that differs from it in `factor` alone, in the same blocks.
+
+    Like a Finding, but `baseline` holds the levels compared with, and `noise_floor` is how far two processes
+    of one kind differ (the twins that `noise_from` names; None and empty where no twin ran).
+    """
+
+    factor: str
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    value: float
+    baseline_value: float
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    judgement: Judgement
+
+
+class PooledRatio(Frozen):
+    """The same ratio over all numbers of connections: one mean log ratio a block, the interval over blocks.
+
+    `factor` is the contrast's, or empty for the ratio to the study's own baseline (the case's plaintext).
+    `case` and `baseline` lack the connections, which `connections` lists. Workloads and TLS modes are
+    never pooled.
+    """
+
+    factor: str
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    baseline: dict[str, Level]
+    connections: tuple[int, ...]
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    judgement: Judgement
+
+
+class Tally(Frozen):
+    """In how many cases a statement held, the opposite held, and neither could be told."""
+
+    held: int
+    opposite: int
+    untold: int
+
+
+class StatementCase(Frozen):
+    """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
+
+    `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
+    to its own server's baseline. `sides` names the two servers, the better's first. `cells` counts the
+    single numbers of connections.
+    """
+
+    case: dict[str, Level]
+    sides: tuple[str, ...]
+    across_servers: bool
+    connections: tuple[int, ...]
+    ratio: Ratio
+    noise_floor: float | None
+    noise_from: str
+    outcome: Literal["held", "opposite", "could not be told"]
+    cells: Tally
+
+
+class StatementResult(Frozen):
+    """A published statement and what this run says of it.
+
+    `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
+    numbers of connections in them. `plaintext` holds the same comparison without TLS, where a TLS library
+    must not matter. `sentence` is the verdict in words.
+    """
+
+    says: str
+    source: str
+    kind: Literal["better", "best"]
+    measured: str
+    verdict: Literal["held", "held in part", "did not hold", "could not be told"]
+    sentence: str
+    across_servers: bool
+    pooled: Tally
+    cells: Tally
+    cases: tuple[StatementCase, ...]
+    plaintext: tuple[StatementCase, ...]
+    caveats: tuple[str, ...]
+
+
+class PublishedFigure(Frozen):
+    """A published figure, what stands in for it here, and both as ratios to the same reference.
+
+    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
+    that was not measured. `against` names the reference; `published_ratio` is the figure to the
+    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
+    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
+    by more than that.
+    """
+
+    label: str
+    outcome: str
+    unit: str
+    value: float
+    source: str
+    note: str
+    beside: dict[str, Level]
+    measured: float | None
+    measured_low: float | None
+    measured_high: float | None
+    blocks: int
+    against: str
+    published_ratio: float | None
+    ratio: Ratio | None
+    comparable: str
+    verdict: str = ""
+
+
+class RunDocument(Frozen):
+    """The one document that `run --json`, `study run --json` and `report --format json` print.
+
+    `study` is the study's name, `design` the whole of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    study: str
+    status: str
+    stopped_because: str
+    started_at: str
+    seed: int
+    design: Study
+    specimens: tuple[Specimen, ...]
+    machine: Machine
+    findings: tuple[Finding, ...]
+    unpaired: tuple[Unpaired, ...] = ()
+    contrasts: tuple[ContrastFinding, ...] = ()
+    pooled: tuple[PooledRatio, ...] = ()
+    statements: tuple[StatementResult, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    control: Control
+    trials: TrialCounts
+    profiling: Profiling | None = None
+    caveats: tuple[str, ...] = ()
