@@ -6,9 +6,9 @@ or a library of its own: the C library, the kernel and memory allocators work fo
 share then counts all that passes through it, in whatever component. There is no culprit where no one function
 causes half of the extra, or where that function is one through which everything passes anyhow.
 
-A cost that is all in one place can be told where the whole cannot: what every trial scatters by is spread over
-all components, and hardly touches one that the baseline does not have. As there are many components to look
-at, that takes an interval which is as much wider (Bonferroni).
+A cost that is all in one place can be told where the whole cannot: what every trial scatters by is spread
+over all components, and hardly touches one that the baseline does not have. As there are many components to
+look at, that takes an interval which is as much wider (Bonferroni).
 """
 
 from __future__ import annotations
