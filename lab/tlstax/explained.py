@@ -25,10 +25,11 @@ class Amount(Frozen):
 
 
 class FunctionCost(Frozen):
-    """A function, the file that it is in, and what its own code costs more than in the baseline.
+    """A function, the file that it is in, and what it costs more than in the baseline.
 
-    `through` is the function of the program or a library of its own (not of the C library) that called it,
-    directly or not; empty where it is one of these itself.
+    Of a function of the program or a library of its own, that is the cost of its own code. One of the C library
+    or the kernel is told with all that it calls, and `through` is the own function that called it; empty for
+    the others.
     """
 
     name: str

@@ -79,7 +79,7 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
     if study is None:
         own = _TLS if "tls" in levels else _SERVER
         return frozenset({*own, *(name for name in levels if name not in (*_GROUP, *_TLS))})
-    named = set(study.baseline)
+    named = set(study.baseline) - _following(study)
     return frozenset(named | set(_TLS) if named & set(_TLS) else named)
 
 
@@ -87,7 +87,18 @@ def _single(study: Study) -> frozenset[str]:
     """The factors that go without saying; a fault that is planted everywhere does not."""
     levels = study.levels_of()
     alone = frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
+    alone |= _following(study)
     return alone - {"fault"} if levels.get("fault") not in {None, (NO_FAULT,)} else alone
+
+
+def _following(study: Study) -> frozenset[str]:
+    """The TLS library, where each server has one of its own in this study: the server's name says it."""
+    libraries: dict[Level, set[Level]] = {}
+    for treatment in study.treatments:
+        if "server" in treatment and "tls_library" in treatment:
+            libraries.setdefault(treatment["server"], set()).add(treatment["tls_library"])
+    follows = libraries and all(len(known) == 1 for known in libraries.values())
+    return frozenset({"tls_library"}) if follows else frozenset()
 
 
 def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:

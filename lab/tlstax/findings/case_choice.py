@@ -11,6 +11,9 @@ from tlstax.study import Case, Study
 CONTROL = "control"
 MOST_LISTED = 6
 
+LAST_TO_GO = ("instance", "tls_library", "connections", "resumption", "server", "workload", "fault", "tls")
+"""The factors that a case is best known by come last; one that is not among them says less than any."""
+
 
 def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
     """The one case of the study that has all these levels; UserMistake where it is none or several.
@@ -52,7 +55,18 @@ def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
 
 
 def choice_text(case: Case, study: Study) -> str:
-    """What a user types to choose this case: "tls=1.3,workload=reconnect"; every factor that varies."""
-    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
-    named = [f"{name}={level}" for name, level in case.levels.items() if name in varied]
-    return ",".join([*named, *([CONTROL] if case.role == "control" else [])])
+    """What a user types to choose this case: "tls=1.3,workload=reconnect"; no more levels than it takes."""
+    is_control = case.role == CONTROL
+    alike = [other.levels for other in cases(study) if (other.role == CONTROL) == is_control]
+    kept = {name: case.levels[name] for name, levels in study.levels_of().items() if len(levels) > 1}
+    for name in sorted(kept, key=_dispensable):
+        fewer = {other: level for other, level in kept.items() if other != name}
+        if sum(fewer.items() <= levels.items() for levels in alike) == 1:
+            kept = fewer
+    named = [f"{name}={level}" for name, level in kept.items()]
+    return ",".join([*named, *([CONTROL] if is_control else [])])
+
+
+def _dispensable(factor: str) -> int:
+    """Factors that say little go first."""
+    return LAST_TO_GO.index(factor) if factor in LAST_TO_GO else -1

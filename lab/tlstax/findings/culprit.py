@@ -49,6 +49,9 @@ _WRAPPERS = re.compile(
     r"CRYPTO_(?:\w*alloc|\w*free)|OPENSSL_(?:malloc|free)|my_(?:malloc|free|realloc)$|operator (?:new|delete)"
 )
 
+_ENTRY = re.compile(r"entry_|do_syscall_|x64_sys_call|invoke_syscall|el0|asm_|ret_from_fork")
+"""How any call comes into the kernel, which says nothing of what was asked for."""
+
 
 def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Culprit | None:
     """The culprit of an extra cost in µs per operation that is told, or None where it has several origins.
@@ -101,26 +104,42 @@ def _culprit(
 
 
 def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]:
-    """By component, the functions whose own code costs most of its extra, in µs per operation."""
+    """By component, the functions that cost most of its extra, in µs per operation.
+
+    Own functions are told by their own code; what the C library and the kernel do, by the function of theirs
+    that was called, whatever it calls in turn, and by its caller.
+    """
     found: dict[str, Counter[Frame]] = {}
     callers: dict[tuple[str, Frame], Counter[str]] = {}
     for stack, us in extra.items():
-        leaf, component = _frames(stack)[-1], classifier().component(stack)
-        found.setdefault(component, Counter())[leaf] += us  # type: ignore[assignment]
-        caller = next((frame.function for frame in reversed(_frames(stack)) if is_own(frame)), "")
-        callers.setdefault((component, leaf), Counter())[caller] += abs(us)  # type: ignore[assignment]
+        component = classifier().component(stack)
+        told, caller = _told(_frames(stack))
+        found.setdefault(component, Counter())[told] += us  # type: ignore[assignment]
+        callers.setdefault((component, told), Counter())[caller] += abs(us)  # type: ignore[assignment]
     return {
         component: tuple(
             FunctionCost(
-                name=leaf.function,
-                library=leaf.library,
+                name=function.function,
+                library=function.library,
                 extra_us_per_op=us,
-                through="" if is_own(leaf) else callers[component, leaf].most_common(1)[0][0],
+                through=callers[component, function].most_common(1)[0][0],
             )
-            for leaf, us in sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))[:MOST_FUNCTIONS]
+            for function, us in sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))[
+                :MOST_FUNCTIONS
+            ]
         )
         for component, costs in found.items()
     }
+
+
+def _told(stack: Sequence[Frame]) -> tuple[Frame, str]:
+    """The function by which a stack's cost is told, and the own function that called it (empty: it is one)."""
+    place = next((place for place in range(len(stack) - 1, -1, -1) if is_own(stack[place])), -1)
+    if place == len(stack) - 1:
+        return stack[-1], ""
+    called = (frame for frame in stack[place + 1 :] if frame.function not in (UNKNOWN, CUT_OFF))
+    told = next((frame for frame in called if _ENTRY.match(frame.function) is None), stack[-1])
+    return told, stack[place].function if place >= 0 else ""
 
 
 def extra_stacks(case: Sequence[Stacks], baseline: Sequence[Stacks]) -> dict[str, float]:

@@ -100,10 +100,12 @@ def _pinning(machine: Machine) -> str:
 
 
 def trials_words(stored: StoredRun, document: RunDocument) -> str:
-    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks, 1 s each."""
+    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s."""
     counts = document.trials
     blocks = len({record.trial.block for record in stored.measured})
-    each = figures.quantity(stored.header.trial_duration_s * 1e6, "us")
+    windows = {record.job.duration_s for record in stored.measured if record.job is not None}
+    ends = sorted({min(windows), max(windows)}) if windows else [stored.header.trial_duration_s]
+    each = " to ".join(figures.quantity(duration_s * 1e6, "us") for duration_s in ends)
     verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
     return f"{verdicts}, in {counted(blocks, 'block')} of trials of {each}"
 
