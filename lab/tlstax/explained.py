@@ -27,9 +27,9 @@ class Amount(Frozen):
 class FunctionCost(Frozen):
     """A function, the file that it is in, and what it costs more than in the baseline.
 
-    Of a function of the program or a library of its own, that is the cost of its own code. One of the C library
-    or the kernel is told with all that it calls, and `through` is the own function that called it; empty for
-    the others.
+    Of a function of the program or a library of its own, that is the cost of its own code. One of the C
+    library or the kernel is told with all that it calls, and `through` is the own function that called it;
+    empty for the others.
     """
 
     name: str

@@ -133,7 +133,7 @@ def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]
 
 
 def _told(stack: Sequence[Frame]) -> tuple[Frame, str]:
-    """The function by which a stack's cost is told, and the own function that called it (empty: it is one)."""
+    """The function by which a stack's cost is told, and the own one that called it (empty: it is one)."""
     place = next((place for place in range(len(stack) - 1, -1, -1) if is_own(stack[place])), -1)
     if place == len(stack) - 1:
         return stack[-1], ""
