@@ -74,7 +74,7 @@ def test_the_first_line_names_the_culprit(
     out = capsys.readouterr().out
     text = " ".join(out.split())
     culprit = (
-        r"Practically all of the (29|30)\d µs extra CPU per connection go into RAND_bytes \(libtale\.so\)"
+        r"Practically all of the (29|30)\d µs of extra CPU per connection goes into RAND_bytes \(libtale\.so\)"
     )
     assert re.match(culprit, text)
     assert "Measured without it:" in text

@@ -86,7 +86,7 @@ def test_a_planted_cost_is_found_with_its_function() -> None:
     assert component(found, "kernel random") == pytest.approx(180.0, rel=1e-4)
     assert component(found, "random numbers") == pytest.approx(118.0, rel=1e-4)
     assert found.sentences[0].startswith(
-        "practically all of the 298 µs extra CPU per connection go into RAND_bytes (libtale.so) on the "
+        "practically all of the 298 µs of extra CPU per connection goes into RAND_bytes (libtale.so) on the "
         "server: kernel random, with random numbers beneath it"
     )
 
@@ -143,7 +143,7 @@ def test_most_of_it_in_one_function_is_a_culprit_with_its_share() -> None:
     assert found.culprit is not None
     assert (found.culprit.function, found.culprit.component) == ("BN_exp", "TLS signature")
     assert found.culprit.share == pytest.approx(0.7, rel=1e-3)
-    assert found.sentences[0].startswith("70.0 (70 %) of the 100 µs extra CPU per connection go into")
+    assert found.sentences[0].startswith("70.0 of the 100 µs of extra CPU per connection (70 %) go into")
 
 
 def test_what_everything_passes_through_is_no_culprit() -> None:

@@ -33,7 +33,7 @@ def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[
     ]
     if found.culprit is not None:
         return (_named(found, found.culprit), *_parts_of(found, told), *_removal(found))
-    return (_spread(found, told), *_largest_of(told))
+    return (_spread(found, told),)
 
 
 def microseconds(us: float) -> str:
@@ -95,11 +95,15 @@ def _named(found: Explanation, culprit: Culprit) -> str:
     if not found.whole_is_told:
         return _named_alone(found, culprit)
     extra, own = found.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
-    how_much = "practically all" if culprit.share >= ALL else f"{number(own)} ({percent(culprit.share)})"
+    how_much = (
+        f"practically all of the {number(extra)} µs of extra CPU per {found.operation} goes"
+        if culprit.share >= ALL
+        else f"{number(own)} of the {number(extra)} µs of extra CPU per {found.operation} "
+        f"({percent(culprit.share)}) go"
+    )
     beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
     return (
-        f"{how_much} of the {number(extra)} µs extra CPU per {found.operation} "
-        f"go into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
+        f"{how_much} into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
         f"{culprit.component}{beneath}"
     )
 
@@ -130,13 +134,14 @@ def _spread(found: Explanation, told: list[ComponentCost]) -> str:
     amount = found.extra_cpu_us_per_op
     how = "more" if amount.point > 0 else "less"
     why = (
-        ", and no one function is the cause of half of it" if amount.point > 0 and told
+        "; no one function is the cause of half of it" if amount.point > 0 and told
         else "" if told
-        else ", and it cannot be told into which component"
+        else "; it cannot be told into which component"
     )  # fmt: skip
+    largest = "".join(f"; {words}" for words in _largest_of(told))
     return (
         f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}){why}"
+        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}){why}{largest}"
     )
 
 

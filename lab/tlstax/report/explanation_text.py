@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.explained import Explanation
+from tlstax.explained import Explanation, Shift
 from tlstax.findings.explanation_words import microseconds, signed
 from tlstax.findings.wording import capitalised, percent
 from tlstax.report import figures
@@ -32,11 +32,11 @@ FULL, LEFT_HALF, RIGHT_HALF = "█", "▌", "▐"
 COLOURS = {"baseline": "bold", "case": "bold", "component": "", "rest": "dim"}
 
 SHIFT_WORDS = {
-    "ops_per_s": "operations a second",
-    "server_cpu_us_per_op": "server CPU per operation",
+    "ops_per_s": "{operations} a second",
+    "server_cpu_us_per_op": "server CPU per {operation}",
     "server_cpu_system_percent": "of the server's CPU time, in the kernel",
     "machine_system_percent": "of the machine's CPU time, in the kernel",
-    "latency_p50_us": "median latency of an operation",
+    "latency_p50_us": "median latency per {operation}",
 }
 
 
@@ -53,11 +53,13 @@ def explanation_text(
     return printed(_parts(found, title, others, width), width=width, colour=colour)
 
 
-def shift_words(outcome: str, unit: str, value: float, baseline_value: float) -> tuple[str, str, str]:
+def shift_words(shift: Shift, operation: str) -> tuple[str, str, str]:
     """What shifted: its name, the baseline's figure and the case's, as people read them."""
-    if unit == "%":
-        return SHIFT_WORDS[outcome], f"{baseline_value:.1f} %", f"{value:.1f} %"
-    return SHIFT_WORDS[outcome], figures.quantity(baseline_value, unit), figures.quantity(value, unit)
+    plural = {"query": "queries"}.get(operation, f"{operation}s")
+    words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=plural)
+    if shift.unit == "%":
+        return words, f"{shift.baseline_value:.1f} %", f"{shift.value:.1f} %"
+    return words, figures.quantity(shift.baseline_value, shift.unit), figures.quantity(shift.value, shift.unit)
 
 
 def _parts(
@@ -87,7 +89,7 @@ def _shifts(found: Explanation) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_row(Text(""), _text("baseline", style="bold"), _text("case", style="bold"))
     for shift in found.shifts:
-        words, before, after = shift_words(shift.outcome, shift.unit, shift.value, shift.baseline_value)
+        words, before, after = shift_words(shift, found.operation)
         table.add_row(_text(words), _text(before), _text(after))
     return table
 
