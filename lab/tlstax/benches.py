@@ -239,5 +239,5 @@ def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
 
 def _with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
     """The machine with a note on what cannot be counted there; the events that can."""
-    usable = perf_events.usable_events()
+    usable = perf_events.usable_events().among(perf_events.HARDWARE_EVENTS)
     return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events

@@ -50,7 +50,7 @@ class ProcessUse(Frozen):
 
     `counters` holds what the kernel and the processor counted, by name, user space and kernel apart where
     they could be told apart: `instructions_user`, `cycles_kernel`, `cache_misses_user`, `context_switches`,
-    `cpu_migrations`, `page_faults`. What the machine cannot count is missing.
+    `page_faults`. What cannot be counted is missing.
     """
 
     cpu_user_us: float | None = None

@@ -279,6 +279,7 @@ def test_a_trial_has_its_window_and_one_without_observers_only_what_results_need
     assert full.window.client is not None
     for use in (full.window.server, full.window.client):
         assert use.counters.keys() >= {event.name for event in SOFTWARE_EVENTS}
+        assert use.counters["context_switches"] > 0
     assert full.window.cpus
     assert full.window.wire is not None
     assert full.done is not None

@@ -73,10 +73,8 @@ def test_the_first_line_names_the_culprit(
     assert explained(monkeypatch) == 0
     out = capsys.readouterr().out
     text = " ".join(out.split())
-    culprit = (
-        r"Practically all of the (29|30)\d µs of extra CPU per connection goes into RAND_bytes \(libtale\.so\)"
-    )
-    assert re.match(culprit, text)
+    assert re.match(r"Practically all of the (29|30)\d µs of extra CPU per connection goes into ", text)
+    assert "goes into RAND_bytes (libtale.so)" in text
     assert "Measured without it:" in text
     assert "kernel random, server" in out
     assert "Nothing to explain: plaintext, nothing planted again (control)" in text

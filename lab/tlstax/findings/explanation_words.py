@@ -141,7 +141,8 @@ def _spread(found: Explanation, told: list[ComponentCost]) -> str:
     largest = "".join(f"; {words}" for words in _largest_of(told))
     return (
         f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}){why}{largest}"
+        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)})"
+        f"{why}{largest}"
     )
 
 

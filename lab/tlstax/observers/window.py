@@ -12,10 +12,12 @@ from typing import NamedTuple, Self
 from tlstax.observed import ProcessUse, Window, WireUse
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters, Readings, counted
-from tlstax.observers.process import CpuReading
+from tlstax.observers.process import CpuReading, cpu_between
 from tlstax.observers.processors import CpuSeries
 from tlstax.observers.profiler import Profiler, Sampled
+from tlstax.observers.threads import Threads, read_threads, threads_between
 from tlstax.observers.wire import read_wire, wire_between
+from tlstax.records import ServerCpu
 
 ROOT = Path("/")
 
@@ -33,8 +35,8 @@ class Watched:
     """What a watch reads beside the CPU clocks and the memory of both sides.
 
     `read_status` gives the server's counters, once nothing of the client's is under way there; with
-    `machine`, the processors (those of `server_cpus` apart) and the network are read too. A `profiler`
-    samples both sides.
+    `machine`, the processors (those of `server_cpus` apart), the network and the threads of both are read
+    too. A `profiler` samples both sides.
     """
 
     client: Side
@@ -55,10 +57,12 @@ class _Clocks(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """What the counters of both sides stand at."""
+    """What the counters of both sides stand at, and what the kernel has counted of their threads."""
 
     client: Readings
     server: Readings
+    client_threads: Threads | None
+    server_threads: Threads | None
 
 
 class Watch:
@@ -110,8 +114,18 @@ class Watch:
         wire = wire_between(self._wire, read_wire(self._root)) if watched.machine else None
         if watched.profiler is not None:
             self.sampled = watched.profiler.stop()
-        client = _use(watched.client, then.client, clocks.client, counted(counts_then.client, counts.client))
-        server = _use(watched.server, then.server, clocks.server, counted(counts_then.server, counts.server))
+        client = _use(
+            watched.client,
+            cpu_between(then.client, clocks.client),
+            counted(counts_then.client, counts.client)
+            | threads_between(counts_then.client_threads, counts.client_threads),
+        )
+        server = _use(
+            watched.server,
+            cpu_between(then.server, clocks.server),
+            counted(counts_then.server, counts.server)
+            | threads_between(counts_then.server_threads, counts.server_threads),
+        )
         at_end = watched.read_status() if watched.read_status is not None else {}
         return Window(
             took_s=round(clocks.at_s - then.at_s, 6),
@@ -129,7 +143,12 @@ class Watch:
         return _Counts(
             client=client.counters.read() if client.counters else {},
             server=server.counters.read() if server.counters else {},
+            client_threads=self._threads(client),
+            server_threads=self._threads(server),
         )
+
+    def _threads(self, side: Side) -> Threads | None:
+        return read_threads(side.pid, self._root) if side.pid and self._watched.machine else None
 
     def _clocks(self) -> _Clocks:
         client, server = self._watched.client, self._watched.server
@@ -141,11 +160,8 @@ class Watch:
         )
 
 
-def _use(
-    side: Side, before: CpuReading | None, after: CpuReading | None, counts: dict[str, int]
-) -> ProcessUse | None:
+def _use(side: Side, cpu: ServerCpu | None, counts: dict[str, int]) -> ProcessUse | None:
     """What a process used; None where it is out of reach."""
-    cpu = process.cpu_between(before, after)
     if side.pid is None or cpu is None:
         return None
     return ProcessUse(

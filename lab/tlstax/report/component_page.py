@@ -140,10 +140,7 @@ def _explained(found: Explanation) -> Explained:
     return Explained(
         explanation=found,
         title=f"{found.labels[0]} against {found.labels[1]}",
-        shifts=tuple(
-            shift_words(shift, found.operation)
-            for shift in found.shifts
-        ),
+        shifts=tuple(shift_words(shift, found.operation) for shift in found.shifts),
         waterfall=_waterfall(found) if is_told else None,
     )
 

@@ -59,7 +59,11 @@ def shift_words(shift: Shift, operation: str) -> tuple[str, str, str]:
     words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=plural)
     if shift.unit == "%":
         return words, f"{shift.baseline_value:.1f} %", f"{shift.value:.1f} %"
-    return words, figures.quantity(shift.baseline_value, shift.unit), figures.quantity(shift.value, shift.unit)
+    return (
+        words,
+        figures.quantity(shift.baseline_value, shift.unit),
+        figures.quantity(shift.value, shift.unit),
+    )
 
 
 def _parts(

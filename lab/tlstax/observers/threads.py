@@ -1,0 +1,56 @@
+"""What the kernel has counted of a process's threads anyhow: context switches and page faults (proc(5))."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path("/")
+_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+_MINOR, _MAJOR = 7, 9
+"""The places of minflt and majflt in /proc/PID/stat, counted from the field behind the name."""
+
+
+class Threads(NamedTuple):
+    """Context switches so far by thread id; page faults of the process, those of ended threads included."""
+
+    context_switches: Mapping[int, int]
+    page_faults: int
+
+
+def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
+    """What the kernel has counted of a process so far; None where it is out of reach.
+
+    A thread that ends while its file is read is left out.
+    """
+    try:
+        stat = (root / f"proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        tasks = list((root / f"proc/{pid}/task").iterdir())
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    switches = {}
+    for task in tasks:
+        try:
+            told = (task / "status").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        switches[int(task.name)] = sum(map(int, _SWITCHES.findall(told)))
+    return Threads(switches, int(fields[_MINOR]) + int(fields[_MAJOR]))
+
+
+def threads_between(before: Threads | None, after: Threads | None) -> dict[str, int]:
+    """What was counted between two readings.
+
+    What a thread counted goes with it when it ends: where one has, context switches are not told. (Servers
+    keep the threads of ended connections for the next ones, as many as their thread cache holds.)
+    """
+    if before is None or after is None:
+        return {}
+    counts = {"page_faults": after.page_faults - before.page_faults}
+    if before.context_switches.keys() <= after.context_switches.keys():
+        now, then = sum(after.context_switches.values()), sum(before.context_switches.values())
+        counts["context_switches"] = now - then
+    return counts
