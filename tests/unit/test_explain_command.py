@@ -78,7 +78,7 @@ def test_the_first_line_names_the_culprit(
     assert "Measured without it:" in text
     assert "kernel random, server" in out
     assert "Nothing to explain: plaintext, nothing planted again (control)" in text
-    assert "--case tls=off,fault=none,control" in text
+    assert "--case control" in text
     assert "\x1b" not in out
 
 

@@ -77,7 +77,7 @@ SOFTWARE_EVENTS = (
     Event("context_switches", "context switches", _SOFTWARE, 3),
     Event("cpu_migrations", "CPU migrations", _SOFTWARE, 4),
 )
-"""The kernel's own events, which every machine has; by them counting can be proved where there are no hardware
+"""The kernel's own events, which every machine has; by them counting is proved where there are no hardware
 counters. Not counted in trials: an event makes every change of threads dearer (with these three, a point
 select cost its server 7 % more CPU where that was measured), and /proc tells the same."""
 
