@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
+from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.scope import is_large
@@ -22,12 +23,13 @@ def headline(document: RunDocument) -> list[str]:
 
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
-    A study of published statements answers with the verdicts on them, and on the fix of a planted fault;
-    one too large for a sentence a case with the ratios pooled over connections.
+    A study of published statements answers with the verdicts on them, and on the fix of a planted fault. Where
+    one function was found to be at fault for a case's extra cost, it is named. A study
+    too large for a sentence a case with the ratios pooled over connections.
     """
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*said, *fixes(document)]
+        return [*said, *causes(document), *fixes(document)]
     if is_large(document.design):
         return _pooled(document) or [NOTHING_TO_TELL]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
@@ -36,7 +38,13 @@ def headline(document: RunDocument) -> list[str]:
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
         sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
-    return sentences or [NOTHING_TO_TELL]
+    return [*(sentences or [NOTHING_TO_TELL]), *causes(document)]
+
+
+def causes(document: RunDocument) -> list[str]:
+    """Of every case in which one function was found to be at fault: which, and how much of the extra it is."""
+    named = [found for found in by_rank(document.explanations) if found.culprit is not None]
+    return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
 
 
 def fixes(document: RunDocument) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
-from tlstax.findings.headline import fixes, headline
+from tlstax.findings.headline import causes, fixes, headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
@@ -132,7 +132,8 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
     if not document.findings:
         return (facts.nothing_to_show(stored),)
     if document.statements:
-        return (*(verdict_line(result) for result in document.statements), *fixes(document))
+        verdicts = (verdict_line(result) for result in document.statements)
+        return (*verdicts, *causes(document), *fixes(document))
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 

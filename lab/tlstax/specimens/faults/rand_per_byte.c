@@ -2,7 +2,8 @@
 //
 // What is imitated (MySQL bug 66567): create_random_string() called my_rnd_ssl() once for each of the
 // scramble's characters, my_rnd_ssl() called yaSSL's RAND_bytes(), and that made a new generator every
-// time: the kernel's random device was opened, a seed was read, the device was closed. So there are three
+// time: the kernel's random device was opened, a seed of 32 bytes was read, the device was closed (read off
+// mysqld 5.6.14, which still has these functions; its logins call RAND_bytes() once). So there are three
 // system calls a character here too. A getrandom(2) a byte would be another fault: one call in place of three,
 // a tenth of the time on the machine where both were measured (0.35 and 3.4 us a byte), and lost in the noise.
 // MySQL 9.7 draws 21 bytes a login: about 70 us beside the 250 us that a whole connection costs it there.
