@@ -23,9 +23,9 @@ def headline(document: RunDocument) -> list[str]:
 
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
-    A study of published statements answers with the verdicts on them, and on the fix of a planted fault. Where
-    one function was found to be at fault for a case's extra cost, it is named. A study
-    too large for a sentence a case with the ratios pooled over connections.
+    A study of published statements answers with the verdicts on them, and on the fix of a planted fault; one
+    too large for a sentence a case with the ratios pooled over connections. Where one function was found to
+    be at fault for a case's extra cost, it is named.
     """
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
@@ -42,7 +42,7 @@ def headline(document: RunDocument) -> list[str]:
 
 
 def causes(document: RunDocument) -> list[str]:
-    """Of every case in which one function was found to be at fault: which, and how much of the extra it is."""
+    """Of every case in which one function was found to be at fault: which, and how much of the extra."""
     named = [found for found in by_rank(document.explanations) if found.culprit is not None]
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
 
