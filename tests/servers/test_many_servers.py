@@ -64,8 +64,11 @@ def goes_on(home: Home, process: subprocess.Popen[str], trials: int) -> None:
 
 def is_stopped(server: psutil.Process) -> bool:
     """Whether all its threads have stopped: on a busy machine some learn of the signal later than others."""
-    tasks = Path(f"/proc/{server.pid}/task").iterdir()
-    return {(task / "stat").read_text().rpartition(")")[2].split()[0] for task in tasks} == {"T"}
+    try:
+        stats = [(task / "stat").read_text() for task in Path(f"/proc/{server.pid}/task").iterdir()]
+    except OSError:  # a thread has ended meanwhile, as none does that is stopped
+        return False
+    return {stat.rpartition(")")[2].split()[0] for stat in stats} == {"T"}
 
 
 def assert_paused_ones_rest(servers: list[psutil.Process]) -> None:
