@@ -1,7 +1,7 @@
 """What the kernel and the processor count of a process: perf_event_open(2), called through ctypes.
 
-The C library has no wrapper for the call, and the packages for it (py-perf-event, performance-features) count
-in the calling process; so the call and its structure are here, as the manual page gives them.
+The C library has no wrapper for the call, and what there is for Python (py-perf-event) counts in the
+calling process; so the call and its structure are here, as the manual page gives them.
 
 Hardware events are counted in user space and in the kernel by an event each. The kernel's own (software)
 events happen in the kernel and are counted whole.
