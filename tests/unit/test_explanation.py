@@ -27,7 +27,7 @@ from tlstax.errors import UserMistake
 from tlstax.explained import Explanation
 from tlstax.findings import stats
 from tlstax.findings.explanation import explain, explanations
-from tlstax.findings.explanation_rank import foremost
+from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.study import Case
@@ -218,6 +218,18 @@ def test_the_clearest_culprit_is_foremost() -> None:
     found = foremost(explanations(sampled_run(costs, study)))
     assert found is not None
     assert found.case["fault"] == "rand-per-byte"
+
+
+def test_a_culprit_where_one_thing_was_changed_comes_before_a_larger_one_where_several_were() -> None:
+    found = of_treatment(sampled_run(faulty))
+    assert found.culprit is not None
+    larger = found.model_copy(
+        update={
+            "case": {**found.case, "tls": "1.0"},
+            "extra_cpu_us_per_op": found.extra_cpu_us_per_op.model_copy(update={"point": 9000.0}),
+        }
+    )
+    assert by_rank([larger, found]) == (found, larger)
 
 
 def test_a_side_out_of_reach_is_said() -> None:

@@ -13,7 +13,7 @@ from tlstax.factors import NO_FAULT
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, is_clear, mean
 from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
-from tlstax.findings.explanation_words import caveats, sentences
+from tlstax.findings.explanation_words import caveats, programs_differ, sentences
 from tlstax.findings.outcomes import OUTCOMES, outcome
 from tlstax.labels import finding_levels, full_label, label
 from tlstax.profiles.components import UNATTRIBUTED, component_order
@@ -221,8 +221,10 @@ class Explainer:
         cores = _mean(pair, 0, "server_cpu_share")
         has_own = machine.server_cpus and not set(machine.server_cpus) & set(machine.client_cpus)
         predicted = None
+        one_program = not programs_differ(pair.case, pair.baseline)
         if (
             found.side == "server"
+            and one_program
             and has_own
             and server_us
             and cores

@@ -1,4 +1,4 @@
-"""Which explanations tell most: those with the clearest culprit first, then the costliest. Pure."""
+"""Which explanations tell most: a culprit where one thing was changed, other culprits, then cost. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from tlstax.explained import Explanation
 
 
 def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:
-    """Treatments before controls; a culprit's larger share first, or else the larger extra cost."""
+    """Treatments before controls, and those with a culprit first; of several, the one that tells most.
+
+    The fewer levels two cases differ in, the less else can be at work: what tells most is a comparison in
+    which one thing was changed. Then comes what is told as a whole, then the culprit's larger share. Without
+    a culprit it is the larger extra cost.
+    """
     return tuple(sorted(found, key=_rank, reverse=True))
 
 
@@ -17,6 +22,14 @@ def foremost(found: Iterable[Explanation]) -> Explanation | None:
     return next(iter(by_rank(found)), None)
 
 
-def _rank(found: Explanation) -> tuple[bool, float, float]:
-    share = min(1.0, round(found.culprit.share, 2)) if found.culprit is not None else 0.0
-    return not found.is_control, share, found.extra_cpu_us_per_op.point
+def _rank(found: Explanation) -> tuple[bool, bool, int, bool, float, float]:
+    has_culprit = found.culprit is not None
+    changed = sum(found.baseline.get(name) != level for name, level in found.case.items())
+    return (
+        not found.is_control,
+        has_culprit,
+        -changed if has_culprit else 0,
+        found.whole_is_told if has_culprit else False,
+        found.culprit.share if found.culprit is not None else 0.0,
+        found.extra_cpu_us_per_op.point,
+    )

@@ -67,6 +67,11 @@ def function_words(name: str, library: str) -> str:
     return f"{name} ({library})"
 
 
+def programs_differ(case: Case, baseline: Case) -> bool:
+    """Whether the two run different servers or libraries, whose functions have other names."""
+    return any(case.levels.get(name) != baseline.levels.get(name) for name in ("server", "tls_library"))
+
+
 def caveats(stored: StoredRun, found: Explanation, case: Case, baseline: Case) -> tuple[str, ...]:
     """What bears on the explanation, from how it was sampled."""
     profiles = [
@@ -177,7 +182,7 @@ def _caveats(found: Explanation, profiles: list[Profile], case: Case, baseline: 
     blocks = found.extra_cpu_us_per_op.blocks
     if blocks < FEW_BLOCKS:
         yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
-    if any(case.levels.get(name) != baseline.levels.get(name) for name in ("server", "tls_library")):
+    if programs_differ(case, baseline):
         yield (
             "the two run different programs: what one calls by another name counts as more in one function "
             "and as less in another"
