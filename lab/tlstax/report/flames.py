@@ -42,6 +42,9 @@ class FlameGraph:
         return "".join(f"{line}\n" for line in self.lines)
 
 
+LONGEST_TITLE = 110
+"""So many letters of a title fit into a picture; of a longer one, what both cases share is told below it."""
+
 Draw = Callable[[FlameGraph], str]
 """Draws a graph: its SVG, as text. Raises MachineFault."""
 
@@ -62,9 +65,14 @@ def flame_graph(stored: StoredRun, case: Case, side: Side, against: Case | None 
     used = [_profiles(stored, which, blocks) for which in (case, against) if which is not None]
     costs = [figures.quantity(sum(stacks.values()), "us") for stacks in (after, *before)]
     time = "CPU time" if all(profile.kernel for profiles in used for profile in profiles) else "user CPU time"
+    title = f"{capital(side)}: {graph_label(stored.header.study, case, against)}"
+    subtitle = f"{' instead of '.join(costs)} of {time} per operation; {_seen(used, side, len(blocks))}"
+    group = group_label(case.levels, stored.header.study)
+    if len(title) > LONGEST_TITLE and group and title.endswith(f", {group}"):
+        title, subtitle = title.removesuffix(f", {group}"), f"{group}: {subtitle}"
     return FlameGraph(
-        title=printable(f"{capital(side)}: {graph_label(stored.header.study, case, against)}"),
-        subtitle=f"{' instead of '.join(costs)} of {time} per operation; {_seen(used, side, len(blocks))}",
+        title=printable(title),
+        subtitle=printable(subtitle),
         lines=lines,
         differential=against is not None,
         cost_us=sum(after.values()),
