@@ -19,11 +19,11 @@ def list_command(*, as_json: bool) -> int:
     if not runs:
         sys.stdout.write("There is no run yet; `tlstax run` makes one.\n")
         return 0
-    sys.stdout.write(f"{'run':22}{'study':12}{'status':13}{'trials':>7}  {'invalid':>7}  stopped because\n")
+    sys.stdout.write(f"{'run':22}{'study':18}{'status':13}{'trials':>7}  {'invalid':>7}  stopped because\n")
     for run in runs:
         trials = run.valid + run.invalid + run.unknown
         sys.stdout.write(
-            f"{run.run:22}{run.study:12}{run.status:13}{trials:7}  {run.invalid + run.unknown:7}  "
+            f"{run.run:22}{run.study:18}{run.status:13}{trials:7}  {run.invalid + run.unknown:7}  "
             f"{run.stopped_because}\n"
         )
     return 0
