@@ -21,6 +21,7 @@ from report_runs import (
 )
 
 from tlstax.findings.headline import headline
+from tlstax.records import StoredRun
 from tlstax.report.formats import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -101,6 +102,16 @@ def test_columns_that_do_not_fit_are_not_lost() -> None:
         return {cell for cell in found if not cell.startswith("TLSv")}
 
     assert numbers(60) == numbers(120)
+
+
+def test_what_the_machine_cannot_tell_is_said_once() -> None:
+    def limited() -> StoredRun:
+        run = noisy_run()
+        machine = run.header.machine.model_copy(update={"notes": ("cycles are not counted here",)})
+        return run.model_copy(update={"header": run.header.model_copy(update={"machine": machine})})
+
+    assert " ".join(shown(limited).split()).count("cycles are not counted here") == 1
+    assert "Limits" not in shown(noisy_run)
 
 
 def test_a_guest_has_no_server_cpu_and_is_called_a_guest() -> None:

@@ -48,6 +48,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         Fact("Machine", machine_words(header.machine)),
+        Fact("Limits", "; ".join(header.machine.notes)),
         Fact("Trials", trials_words(stored, document)),
         Fact("Profiles", profiling_words(document.profiling)),
         Fact("Ended", ended_words(document)),
