@@ -103,9 +103,7 @@ def test_progress_and_plan_say_profiled(home: Home) -> None:
     assert planned["profiled"] * 2 == planned["trials"]
 
 
-def test_an_own_openssl_shows_all_its_functions_and_is_profiled_again_when_resumed(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_profiled_study_that_is_cut_off_is_profiled_again_when_resumed(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(study_toml(load_study("tax").model_copy(update={"rows": 1000})), encoding="utf-8")
     study = (
@@ -119,8 +117,7 @@ def test_an_own_openssl_shows_all_its_functions_and_is_profiled_again_when_resum
         "--set",
         "connections=8",
     )
-    own = ("--set", "server=mysql-9.7", "--set", "tls_library=openssl-3.5.5")
-    process = home.start(*study, *own, "--profile", "--budget", "10m", "--precision", "0.1%")
+    process = home.start(*study, "--profile", "--budget", "10m", "--precision", "0.1%")
     try:
         wait_until(lambda: home.trials() >= 3 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
@@ -151,10 +148,10 @@ def test_an_own_openssl_shows_all_its_functions_and_is_profiled_again_when_resum
         for profile in full
         if profile.server
         for stack in profile.server.stacks
-        if "rsa_ossl_private_encrypt [libcrypto.so.3]" in stack
+        if "EVP_DigestSign" in stack
     ]
     assert signing
-    assert any("state_machine [libssl.so.3]" in stack and "sslaccept [mysqld]" in stack for stack in signing)
+    assert any("sslaccept [mysqld]" in stack for stack in signing)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
