@@ -159,6 +159,11 @@ fn peak_memory_bytes(child: &Child) -> u64 {
 }
 
 impl Ending {
+    /// Whether the job came to its end, whatever errors it met.
+    pub fn is_done(&self) -> bool {
+        self.done.is_some()
+    }
+
     /// The job ended early, for this reason; what was said of it.
     pub fn fatal(&self, kind: ErrorKind, fault: Fault) -> &str {
         let error = self.error.as_ref().unwrap_or_else(|| panic!("{self:?}"));
