@@ -34,9 +34,7 @@ class Sampled:
 
     def cost_us(self, block: int) -> float | None:
         """CPU time per operation in a block, of both sides where both can be seen; None without a result."""
-        known = [outcome(self.measured[block], f"{side}_cpu_us_per_op") for side in SIDES]
-        found = [cost for cost in known if cost is not None]
-        return sum(found) if found else None
+        return cost_us(self.measured[block])
 
 
 class Costs:
@@ -160,6 +158,12 @@ class Noise:
 
     total_us: float
     by_place: Mapping[Place, float]
+
+
+def cost_us(record: TrialRecord) -> float | None:
+    """CPU time per operation of a trial, of both sides where both can be seen; None without a result."""
+    known = [cost for side in SIDES if (cost := outcome(record, f"{side}_cpu_us_per_op")) is not None]
+    return sum(known) if known else None
 
 
 def by_component(stacks: Stacks) -> dict[str, float]:

@@ -11,7 +11,7 @@ from tlstax.errors import UserMistake
 from tlstax.explained import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.factors import NO_FAULT
 from tlstax.findings import stats
-from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, is_clear, mean
+from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, cost_us, is_clear, mean
 from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
 from tlstax.findings.explanation_words import caveats, programs_differ, sentences
 from tlstax.findings.outcomes import OUTCOMES, outcome
@@ -87,10 +87,11 @@ class Explainer:
         is_told = is_clear(total, noise.total_us if noise else None)
         seek = culprit if is_told else culprit_alone
         found = seek(self._costs, (case, baseline), total.point, noise)
-        cost_us, base_us = (
-            mean(cost for a_pair in pair.trials if (cost := _cost(a_pair[place])) is not None)
+        case_us, base_us = (
+            mean(cost for a_pair in pair.trials if (cost := cost_us(a_pair[place])) is not None)
             for place in (0, 1)
         )
+        unattributed = self._unattributed(case)
         explanation = Explanation(
             run=self._stored.header.run,
             case=finding_levels(case),
@@ -100,7 +101,7 @@ class Explainer:
             whole_is_told=is_told,
             operation=_operation(case),
             is_control=case.role == "control",
-            case_us_per_op=cost_us,
+            case_us_per_op=case_us,
             baseline_us_per_op=base_us,
             extra_cpu_us_per_op=as_amount(total, self._confidence),
             noise_us_per_op=noise.total_us if noise else None,
@@ -108,8 +109,8 @@ class Explainer:
             components=self._components(case, baseline),
             culprit=found,
             removal=self._removal(pair, found) if found else None,
-            unattributed_share=self._unattributed(case).get("server", 0.0),
-            unattributed=self._unattributed(case),
+            unattributed_share=unattributed.get("server", 0.0),
+            unattributed=unattributed,
             samples={side: samples for side in SIDES if (samples := self._samples(case, side))},
         )
         noisy = self._noisy(case, baseline, noise)
@@ -263,11 +264,6 @@ def _value(record: TrialRecord, name: str) -> float | None:
 def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:
     known = [value for both in pair.trials if (value := outcome(both[place], name)) is not None]
     return fmean(known) if known else None
-
-
-def _cost(record: TrialRecord) -> float | None:
-    known = [cost for side in SIDES if (cost := outcome(record, f"{side}_cpu_us_per_op")) is not None]
-    return sum(known) if known else None
 
 
 def _operation(case: Case) -> Literal["connection", "query", "operation"]:
