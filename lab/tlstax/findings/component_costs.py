@@ -45,6 +45,7 @@ class Costs:
         self.study = stored.header.study
         self.cases = cases(self.study)
         self._known: dict[str, Sampled] = {}
+        self._differences: dict[tuple[str, str], dict[Place, list[float]]] = {}
 
     def of(self, case: Case) -> Sampled:
         """What is known of a case."""
@@ -86,6 +87,12 @@ class Costs:
 
     def component_differences(self, case: Case, baseline: Case) -> dict[Place, list[float]]:
         """The same by component; as many values for each component of a side as that side has blocks."""
+        pair = case.key(), baseline.key()
+        if pair not in self._differences:
+            self._differences[pair] = self._by_place(case, baseline)
+        return self._differences[pair]
+
+    def _by_place(self, case: Case, baseline: Case) -> dict[Place, list[float]]:
         found: dict[Place, list[float]] = {}
         for side in SIDES:
             rows = [
