@@ -11,7 +11,7 @@ The JSON schemas in `contract/` are generated from here.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,7 @@ from pydantic import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    model_validator,
 )
 
 PHASES = (
@@ -120,19 +121,90 @@ class UniformInt(Frozen):
     high: int
 
 
+class Sequence(Frozen):
+    """The next integer from first to last, over all connections; when it is used up, the window ends."""
+
+    kind: Literal["sequence"] = "sequence"
+    first: int
+    last: int
+
+
+class Offset(Frozen):
+    """The value of another parameter of the same statement or transaction, and so much more."""
+
+    kind: Literal["offset"] = "offset"
+    of: str
+    by: int
+
+
+class Digits(Frozen):
+    """Text in which each `#` of the template is a random digit, as sysbench fills its columns."""
+
+    kind: Literal["digits"] = "digits"
+    template: Annotated[str, Field(min_length=1)]
+
+
+class OneOf(Frozen):
+    """One of these texts, drawn evenly."""
+
+    kind: Literal["one_of"] = "one_of"
+    values: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+Parameter = Annotated[UniformInt | Sequence | Offset | Digits | OneOf, Field(discriminator="kind")]
+
+Protocol = Literal["text", "prepared"]
+
+
 class Statement(Frozen):
-    """One SQL statement; `{name}` in `sql` stands for the parameter of that name, `{{` for a brace."""
+    """One SQL statement; `{name}` in `sql` stands for the parameter of that name, `{{` for a brace.
+
+    It is run `repeat` times, with values drawn anew each time. `protocol` None is the workload's. Text is
+    put in as a quoted literal, or bound as a string.
+    """
 
     sql: str
-    parameters: dict[str, UniformInt] = {}
+    parameters: dict[str, Parameter] = {}
+    repeat: PositiveInt = 1
+    protocol: Protocol | None = None
+
+
+class Transaction(Frozen):
+    """Statements that are one operation, drawn among others by its weight.
+
+    `parameters` are drawn once for all its statements, which may use them beside their own. `bracketed`,
+    it begins with BEGIN and ends with COMMIT, as text.
+    """
+
+    weight: PositiveInt = 1
+    bracketed: bool = False
+    parameters: dict[str, Parameter] = {}
+    statements: Annotated[tuple[Statement, ...], Field(min_length=1)]
 
 
 class Workload(Frozen):
-    """What one operation is: all statements once, in order; with `reconnect`, on a connection of its own."""
+    """What one operation is; with `reconnect`, on a connection of its own.
+
+    Either `statements`, all of them once, in order; or a `mix`, of which each operation is one transaction.
+    `on_connect` is said once on every connection, as text, before its first operation.
+    """
 
     reconnect: bool = False
-    protocol: Literal["text", "prepared"] = "text"
-    statements: Annotated[tuple[Statement, ...], Field(min_length=1)]
+    protocol: Protocol = "text"
+    statements: tuple[Statement, ...] = ()
+    mix: tuple[Transaction, ...] = ()
+    on_connect: tuple[str, ...] = ()
+
+    @property
+    def transactions(self) -> tuple[Transaction, ...]:
+        """The mix; statements alone are one transaction without brackets."""
+        return self.mix or (Transaction(statements=self.statements),)
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        if bool(self.statements) == bool(self.mix):
+            raise ValueError("a workload has either statements or a mix of transactions")
+        return self
 
 
 class ClosedLoop(Frozen):
@@ -159,7 +231,10 @@ Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
 class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
-    `schema` is the version of the protocol; a client refuses a job of another version.
+    `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
+    window ends when so many were started, and `duration_s` is the longest that it may last; they are done in
+    `rounds` equal parts by a client that works in rounds, and `reset` is what such a client says before each
+    of them, to put the data back.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -173,6 +248,9 @@ class Job(Frozen):
     cpus: tuple[NonNegativeInt, ...] = ()
     warmup_s: NonNegativeFloat = 0.1
     duration_s: PositiveFloat
+    operations: PositiveInt | None = None
+    rounds: PositiveInt = 1
+    reset: tuple[str, ...] = ()
     timeout_s: PositiveFloat = 10.0
     source_addresses: tuple[str, ...] = ()
     seed: NonNegativeInt
@@ -346,7 +424,8 @@ class Done(Frozen):
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
     HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
     `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
-    `overhead` is None where it was not measured, `wire` where the client cannot tell.
+    `overhead` is None where it was not measured, `wire` where the client cannot tell. `reported_s` are times
+    that the client prints of itself, by name (mysqlslap: average, minimum and maximum of its rounds).
     """
 
     event: Literal["done"] = "done"
@@ -363,6 +442,7 @@ class Done(Frozen):
     errors: tuple[ErrorCount, ...]
     row_samples: tuple[RowSample, ...]
     overhead: Overhead | None = None
+    reported_s: dict[str, NonNegativeFloat] = {}
 
 
 Event = Annotated[Ready | Interval | ErrorEvent | Done, Field(discriminator="event")]

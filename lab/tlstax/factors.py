@@ -27,6 +27,37 @@ GROUPS = {
 }
 """Levels of `group`, as OpenSSL is told them, and their names in IANA's registry "TLS Supported Groups"."""
 
+ENGINE = "engine"
+"""The level of `client` that is our own load engine."""
+
+CLIENTS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7")
+"""Load clients; mysqlslap is the one that came with the server of that version."""
+
+CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
+"""Keys of servers' certificates."""
+
+DEFAULT_CERTIFICATE = "rsa-2048"
+
+DURABILITY = {"full": 1, "write": 2, "none": 0}
+"""Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,
+the log is on the disk, is with the operating system, or is neither (MySQL reference manual)."""
+
+WORKLOADS = (
+    "point-select",
+    "reconnect",
+    "select-range",
+    "insert",
+    "update",
+    "delete",
+    "oltp-read-only",
+    "oltp-read-write",
+    "people-insert",
+    "people-select",
+    "people-update",
+    "people-delete",
+)
+"""The built-in workloads; `tlstax.workloads` has what each of them is."""
+
 _SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 
 
@@ -56,8 +87,17 @@ FACTORS: dict[str, Factor] = {
         Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
         Factor("group", "the only key exchange group that the client offers", ("default", *GROUPS)),
-        Factor("workload", "what one operation is", ("point-select", "reconnect")),
+        Factor("workload", "what one operation is", WORKLOADS),
+        Factor("protocol", "how statements travel", ("default", "text", "prepared")),
         Factor("connections", "how many connections work at once"),
+        Factor("client", "the load client", CLIENTS),
+        Factor(
+            "tls_switch", "who turns TLS off: the client by its option, or the server", ("client", "server")
+        ),
+        Factor("certificate", "the key of the server's certificate", CERTIFICATES),
+        Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
+        Factor("queries", "how many operations a trial's round has, in place of a time"),
+        Factor("rounds", "how many rounds of so many operations a trial has"),
         Factor("server", "which server", specimens=True),
         Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
         Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),

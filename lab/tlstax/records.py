@@ -71,6 +71,25 @@ class ServerClaim(Frozen):
     planted: PlantedClaim | None = None
 
 
+class ConnectionsSeen(Frozen):
+    """What the server said of the connections that did the measured work, on each of them, within the window.
+
+    `version` and `cipher` are None on plaintext.
+    """
+
+    connections: int
+    version: str | None
+    cipher: str | None
+
+
+class TableState(Frozen):
+    """What a table held before a trial: rows, and the sum of the CRC-32 of each."""
+
+    table: str
+    rows: int
+    checksum: int
+
+
 class ServerObservation(Frozen):
     """What the server's side showed of one trial.
 
@@ -81,7 +100,10 @@ class ServerObservation(Frozen):
     is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
     `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
     `instructions` those of the measured window; None where they are not to be had. Newer stores have them
-    among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too.
+    among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too. `connections` are those
+    that told of themselves in the window, None where none was to; `tls_versions` is what the server accepted
+    during the trial (empty: no TLS), `durability` its setting of when a commit is on disk, None where a study
+    leaves them alone.
     """
 
     version: str
@@ -96,6 +118,9 @@ class ServerObservation(Frozen):
     listening_port: int | None = None
     data_directory: str | None = None
     instructions: int | None = None
+    connections: tuple[ConnectionsSeen, ...] | None = None
+    tls_versions: str | None = None
+    durability: str | None = None
 
 
 class Verdict(Frozen):
@@ -113,7 +138,8 @@ class Evidence(Frozen):
     client was told to load, None for its own.
     `row_mismatches` names the statement of each row sample that the server answered differently.
     `failure` says why the trial did not come to its end; empty when it did. `window` is what observers saw,
-    `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it.
+    `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it. `data` is what
+    the tables held before the trial, empty where the workload changes nothing.
     """
 
     trial: Trial
@@ -133,6 +159,7 @@ class Evidence(Frozen):
     client_claim: LibraryClaim | None = None
     server_log: str = ""
     row_mismatches: tuple[str, ...] = ()
+    data: tuple[TableState, ...] = ()
     failure: str = ""
     guest: bool = False
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import NO_FAULT, OWN
+from tlstax.factors import DEFAULT_CERTIFICATE, ENGINE, NO_FAULT, OWN
 from tlstax.study import Level, Levels, Study
 
-SERVER_FACTORS = ("server", "tls_library", "fault", "instance")
+SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 
@@ -24,6 +24,7 @@ class ServerChoice:
     instance: int = 1
     fault: str = NO_FAULT
     observed: bool = True
+    certificate: str = DEFAULT_CERTIFICATE
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
@@ -53,6 +54,7 @@ def choice_of(levels: Levels) -> ServerChoice:
         instance=int(levels.get("instance", 1)),
         fault=str(levels.get("fault", NO_FAULT)),
         observed=is_observed(levels),
+        certificate=str(levels.get("certificate", DEFAULT_CERTIFICATE)),
     )
 
 
@@ -64,6 +66,11 @@ def is_observed(levels: Levels) -> bool:
 def client_library_of(levels: Levels) -> str:
     """The name of the TLS library under the load client, or `own`."""
     return str(levels.get("client_tls_library", OWN))
+
+
+def client_of(levels: Levels) -> str:
+    """The load client of the case with these levels."""
+    return str(levels.get("client", ENGINE))
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

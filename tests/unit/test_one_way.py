@@ -66,6 +66,7 @@ PURE = (
     "server_choice",
     "study",
     "timing",
+    "user_workload",
     "workloads",
 )
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_valida
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
+from tlstax.user_workload import UserWorkload
 
 Level = str | int
 Levels = Mapping[str, Level]
@@ -108,6 +109,72 @@ class Published(Frozen):
     note: str = ""
 
 
+class Part(Frozen):
+    """Some of a study's cases that are shown by themselves: a method that is set beside others."""
+
+    key: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    within: dict[str, Choice]
+
+
+class Column(Frozen):
+    """One side of a published table: its name there, and the levels that stand for it here."""
+
+    name: str = Field(min_length=1)
+    levels: dict[str, Level] = Field(min_length=1)
+
+
+ProcessorColumn = Literal["user", "nice", "system", "iowait", "steal", "idle"]
+PROCESSOR_COLUMNS: tuple[ProcessorColumn, ...] = ("user", "nice", "system", "iowait", "steal", "idle")
+
+
+class Claim(Frozen):
+    """What the text says of its own table: the `kind` of value in a column, and when (None: not said)."""
+
+    says: str = Field(min_length=1)
+    side: str
+    column: ProcessorColumn
+    kind: Literal["highest", "mean"]
+    value: float
+    at_s: float | None = None
+
+
+class ProcessorTable(Frozen):
+    """A published table of what the processors did, a row every `step_s`, in per cent.
+
+    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; None where nothing is
+    printed. `within` names the cases that it is of, `claims` are what its text says of it.
+    """
+
+    number: str
+    title: str
+    source: str
+    step_s: PositiveFloat
+    within: dict[str, Choice]
+    sides: tuple[Column, ...] = Field(min_length=2)
+    rows: dict[str, tuple[tuple[float | None, ...], ...]]
+    claims: tuple[Claim, ...] = ()
+
+
+class TimeRow(Frozen):
+    """A line of a published table of times: its name, its cases, and a value for each side by its name."""
+
+    label: str
+    within: dict[str, Choice]
+    values: dict[str, PositiveFloat]
+
+
+class TimeTable(Frozen):
+    """A published table of mean times in seconds, a line for each kind of statement."""
+
+    number: str
+    title: str
+    source: str
+    outcome: str
+    sides: tuple[Column, ...] = Field(min_length=2)
+    rows: tuple[TimeRow, ...] = Field(min_length=1)
+
+
 class Study(Frozen):
     """A question and the experiment that answers it; read from TOML, checked here.
 
@@ -120,7 +187,8 @@ class Study(Frozen):
     wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
-    words, `published` in figures.
+    words, `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are
+    shown for one by one. `workloads` are the user's own, by name.
     With `profile`, each case runs once more in every block, sampled.
     """
 
@@ -137,6 +205,10 @@ class Study(Frozen):
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
     published: tuple[Published, ...] = ()
+    parts: tuple[Part, ...] = ()
+    processor_tables: tuple[ProcessorTable, ...] = ()
+    time_tables: tuple[TimeTable, ...] = ()
+    workloads: dict[str, UserWorkload] = {}
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
