@@ -142,7 +142,7 @@ class Claim(Frozen):
 class ProcessorTable(Frozen):
     """A published table of what the processors did, a row every `step_s`, in per cent.
 
-    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; None where nothing is
+    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; "-" where no number is
     printed. `within` names the cases that it is of, `claims` are what its text says of it.
     """
 
@@ -152,7 +152,7 @@ class ProcessorTable(Frozen):
     step_s: PositiveFloat
     within: dict[str, Choice]
     sides: tuple[Column, ...] = Field(min_length=2)
-    rows: dict[str, tuple[tuple[float | None, ...], ...]]
+    rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
     claims: tuple[Claim, ...] = ()
 
 
