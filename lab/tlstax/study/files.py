@@ -90,7 +90,7 @@ def _without_empty(value: object) -> object:
     if isinstance(value, list):
         return [_without_empty(part) for part in value]
     if isinstance(value, dict):
-        return {name: part for name, part in value.items() if _says(part) and part != ""}
+        return {name: _without_empty(part) for name, part in value.items() if _says(part) and part != ""}
     return value
 
 
