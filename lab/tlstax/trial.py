@@ -26,12 +26,14 @@ from tlstax.records import (
     MappedLibrary,
     ServerClaim,
     ServerObservation,
+    TableState,
     Trial,
     TrialRecord,
 )
 from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+from tlstax.workloads import writes
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
@@ -50,6 +52,7 @@ class _Gathered:
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
+        self.data: tuple[TableState, ...] = ()
         self.sampled = Sampled(None)
         self.failure = ""
 
@@ -86,6 +89,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_claim=_client_claim(job, trial, bench),
             server_log=bench.server.log_tail() if gathered.failure else "",
             row_mismatches=gathered.row_mismatches,
+            data=gathered.data,
             failure=gathered.failure,
             guest=bench.guest,
         )
@@ -97,6 +101,8 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     server, admin = bench.server, bench.admin
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
+    if bench.data is not None:
+        gathered.data = bench.data.ready(admin, trial.case.levels)
     status_before = status.read_status(admin)
     observed = is_observed(trial.case.levels)
     with (
@@ -137,7 +143,9 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
     )
-    gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+    # Rows that the trial itself may have changed since tell nothing.
+    if not writes(job.workload):
+        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:
