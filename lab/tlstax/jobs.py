@@ -17,7 +17,7 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.factors import OWN
-from tlstax.server_choice import client_library_of
+from tlstax.server_choice import choice_of, client_library_of
 from tlstax.study import Levels
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -89,7 +89,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
-        cipher_list=legacy_tls.cipher_list(version),
+        cipher_list=legacy_tls.cipher_list(version, choice_of(levels).certificate),
         groups=_groups(levels, version),
         verify=verification.verify,
         ca_file=verification.ca_file,
