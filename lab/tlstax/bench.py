@@ -19,6 +19,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
+from tlstax.restoring import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -28,6 +29,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.workload_choice import DataNeeds
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -44,7 +46,7 @@ class Bench:
 
     `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
     counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
-    `sampling` is what can be sampled of profiled trials.
+    `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
     """
 
     server: Server
@@ -58,6 +60,7 @@ class Bench:
     counted_events: tuple[Event, ...] = ()
     counters: Counters | None = None
     sampling: Sampling | None = None
+    data: TrialData | None = None
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).
@@ -81,13 +84,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows in the table, connections at once, a seed, their length and loop."""
+    """What trials ask of a bench: rows, connections at once, a seed, their length, their loop and their data."""
 
     rows: int
     connections: int
     seed: int
     duration_s: float
     schedule: Schedule = field(default_factory=ClosedLoop)
+    data: DataNeeds = field(default_factory=DataNeeds)
 
 
 @dataclass(frozen=True)
@@ -166,19 +170,24 @@ def guest_terms(access: GuestAccess, needs: Needs) -> Iterator[tuple[Server, Job
 
 @contextmanager
 def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
-    """The bench on a running server: enough connections allowed, the table filled."""
+    """The bench on a running server: enough connections allowed, the tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     server.check_connections(needs.connections)
-    rows = server.prepare_table(TableContent(rows=needs.rows, seed=TABLE_SEED), say)
+    contents = {shape: TableContent(needs.rows, TABLE_SEED, shape) for shape in needs.data.tables}
+    for content in contents.values():
+        server.prepare_table(content, say)
     admin = server.admin()
+    data = TrialData(server, contents, needs.data)
     try:
+        data.prepare(admin)
         yield Bench(
             server=server,
-            terms=terms.model_copy(update={"rows": rows}),
+            terms=terms,
             machine=machine,
             command=engine_command(),
             guest=not isinstance(server, PrivateServer),
             admin=admin,
+            data=data,
         )
     finally:
         admin.close()
@@ -188,8 +197,9 @@ def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms
     return JobTerms(
         endpoint=server.endpoint(),
         account=server.load_account,
-        table=server.table_name,
+        tables=dict(server.tables),
         rows=needs.rows,
+        workloads=dict(needs.data.own),
         verification=verification,
         client_cpus=(),
         schedule=needs.schedule,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tlstax import workloads
 from tlstax.contract import OpenLoop
 from tlstax.factors import NO_FAULT, OWN
 from tlstax.server_choice import SERVER_FACTORS, choice_of, key_of, planted_words, twin_words
@@ -16,11 +17,6 @@ from tlstax.study import Case, Level, Levels, Study
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
 """Added to the levels of a control in a finding, so that it differs from its baseline."""
-
-WORKLOADS = {
-    "point-select": "point selects on kept connections",
-    "reconnect": "reconnecting for every point select",
-}
 
 OBSERVERS = {"all": "all observers", "none": "no observers"}
 
@@ -121,7 +117,7 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
     if "group" in names and "group" in levels:
         yield "groups as the client chooses" if levels["group"] == "default" else f"{levels['group']} alone"
     if "workload" in names and "workload" in levels:
-        yield WORKLOADS.get(str(levels["workload"]), str(levels["workload"]))
+        yield workloads.in_words(str(levels["workload"]))
     if "connections" in names and "connections" in levels:
         many = levels["connections"]
         yield f"{many} connection{'s' if many != 1 else ''}"

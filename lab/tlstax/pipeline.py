@@ -31,6 +31,7 @@ from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
+from tlstax.workload_choice import data_needs
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""
@@ -112,7 +113,7 @@ def _needs(request: Request) -> Needs:
         seed = secrets.randbelow(2**32) if request.seed is None else request.seed
         duration_s = trial_duration_s(study, cases(study))
     connections = max(int(level) for level in study.levels_of().get("connections", (1,)))
-    return Needs(study.rows, connections, seed, duration_s, study.schedule)
+    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study))
 
 
 @contextmanager

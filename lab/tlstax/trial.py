@@ -27,12 +27,14 @@ from tlstax.records import (
     MappedLibrary,
     ServerClaim,
     ServerObservation,
+    TableState,
     Trial,
     TrialRecord,
 )
 from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+from tlstax.workloads import writes
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
@@ -51,6 +53,7 @@ class _Gathered:
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
+        self.data: tuple[TableState, ...] = ()
         self.sampled = Sampled(None)
         self.failure = ""
 
@@ -88,6 +91,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_claim=_client_claim(job, trial, bench),
             server_log=bench.server.log_tail() if gathered.failure else "",
             row_mismatches=gathered.row_mismatches,
+            data=gathered.data,
             failure=gathered.failure,
             guest=bench.guest,
         )
@@ -99,6 +103,8 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     server, admin = bench.server, bench.admin
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
+    if bench.data is not None:
+        gathered.data = bench.data.ready(admin, trial.case.levels)
     status_before = status.read_status(admin)
     observed = is_observed(trial.case.levels)
     with (
@@ -143,7 +149,9 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         tls_versions=in_force.tls_versions,
         durability=in_force.durability,
     )
-    gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+    # Rows that the trial itself may have changed since tell nothing.
+    if not writes(job.workload):
+        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:

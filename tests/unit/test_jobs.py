@@ -16,7 +16,7 @@ from tlstax.trial import _client_claim
 TERMS = JobTerms(
     endpoint=TcpEndpoint(host="127.0.0.1", port=3306),
     account=Account(user="u", password="", database="d"),
-    table="t",
+    tables={"sbtest": "t", "people": "p"},
     rows=10,
     verification=Verification(),
     client_cpus=(),

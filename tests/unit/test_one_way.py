@@ -24,6 +24,7 @@ ACTING = (
     "observers",
     "pipeline",
     "places",
+    "restoring",
     "resuming",
     "selfbench.contestants",
     "selfbench.hold",
@@ -68,6 +69,7 @@ PURE = (
     "study",
     "timing",
     "user_workload",
+    "workload_choice",
     "workloads",
 )
 
