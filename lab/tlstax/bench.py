@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
+from tlstax import legacy_tls
 from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.errors import MachineFault
+from tlstax.factors import DEFAULT_CERTIFICATE
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
@@ -18,6 +20,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
 from tlstax.restoring import TrialData
+from tlstax.specimens import certificates
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
@@ -95,12 +98,14 @@ class Needs:
 class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
-    `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server.
+    `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
+    `certificate` is one of factors.CERTIFICATES.
     `counted_events` are counted of its process from before its start.
     """
 
     build: ServerBuild | None = None
     tls_library: TlsLibrary | None = None
+    certificate: str = DEFAULT_CERTIFICATE
     fault: Fault | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
@@ -129,6 +134,8 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
+        certificate=certificates.requested(wanted.certificate),
+        openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),

@@ -17,7 +17,7 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.factors import OWN
-from tlstax.server_choice import client_library_of
+from tlstax.server_choice import choice_of, client_library_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
@@ -120,7 +120,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
-        cipher_list=legacy_tls.cipher_list(version),
+        cipher_list=legacy_tls.cipher_list(version, choice_of(levels).certificate),
         groups=_groups(levels, version),
         verify=verification.verify,
         ca_file=verification.ca_file,

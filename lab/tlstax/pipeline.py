@@ -26,6 +26,7 @@ from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
+from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
@@ -87,6 +88,7 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """
     needs = _needs(request)
     with _opened(request, needs, watcher) as benches:
+        check_switchable(request.study, benches)
         study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
         header = _begun(request, study, benches, needs, store)
         try:

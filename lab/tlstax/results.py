@@ -186,13 +186,15 @@ class StatementResult(Frozen):
     """A published statement and what this run says of it.
 
     `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
-    numbers of connections in them. `plaintext` holds the same comparison without TLS, where a TLS library
+    numbers of connections in them. `by` is the factor that is claimed at least, or of things alike allowed at
+    most; 1 where none is. `plaintext` holds the same comparison without TLS, where a TLS library
     must not matter. `sentence` is the verdict in words.
     """
 
     says: str
     source: str
-    kind: Literal["better", "best"]
+    kind: Literal["better", "best", "alike"]
+    by: float = 1.0
     measured: str
     verdict: Literal["held", "held in part", "did not hold", "could not be told"]
     sentence: str

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import pymysql
 
+from tlstax import server_state
 from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
@@ -62,7 +63,8 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     started, started_at = time.monotonic(), datetime.now(UTC)
     gathered = _Gathered()
     try:
-        _measure(trial, job, bench, gathered)
+        with server_state.applied(trial.case.levels, bench):
+            _measure(trial, job, bench, gathered)
     except ClientFailure as failure:
         gathered.failure = str(failure)
         gathered.client_errors = failure.errors
@@ -130,10 +132,12 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
             gathered.client_log = client.log()
     answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
     used = gathered.window.server
+    status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
+    in_force = server_state.in_force(trial.case.levels, bench)
     gathered.server = ServerObservation(
         version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
-        status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
+        status_delta=status_delta,
         cpu=process.server_cpu(used),
         rss_bytes=used.rss_bytes if used else None,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
@@ -142,6 +146,8 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         program=answering.program if answering else None,
         listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
+        tls_versions=in_force.tls_versions,
+        durability=in_force.durability,
     )
     # Rows that the trial itself may have changed since tell nothing.
     if not writes(job.workload):

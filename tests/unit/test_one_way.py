@@ -31,6 +31,7 @@ ACTING = (
     "selfbench.measure",
     "selfbench.rounds",
     "selfbench.session",
+    "server_state",
     "specimens",
     "store",
     "trial",

@@ -76,12 +76,14 @@ class Statement(Frozen):
 
     Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases. `within` names the cases that it is said of.
+    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
+    factor at least. `within` names the cases that it is said of.
     """
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    kind: Literal["better", "best"] = "better"
+    kind: Literal["better", "best", "alike"] = "better"
+    by: float = Field(default=1.0, ge=1.0)
     factor: str
     better: tuple[Level, ...] = Field(min_length=1)
     than: tuple[Level, ...] = Field(min_length=1)
@@ -256,6 +258,7 @@ class Study(Frozen):
         _check_levels(self)
         _check_groups(self)
         _check_published(self)
+        _check_statements(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -314,6 +317,14 @@ def _check_published(study: Study) -> None:
         found = [levels for levels in study.included() if within(levels, figure.beside)]
         if figure.beside and len(found) > 1:
             raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
+
+
+def _check_statements(study: Study) -> None:
+    for statement in study.statements:
+        if statement.kind == "alike" and statement.by == 1:
+            raise ValueError(
+                f"statements: {statement.says!r} must say `by` what factor alike things may differ"
+            )
 
 
 MOST_REASONS = 2
