@@ -18,6 +18,7 @@ ACTING = (
     "checksums",
     "cli",
     "clients",
+    "connections_seen",
     "doctor",
     "flame_program",
     "guests",
@@ -38,6 +39,7 @@ ACTING = (
 )
 PURE = (
     "checks",
+    "client_limits",
     "contract",
     "explained",
     "factors",
