@@ -65,6 +65,7 @@ PURE = (
     "selfbench.words",
     "server_choice",
     "study",
+    "tabulated",
     "timing",
     "user_workload",
     "workloads",

@@ -165,12 +165,17 @@ class TimeRow(Frozen):
 
 
 class TimeTable(Frozen):
-    """A published table of mean times in seconds, a line for each kind of statement."""
+    """A published table of mean times in seconds, a line for each kind of statement.
+
+    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
+    """
 
     number: str
     title: str
     source: str
     outcome: str
+    queries: PositiveInt | None = None
+    rounds: PositiveInt | None = None
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: tuple[TimeRow, ...] = Field(min_length=1)
 
