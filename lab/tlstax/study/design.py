@@ -114,7 +114,7 @@ class Part(Frozen):
 
     key: str = Field(min_length=1)
     title: str = Field(min_length=1)
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
 
 
 class Column(Frozen):
@@ -150,7 +150,7 @@ class ProcessorTable(Frozen):
     title: str
     source: str
     step_s: PositiveFloat
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
     claims: tuple[Claim, ...] = ()
@@ -160,7 +160,7 @@ class TimeRow(Frozen):
     """A line of a published table of times: its name, its cases, and a value for each side by its name."""
 
     label: str
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     values: dict[str, PositiveFloat]
 
 
