@@ -14,11 +14,11 @@ from tlstax.findings.processor_tables import window_mean
 from tlstax.findings.table_sides import Side, side, why_not_tested
 from tlstax.findings.table_words import (
     answer_to_difference,
-    floor_words,
     points_words,
     sentence_of,
     untested,
     verdict_of,
+    within_floor,
 )
 from tlstax.records import TrialRecord
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, Study, within
@@ -94,13 +94,13 @@ def _here(  # noqa: PLR0913, PLR0917 (a difference is of a table, a column and t
         blocks=found.blocks,
     )
     answer = answer_to_difference(found, floor, rises=rises)
-    words = f"{points_words(amount)}{floor_words(floor, in_points=True)}"
+    why_not = within_floor(floor, answer, told=found.excludes_zero, unit="points")
     return DifferenceHere(
         part=part.key,
         answer=answer,
         difference=amount,
         noise_floor=floor,
-        sentence=f"{answer}: {words}",
+        sentence=f"{answer}: {points_words(amount)}{why_not}",
     )
 
 

@@ -78,12 +78,11 @@ def why_not_tested(sides: Sequence[Shown]) -> str:
     bad = [shown for shown in sides if shown.standing != "valid"]
     if not bad:
         return ""
-    why = bad[0].why or f"its trials are {bad[0].standing}"
     if all(shown.ran and PLAINTEXT not in shown.ran for shown in sides):
-        return f"TLS was compared with TLS ({why})"
+        return "TLS was compared with TLS"
     if all(shown.ran == PLAINTEXT for shown in sides):
-        return f"plaintext was compared with plaintext ({why})"
-    return why
+        return "plaintext was compared with plaintext"
+    return bad[0].why or f"its trials are {bad[0].standing}"
 
 
 def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:

@@ -26,16 +26,18 @@ def verdict_of(parts: Sequence[DifferenceHere]) -> Verdict:
 
 
 def sentence_of(parts: Sequence[DifferenceHere]) -> str:
-    """What the parts say, by their answers: "right in (b): +11 % (9 to 13 %); not tested in (a): …"."""
+    """What the parts say, by their answers: "right: (b) and (c) +11 %; not tested: (a) it was not run"."""
     if len(parts) == 1:
         return parts[0].sentence
     said = []
     for answer in ANSWERS:
-        group = [here for here in parts if here.answer == answer]
-        whys: dict[str, list[str]] = {}
-        for here in group:
-            whys.setdefault(_details(here), []).append(f"({here.part})")
-        said += [f"{answer} in {_listed(keys)}{f': {why}' if why else ''}" for why, keys in whys.items()]
+        details: dict[str, list[str]] = {}
+        for here in parts:
+            if here.answer == answer:
+                details.setdefault(here.sentence.partition(": ")[2], []).append(f"({here.part})")
+        if details:
+            named = (f"{_listed(keys)} {words}" for words, keys in details.items())
+            said.append(f"{answer}: {', '.join(named)}")
     return "; ".join(said)
 
 
@@ -72,15 +74,12 @@ def points_words(found: Amount) -> str:
     return f"{point} points ({low} to {high})"
 
 
-def floor_words(floor: float | None, *, in_points: bool) -> str:
-    """Below what nothing is told."""
-    if floor is None:
+def within_floor(floor: float | None, answer: Answer, *, told: bool, unit: str) -> str:
+    """Why a difference that has an interval without nothing in it is not told after all; else empty."""
+    if answer != "could not be told here" or not told or floor is None:
         return ""
-    return f", noise floor ±{floor:.2g} points" if in_points else f", noise floor ±{percent(floor)}"
-
-
-def _details(here: DifferenceHere) -> str:
-    return here.why if here.answer == "not tested" else here.sentence.partition(": ")[2]
+    size = percent(floor) if unit == "%" else f"{floor:.2g} {unit}"
+    return f", within the noise floor of ±{size}"
 
 
 def _listed(names: Iterable[str]) -> str:

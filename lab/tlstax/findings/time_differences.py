@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.table_sides import why_not_tested
 from tlstax.findings.table_words import (
     answer_to_ratio,
-    floor_words,
     ratio_words,
     sentence_of,
     untested,
     verdict_of,
+    within_floor,
 )
+from tlstax.findings.time_tables import as_interval
 from tlstax.findings.wording import signed_percent
 from tlstax.tabulated import (
     Answer,
@@ -61,12 +62,14 @@ def _here(part: PartOfTime, name: str, first: str, *, rises: bool) -> Difference
     if why or ratio is None:
         return untested(part.part, why or "no block has both of them")
     answer = answer_to_ratio(ratio, part.noise_floor, rises=rises)
+    told = as_interval(ratio).excludes_one
+    why_not = within_floor(part.noise_floor, answer, told=told, unit="%")
     return DifferenceHere(
         part=part.part,
         answer=answer,
         ratio=ratio,
         noise_floor=part.noise_floor,
-        sentence=f"{answer}: {ratio_words(ratio)}{floor_words(part.noise_floor, in_points=False)}",
+        sentence=f"{answer}: {ratio_words(ratio)}{why_not}",
     )
 
 
