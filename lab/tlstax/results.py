@@ -11,6 +11,7 @@ from tlstax.explained import Explanation
 from tlstax.profiles.stacks import Side
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
+from tlstax.tabulated import Tables
 
 Judgement = Literal["higher", "lower", "no difference seen"]
 """Of a ratio, from its interval and the noise floor."""
@@ -258,6 +259,7 @@ class RunDocument(Frozen):
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
+    tables: Tables | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -69,6 +69,7 @@ PURE = (
     "selfbench.words",
     "server_choice",
     "study",
+    "tabulated",
     "timing",
     "user_workload",
     "workload_choice",

@@ -117,7 +117,7 @@ class Part(Frozen):
 
     key: str = Field(min_length=1)
     title: str = Field(min_length=1)
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
 
 
 class Column(Frozen):
@@ -153,7 +153,7 @@ class ProcessorTable(Frozen):
     title: str
     source: str
     step_s: PositiveFloat
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
     claims: tuple[Claim, ...] = ()
@@ -163,17 +163,22 @@ class TimeRow(Frozen):
     """A line of a published table of times: its name, its cases, and a value for each side by its name."""
 
     label: str
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     values: dict[str, PositiveFloat]
 
 
 class TimeTable(Frozen):
-    """A published table of mean times in seconds, a line for each kind of statement."""
+    """A published table of mean times in seconds, a line for each kind of statement.
+
+    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
+    """
 
     number: str
     title: str
     source: str
     outcome: str
+    queries: PositiveInt | None = None
+    rounds: PositiveInt | None = None
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: tuple[TimeRow, ...] = Field(min_length=1)
 

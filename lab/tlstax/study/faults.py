@@ -7,15 +7,33 @@ from pydantic import ValidationError
 from tlstax.contract import Frozen
 from tlstax.errors import UserMistake
 from tlstax.factors import closest
-from tlstax.study.design import Contrast, Exclusion, Published, Statement, Study
+from tlstax.study.design import (
+    Claim,
+    Column,
+    Contrast,
+    Exclusion,
+    Part,
+    ProcessorTable,
+    Published,
+    Statement,
+    Study,
+    TimeRow,
+    TimeTable,
+)
 
 PARTS: dict[str, type[Frozen]] = {
     "exclude": Exclusion,
     "contrasts": Contrast,
     "statements": Statement,
     "published": Published,
+    "parts": Part,
+    "processor_tables": ProcessorTable,
+    "time_tables": TimeTable,
+    "sides": Column,
+    "claims": Claim,
+    "rows": TimeRow,
 }
-"""Fields of a study that are tables with fields of their own."""
+"""Fields that are tables with fields of their own, of a study and of what is in it."""
 
 
 def rebuilt(study: Study, where: str, **changes: object) -> Study:
@@ -35,7 +53,8 @@ def first_fault(fault: ValidationError) -> str:
     place = [str(part) for part in first["loc"] if part not in {"str", "int"}]
     field = ".".join(place)
     if first["type"] == "extra_forbidden":
-        known = PARTS.get(place[0], Study).model_fields
+        inner = next((name for name in reversed(place[:-1]) if name in PARTS), "")
+        known = PARTS.get(inner, Study).model_fields
         return f"there is no field {field}{closest(place[-1], known)}; the fields are {', '.join(known)}"
     if first["type"] == "missing":
         return f"the field {field} is missing"

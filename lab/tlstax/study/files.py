@@ -15,6 +15,7 @@ from tlstax.factors import check_factor, check_level, closest
 from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
 from tlstax.study.faults import first_fault, rebuilt
+from tlstax.study.table_checks import check_tables
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -58,7 +59,7 @@ def parse_study(text: str, *, where: str) -> Study:
         if figure.outcome:
             _check_outcome(figure.outcome, f"{where}: field published.outcome")
         _all_known(figure.beside, f"{where}: published")
-    return rebuilt(
+    known = rebuilt(
         study,
         where,
         factors={
@@ -73,6 +74,8 @@ def parse_study(text: str, *, where: str) -> Study:
         ),
         control_within=_choices_known(study.control_within, f"{where}: control_within"),
     )
+    check_tables(known, where)
+    return known
 
 
 def study_toml(study: Study) -> str:
