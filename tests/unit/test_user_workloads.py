@@ -96,7 +96,15 @@ def test_bounds_may_be_the_tables_rows_and_braces_stay() -> None:
             statement("sqll = 'SELECT 1'"),
             ["no field transactions.0.statements.0.sqll", "did you mean 'sql'?"],
         ),
-        (statement("sql = 'DO {a}', parameters.a = { kind = 'uniform' }"), ["uniform_int"]),
+        (
+            statement("sql = 'DO {a}', parameters.a = { kind = 'uniform' }"),
+            ["did you mean 'uniform_int'?", "one_of"],
+        ),
+        (statement("sql = 'DO {a}', parameters.a = { low = 1 }"), ["kind is missing", "uniform_int"]),
+        (
+            statement("sql = 'DO {a}', parameters.a = { kind = 'uniform_int', high = 'row' }"),
+            ["field transactions.0.statements.0.parameters.a.high", "'row' is neither", '"rows"'],
+        ),
         (
             statement("sql = 'DO {a}', parameters.a = { kind = 'uniform_int', lo = 1 }"),
             ["did you mean 'low'?"],
@@ -113,7 +121,7 @@ def test_bounds_may_be_the_tables_rows_and_braces_stay() -> None:
             statement("sql = 'DO {table}', parameters.table = { kind = 'digits', template = '#' }"),
             ["stands for the table's name"],
         ),
-        ("transactions = 3", ["transactions"]),
+        ("transactions = 3", ["field transactions: it must be a list (it is 3)"]),
         ("[[transactions", ["is not TOML"]),
     ],
 )
