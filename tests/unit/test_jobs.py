@@ -74,8 +74,11 @@ def _claimed(levels: dict[str, Level]) -> LibraryClaim | None:
 
 
 def test_a_trial_of_so_many_operations_has_them_in_its_rounds() -> None:
-    job = job_for({**LEVELS, "workload": "people-delete", "queries": 500, "rounds": 3}, TERMS, sequence=0)
+    counted = {**LEVELS, "workload": "people-delete", "queries": 500, "rounds": 3}
+    job = job_for({**counted, "client": "mysqlslap-9.7"}, TERMS, sequence=0)
     assert (job.operations, job.rounds) == (1500, 3)
+    in_one_go = job_for(counted, TERMS, sequence=0)
+    assert (in_one_go.operations, in_one_go.rounds, in_one_go.reset) == (500, 1, ())
     assert job.warmup_s == 0, "a warm-up would delete rows that the operations are to find"
     assert job.reset == ("TRUNCATE TABLE p", "INSERT INTO p SELECT * FROM p_kept")
     timed = job_for({**LEVELS, "workload": "people-delete"}, TERMS, sequence=0)
