@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax import __version__, legacy_tls
+from tlstax.client_limits import works_in_rounds
 from tlstax.contract import (
     Account,
     ClosedLoop,
@@ -17,7 +18,7 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.factors import OWN
-from tlstax.server_choice import client_library_of, client_of
+from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
@@ -64,9 +65,6 @@ class JobTerms(Frozen):
     timeout_s: float = 10.0
 
 
-WORKS_IN_ROUNDS = "mysqlslap"
-"""How the levels of `client` begin that are clients which work in rounds (mysqlslap's --iterations)."""
-
 LONGEST_COUNTED_S = 600.0
 """The longest that a trial of so many operations may last."""
 
@@ -112,7 +110,7 @@ def rounds_of(levels: Levels) -> int:
     A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
     repeat it.
     """
-    in_rounds = "queries" in levels and client_of(levels).startswith(WORKS_IN_ROUNDS)
+    in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
     return int(levels.get("rounds", 1)) if in_rounds else 1
 
 
@@ -133,7 +131,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
-        cipher_list=legacy_tls.cipher_list(version),
+        cipher_list=legacy_tls.cipher_list(version, choice_of(levels).certificate),
         groups=_groups(levels, version),
         verify=verification.verify,
         ca_file=verification.ca_file,

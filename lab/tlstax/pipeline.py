@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tlstax import __version__
+from tlstax import __version__, connections_seen
 from tlstax.abilities import settled
 from tlstax.bench import Bench, Needs
 from tlstax.benches import Benches, obtain, open_benches, open_guest
@@ -26,6 +26,7 @@ from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
+from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
@@ -87,6 +88,7 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """
     needs = _needs(request)
     with _opened(request, needs, watcher) as benches:
+        check_switchable(request.study, benches)
         study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
         header = _begun(request, study, benches, needs, store)
         try:
@@ -187,7 +189,8 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s)}
     sequence = trial.block * trials_in_block + trial.position
-    return job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    job = job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
 
 
 def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:

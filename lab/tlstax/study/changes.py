@@ -9,9 +9,12 @@ from tlstax.errors import UserMistake
 from tlstax.factors import FACTORS, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
 from tlstax.study.faults import rebuilt
+from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
 
-OWN_OPTIONS = frozenset({"tls", "workload", "connections", "server", "tls_library", "client_tls_library"})
+OWN_OPTIONS = frozenset(
+    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library"}
+)
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 
 RESUMED = "-resumed"
@@ -27,10 +30,17 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
     "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. `workload` takes files
     of the user's own workloads, which become part of the study. Any other factor
-    that is bundled with others in treatments can be narrowed, not widened. Raises UserMistake.
+    that is bundled with others in treatments can be narrowed, not widened. Parts and published tables that
+    no case is left for are left out. Raises UserMistake.
     """
     own = f"--{factor.replace('_', '-')}" if factor in OWN_OPTIONS else f"--set {factor}"
     where = option or own
+    changed = matching(_with_levels(study, factor, levels, where))
+    check_tables(changed, where)
+    return changed
+
+
+def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -> Study:
     known = check_factor(factor, where=where)
     if not levels:
         raise UserMistake(f"{where}: no level is given")

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from tlstax import client_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
 from tlstax.user_workload import UserWorkload
@@ -76,12 +77,14 @@ class Statement(Frozen):
 
     Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases. `within` names the cases that it is said of.
+    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
+    factor at least. `within` names the cases that it is said of.
     """
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    kind: Literal["better", "best"] = "better"
+    kind: Literal["better", "best", "alike"] = "better"
+    by: float = Field(default=1.0, ge=1.0)
     factor: str
     better: tuple[Level, ...] = Field(min_length=1)
     than: tuple[Level, ...] = Field(min_length=1)
@@ -114,7 +117,7 @@ class Part(Frozen):
 
     key: str = Field(min_length=1)
     title: str = Field(min_length=1)
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
 
 
 class Column(Frozen):
@@ -142,7 +145,7 @@ class Claim(Frozen):
 class ProcessorTable(Frozen):
     """A published table of what the processors did, a row every `step_s`, in per cent.
 
-    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; None where nothing is
+    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; "-" where no number is
     printed. `within` names the cases that it is of, `claims` are what its text says of it.
     """
 
@@ -150,9 +153,9 @@ class ProcessorTable(Frozen):
     title: str
     source: str
     step_s: PositiveFloat
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     sides: tuple[Column, ...] = Field(min_length=2)
-    rows: dict[str, tuple[tuple[float | None, ...], ...]]
+    rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
     claims: tuple[Claim, ...] = ()
 
 
@@ -160,17 +163,22 @@ class TimeRow(Frozen):
     """A line of a published table of times: its name, its cases, and a value for each side by its name."""
 
     label: str
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     values: dict[str, PositiveFloat]
 
 
 class TimeTable(Frozen):
-    """A published table of mean times in seconds, a line for each kind of statement."""
+    """A published table of mean times in seconds, a line for each kind of statement.
+
+    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
+    """
 
     number: str
     title: str
     source: str
     outcome: str
+    queries: PositiveInt | None = None
+    rounds: PositiveInt | None = None
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: tuple[TimeRow, ...] = Field(min_length=1)
 
@@ -245,8 +253,10 @@ class Study(Frozen):
                 yield {**dict(zip(names, levels, strict=True)), **treatment}
 
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
-        """The exclusion that rules this combination out, if one does."""
-        return next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
+        written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        why = "" if written else client_limits.why_not(levels, self.workloads, self.schedule)
+        return Exclusion(levels=dict(levels), why=why) if why else written
 
     def included(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels that is not excluded, in the order of `product`."""
@@ -267,6 +277,7 @@ class Study(Frozen):
         _check_groups(self)
         _check_published(self)
         _check_workloads(self)
+        _check_statements(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -332,6 +343,14 @@ def _check_workloads(study: Study) -> None:
         if own.name != place:
             raise ValueError(
                 f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
+            )
+
+
+def _check_statements(study: Study) -> None:
+    for statement in study.statements:
+        if statement.kind == "alike" and statement.by == 1:
+            raise ValueError(
+                f"statements: {statement.says!r} must say `by` what factor alike things may differ"
             )
 
 

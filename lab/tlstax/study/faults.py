@@ -10,7 +10,19 @@ from pydantic_core import ErrorDetails
 from tlstax.contract import Digits, Frozen, Offset, OneOf
 from tlstax.errors import UserMistake
 from tlstax.factors import closest
-from tlstax.study.design import Contrast, Exclusion, Published, Statement, Study
+from tlstax.study.design import (
+    Claim,
+    Column,
+    Contrast,
+    Exclusion,
+    Part,
+    ProcessorTable,
+    Published,
+    Statement,
+    Study,
+    TimeRow,
+    TimeTable,
+)
 from tlstax.user_workload import (
     UserSequence,
     UserStatement,
@@ -24,8 +36,14 @@ PARTS: dict[str, type[Frozen]] = {
     "contrasts": Contrast,
     "statements": Statement,
     "published": Published,
+    "parts": Part,
+    "processor_tables": ProcessorTable,
+    "time_tables": TimeTable,
+    "sides": Column,
+    "claims": Claim,
+    "rows": TimeRow,
 }
-"""Fields of a study that are tables with fields of their own."""
+"""Fields that are tables with fields of their own, of a study and of what is in it."""
 
 
 def rebuilt(study: Study, where: str, **changes: object) -> Study:
@@ -104,6 +122,8 @@ def _parameter_fault(error: ErrorDetails, place: list[str]) -> str:
 def _fields_beside(place: list[str], of: type[BaseModel]) -> Collection[str]:
     """The fields that there are where a field was given that does not exist."""
     if of is Study and place[0] != "workloads":
-        return PARTS.get(place[0], Study).model_fields
+        return PARTS.get(
+            next((name for name in reversed(place[:-1]) if name in PARTS), ""), Study
+        ).model_fields
     inner = [WORKLOAD_PARTS[part] for part in place[:-1] if part in WORKLOAD_PARTS]
     return (inner[-1] if inner else UserWorkload).model_fields

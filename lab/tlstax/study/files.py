@@ -16,6 +16,7 @@ from tlstax.factors import check_factor, check_level, closest
 from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
 from tlstax.study.faults import first_fault, rebuilt
+from tlstax.study.table_checks import check_tables
 from tlstax.study.texts import read_text
 
 
@@ -67,7 +68,7 @@ def _checked(study: Study, where: str) -> Study:
     known = _Levels(frozenset(study.workloads))
     for figure in study.published:
         known.all(figure.beside, f"{where}: published")
-    return rebuilt(
+    checked = rebuilt(
         study,
         where,
         factors={
@@ -82,6 +83,8 @@ def _checked(study: Study, where: str) -> Study:
         ),
         control_within=known.choices(study.control_within, f"{where}: control_within"),
     )
+    check_tables(checked, where)
+    return checked
 
 
 def study_toml(study: Study) -> str:
