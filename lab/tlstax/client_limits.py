@@ -31,6 +31,11 @@ _COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
 _PEOPLE = "people-"
 
 
+def works_in_rounds(client: str) -> bool:
+    """Whether the client does its operations in rounds and puts the data back between them."""
+    return client.startswith(MYSQLSLAP)
+
+
 def why_not(
     levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload], schedule: Schedule
 ) -> str:

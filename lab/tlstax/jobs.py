@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax import __version__, legacy_tls
+from tlstax.client_limits import works_in_rounds
 from tlstax.contract import (
     Account,
     ClosedLoop,
@@ -17,7 +18,7 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.factors import OWN
-from tlstax.server_choice import choice_of, client_library_of
+from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
@@ -75,7 +76,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     the count is of.
     """
     connections = int(levels["connections"])
-    operations = counted_operations(levels)
+    operations, rounds = counted_operations(levels), rounds_of(levels)
     writes = changes_data(levels, terms.workloads)
     return Job(
         endpoint=terms.endpoint,
@@ -89,8 +90,8 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         warmup_s=0.0 if operations and writes else WARMUP_S,
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
-        rounds=int(levels.get("rounds", 1)) if operations else 1,
-        reset=_reset(levels, terms) if operations and writes else (),
+        rounds=rounds,
+        reset=_reset(levels, terms) if rounds > 1 and writes else (),
         timeout_s=terms.timeout_s,
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
@@ -100,7 +101,17 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
 
 def counted_operations(levels: Levels) -> int | None:
     """How many operations a trial of this case has in all its rounds; None where it lasts a time."""
-    return int(levels["queries"]) * int(levels.get("rounds", 1)) if "queries" in levels else None
+    return int(levels["queries"]) * rounds_of(levels) if "queries" in levels else None
+
+
+def rounds_of(levels: Levels) -> int:
+    """How many rounds a trial of this case has.
+
+    A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
+    repeat it.
+    """
+    in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
+    return int(levels.get("rounds", 1)) if in_rounds else 1
 
 
 def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
