@@ -155,6 +155,26 @@ class PooledRatio(Frozen):
     judgement: Judgement
 
 
+class PoolSaving(Frozen):
+    """What making one connection costs the server, in operations on connections that are kept.
+
+    Both are CPU time of the server per operation, of the workloads `made` and `kept`, in the same blocks and
+    with as many connections, pooled over `connections`. `case` lacks the workload and the connections.
+    From `operations_needed` operations on each connection, making it is less than `share` of what the
+    server spends. `kept_to_plaintext` and `made_to_plaintext` are what TLS does to either; None without TLS.
+    """
+
+    case: dict[str, Level]
+    kept: str
+    made: str
+    connections: tuple[int, ...]
+    operations_worth: Ratio
+    share: float
+    operations_needed: Ratio
+    kept_to_plaintext: Ratio | None = None
+    made_to_plaintext: Ratio | None = None
+
+
 class Tally(Frozen):
     """In how many cases a statement held, the opposite held, and neither could be told."""
 
@@ -257,6 +277,7 @@ class RunDocument(Frozen):
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    pool: tuple[PoolSaving, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control

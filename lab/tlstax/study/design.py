@@ -111,6 +111,18 @@ class Published(Frozen):
     note: str = ""
 
 
+class Pool(Frozen):
+    """What making connections is weighed against: operations of `kept`, a workload that keeps them.
+
+    `made` is a workload whose every operation makes a connection. Asked for is from how many operations of
+    `kept` on each connection making it is less than `share` of what the server spends.
+    """
+
+    kept: str
+    made: str = "reconnect"
+    share: float = Field(default=0.05, gt=0, lt=1)
+
+
 class Part(Frozen):
     """Some of a study's cases that are shown by themselves: a method that is set beside others."""
 
@@ -190,7 +202,7 @@ class Study(Frozen):
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words, `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are
-    shown for one by one. `workloads` are the user's own, by name.
+    shown for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name.
     With `profile`, each case runs once more in every block, sampled.
     """
 
@@ -207,6 +219,7 @@ class Study(Frozen):
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
     published: tuple[Published, ...] = ()
+    pool: Pool | None = None
     parts: tuple[Part, ...] = ()
     processor_tables: tuple[ProcessorTable, ...] = ()
     time_tables: tuple[TimeTable, ...] = ()
