@@ -187,8 +187,8 @@ class StatementCase(Frozen):
     """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
 
     `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
-    to its own server's baseline. `sides` names the two servers, the better's first. `cells` counts the
-    single numbers of connections.
+    to its own server's baseline. `sides` names the two servers, the better's first; `chosen` says whether
+    the best of several was taken for one of them. `cells` counts the single numbers of connections.
     """
 
     case: dict[str, Level]
@@ -200,6 +200,7 @@ class StatementCase(Frozen):
     noise_from: str
     outcome: Literal["held", "opposite", "could not be told"]
     cells: Tally
+    chosen: bool = False
 
 
 class StatementResult(Frozen):

@@ -11,6 +11,8 @@ from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
+from tlstax.labels import full_label
+from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.markdown import markdown
 from tlstax.report.overview_text import tables
@@ -157,3 +159,11 @@ def test_a_price_that_is_not_known_is_not_told() -> None:
 def test_the_study_survives_its_own_file() -> None:
     again: Study = parse_study(study_toml(STUDY), where="again.toml")
     assert again == STUDY
+
+
+def test_no_two_cases_are_called_the_same() -> None:
+    named = [full_label(case, STUDY) for case in cases(STUDY)]
+    assert len(set(named)) == len(named)
+    assert (
+        "TLS 1.3, RSA 4096 certificate, mysql-9.7, sysbench's read-only transactions, 8 connections" in named
+    )

@@ -3,7 +3,7 @@
 A connection that serves n operations costs the server c + n·t: c to make it, t for each operation. Making it
 is the share c / (c + n·t) of that, and less than s from n = (1/s − 1)·c/t on. Both prices are the server's
 own CPU time, of the same block, server, TLS and number of connections, so only their ratio c/t has to be
-known. c is the cost of a whole operation of the workload that makes connections: it holds one short request too.
+known. c is the cost of a whole operation of the workload that makes connections: one short request is in it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def saving_label(found: PoolSaving, document: RunDocument) -> str:
 def rounded(ratio: Ratio) -> str:
     """A number of operations and its interval: "12.3 (11.8 to 12.9)"."""
     if ratio.low is None or ratio.high is None:
-        return f"{whole(ratio.point) if ratio.point >= 10 else f'{ratio.point:.1f}'} in one block alone"
+        return f"{alike(ratio.point)[0]} in one block alone"
     if not is_telling(ratio):
         return "not known to a factor of ten"
     point, low, high = alike(ratio.point, ratio.low, ratio.high)
