@@ -84,7 +84,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data."""
+    """What trials ask of a bench: rows, connections at once, a seed, their length, their loop, their data."""
 
     rows: int
     connections: int

@@ -31,7 +31,7 @@ from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
-from tlstax.workload_choice import data_needs
+from tlstax.workload_choice import data_needs, name_of
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""
@@ -200,3 +200,8 @@ def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
         if error.fatal and error.kind in SAME_MISTAKE:
             case = full_label(record.trial.case, study)
             raise UserMistake(f"{case}: {error.message}", remedy=REMEDIES.get(error.kind, ""))
+    own = name_of(record.trial.case.levels)
+    if own in study.workloads and not (record.done and record.done.operations):
+        for error in record.client_errors:
+            if error.kind == "server_error":
+                raise UserMistake(f"workload {own}: the server refuses it: {error.message}")

@@ -9,6 +9,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
 from tlstax.factors import GROUPS
 from tlstax.records import ServerObservation
+from tlstax.workloads import returns_rows, writes
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -142,8 +143,14 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         yield Doubt("invalid", f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
-    if not done.row_samples:
+    if not done.row_samples and _shows_rows(trial):
         yield Doubt("unknown", "no row was kept to be checked at the server")
+
+
+def _shows_rows(trial: Complete) -> bool:
+    """Whether every operation gives rows that are there for the laboratory to ask for again."""
+    job = trial.evidence.job
+    return job is None or (returns_rows(job.workload) and not writes(job.workload))
 
 
 def counts_handshakes(server: ServerObservation) -> bool:

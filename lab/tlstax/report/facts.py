@@ -12,6 +12,7 @@ from tlstax.records import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
+from tlstax.report.own_workloads import own_workloads
 from tlstax.results import Profiling, RunDocument
 
 COST_WORDS = {
@@ -47,6 +48,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Server", _server_words(stored)),
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
+        *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
         Fact("Machine", machine_words(header.machine)),
         Fact("Limits", "; ".join(header.machine.notes)),
         Fact("Trials", trials_words(stored, document)),

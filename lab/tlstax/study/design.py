@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal, Self
 
-from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
@@ -233,6 +233,16 @@ class Study(Frozen):
     rows: PositiveInt = 100_000
     profile: bool = False
 
+    @field_validator("workloads", mode="before")
+    @classmethod
+    def _named_by_their_place(cls, workloads: object) -> object:
+        """In a study's file, a workload is named by where it stands."""
+        if not isinstance(workloads, dict):
+            return workloads
+        return {
+            name: {"name": name, **own} if isinstance(own, dict) else own for name, own in workloads.items()
+        }
+
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""
         bundled: dict[str, tuple[Level, ...]] = {}
@@ -272,6 +282,7 @@ class Study(Frozen):
         _check_groups(self)
         _check_published(self)
         _check_statements(self)
+        _check_workloads(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -337,6 +348,14 @@ def _check_statements(study: Study) -> None:
         if statement.kind == "alike" and statement.by == 1:
             raise ValueError(
                 f"statements: {statement.says!r} must say `by` what factor alike things may differ"
+            )
+
+
+def _check_workloads(study: Study) -> None:
+    for place, own in study.workloads.items():
+        if own.name != place:
+            raise ValueError(
+                f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
             )
 
 
