@@ -31,7 +31,7 @@ def pool_table(document: RunDocument) -> Grid | None:
     return Grid(
         title=f"What a connection costs the server, in {workloads.in_words(first.kept)}",
         reading=(
-            f"CPU time of the server per operation, at {', '.join(map(str, steps))} connections. Worth: one "
+            f"CPU time of the server per operation, at {_connections(steps)}. Worth: one "
             f"connection made, in operations on one that is kept. Until {percent(first.share)}: with "
             "so many on each connection, making it is that share of what the server spends. Kept, made: what "
             "TLS adds to an operation on a connection that is kept, and to one that makes its own."
@@ -39,6 +39,10 @@ def pool_table(document: RunDocument) -> Grid | None:
         heads=("worth", f"until {percent(first.share)}", "kept", "made"),
         parts=(Part("", lines),),
     )
+
+
+def _connections(steps: list[int]) -> str:
+    return f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
 
 
 def _operations(ratio: Ratio) -> Cell:

@@ -61,15 +61,15 @@ def notes(document: RunDocument) -> list[str]:
 def _named(labels: list[str]) -> str:
     """Which figures a note is of; of many the first and the last."""
     if len(labels) > MOST_NAMED:
-        return f"{len(labels)} figures, from “{labels[0]}” to “{labels[-1]}”"
+        return f"{len(labels)} figures, from {labels[0]} to {labels[-1]}"
     return " and ".join(labels)
 
 
 def sources(document: RunDocument) -> str:
     """Who published the figures, and what they are set in ratio to."""
     named = " and ".join(dict.fromkeys(figure.source for figure in document.published))
-    against = " and ".join(
-        dict.fromkeys(f"“{figure.against}”" for figure in document.published if figure.against)
+    against = _named(
+        list(dict.fromkeys(f"“{figure.against}”" for figure in document.published if figure.against))
     )
     return f"Published in {named}. Ratios are to {against}." if against else f"Published in {named}."
 
