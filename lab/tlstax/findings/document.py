@@ -10,6 +10,7 @@ from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.outcomes import UNITS
+from tlstax.findings.pool import savings
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.published import published
@@ -52,6 +53,7 @@ def document(stored: StoredRun) -> RunDocument:
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
+        pool=savings(measured),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
         explanations=explanations(stored),

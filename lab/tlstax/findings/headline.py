@@ -6,6 +6,7 @@ from tlstax.contract import OpenLoop
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.pool_words import pool_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
@@ -29,7 +30,7 @@ def headline(document: RunDocument) -> list[str]:
     """
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*said, *causes(document), *fixes(document)]
+        return [*said, *pool_sentences(document), *causes(document), *fixes(document)]
     if is_large(document.design):
         return _pooled(document) or [NOTHING_TO_TELL]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
