@@ -85,25 +85,22 @@ def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
     if counted != expected:
         yield Doubt(
             "invalid",
-            f"the server counted {counted} TLS handshakes (Ssl_finished_accepts) on {connections} connections, "
-            f"where there must be {expected or 'none'}",
+            f"the server counted {counted} TLS handshakes on {connections} connections "
+            f"(Ssl_finished_accepts), where there must be {expected or 'none'}",
         )
 
 
 def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
     """For example "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections …"."""
-    if group.version is None:
-        were = "not encrypted"
-    else:
-        were = f"encrypted ({group.version}, {group.cipher})"
+    were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
     if group.connections == told:
         who = f"all {told} connections that did the measured work" if told > 1 else "its working connection"
     else:
         who = f"{group.connections} of the {told} connections that did the measured work"
     verb = "were" if told > 1 else "was"
     sentence = (
-        f"{_client(trial)} was told {_told(trial.evidence.job)}, and yet {who} {verb} {were}, as the server says "
-        f"{'on each of them' if told > 1 else 'on it'}"
+        f"{_client(trial)} was told {_told(trial.evidence.job)}, and yet {who} {verb} {were}, as the server "
+        f"says on {'each of them' if told > 1 else 'it'}"
     )
     if _ignores_ssl_mode(trial):
         return f"{sentence}: this {trial.ready.client}'s workers ignore --ssl-mode"
