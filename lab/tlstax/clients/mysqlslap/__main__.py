@@ -24,7 +24,7 @@ from tlstax.contract import CpuTime, Job, TlsOn
 from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between
 
-FIRST_TRY, LAST_TRY = 8, 1000
+FIRST_TRY, LAST_TRY = 1, 1000
 """Operations of a connection in the first of the runs that tell the rate, and the most of any."""
 
 TELLING_S = 0.1
