@@ -229,6 +229,11 @@ def test_a_statement_of_two_lines_is_refused() -> None:
             query_file(drawing, 1, on_connect)
 
 
+def test_a_place_without_a_parameter_is_refused() -> None:
+    with pytest.raises(Refusal, match="no parameter 'k'"):
+        written(Statement(sql="SELECT {k}")).operation()
+
+
 def test_what_it_prints_is_its_result() -> None:
     report = words.report_in(PRINTED_8_0_33)
     assert report == Report({"average": 0.45, "minimum": 0.401, "maximum": 0.499}, clients=4, queries=251)
