@@ -15,18 +15,12 @@ from pydantic import ValidationError
 
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench, SysbenchFailed
-from tlstax.clients.sysbench.demand import (
-    Demand,
-    Refusal,
-    arguments,
-    demand_of,
-    password_line,
-    version_is_asked_for,
-)
+from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.failures import failure
 from tlstax.clients.sysbench.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench.messages import Told
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
+from tlstax.clients.sysbench.scripts import Chosen, Refusal
 from tlstax.contract import CpuTime, Job, TcpEndpoint, TlsOff, TlsOn
 from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
@@ -104,11 +98,11 @@ def _take_limits(job: Job) -> None:
 
 
 def _start(
-    job: Job, wanted: Demand, found: SysbenchProgram, session: Session, laboratory: Laboratory
+    job: Job, wanted: Chosen, found: SysbenchProgram, session: Session, laboratory: Laboratory
 ) -> Sysbench:
     """Start sysbench in a directory of its own, where it looks for the files of TLS."""
     directory = session.new_directory()
-    environment = {**found.environment(), "OPENSSL_CONF": os.devnull}
+    environment = {**found.environment(wanted.script.stock), "OPENSSL_CONF": os.devnull}
     if isinstance(job.tls, TlsOn):
         try:
             tls_files.lay_out(directory, job.tls)
@@ -119,7 +113,7 @@ def _start(
     address = _numeric(job.endpoint) if isinstance(job.endpoint, TcpEndpoint) else None
     launch = Launch(
         program=found,
-        script=SCRIPTS / f"{wanted.script}.lua",
+        script=SCRIPTS / f"{wanted.script.ours}.lua",
         arguments=arguments(job, wanted, address=address),
         options=password_line(job.account.password),
         directory=directory,
