@@ -232,6 +232,48 @@ class PublishedFigure(Frozen):
     verdict: str = ""
 
 
+class Clue(Frozen):
+    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
+
+    name: str
+    value: float
+    reference_value: float
+    words: str
+
+
+class ClientAgreement(Frozen):
+    """One client beside the reference client, in the same blocks.
+
+    `value` and `reference_value` are geometric means over those blocks, `ratio` the one to the other. It
+    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
+    differs, and empty then where nothing that was measured tells why.
+    """
+
+    client: str
+    value: float
+    reference_value: float
+    ratio: Ratio
+    verdict: Literal["agrees", "differs", "could not be told"]
+    clues: tuple[Clue, ...] = ()
+
+
+class Agreement(Frozen):
+    """Whether load clients agree on what one case costs, every client's own cost left out.
+
+    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
+    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
+    """
+
+    kind: Literal["cost", "tax"]
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    reference: str
+    noise_floor: float | None
+    clients: tuple[ClientAgreement, ...]
+    sentence: str
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -256,6 +298,7 @@ class RunDocument(Frozen):
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

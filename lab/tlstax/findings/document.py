@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tlstax.findings import caveats, stats
+from tlstax.findings.agreement import agreements
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
@@ -52,6 +53,7 @@ def document(stored: StoredRun) -> RunDocument:
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         published=published(measured, header.machine),
+        agreements=agreements(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),

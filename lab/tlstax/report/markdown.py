@@ -10,7 +10,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import facts
+from tlstax.report import agreements, facts
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
@@ -37,6 +37,8 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
             parts += [part for table in tables(document) for part in _overview_table(table)]
         if document.published:
             parts += _published(document)
+        if document.agreements:
+            parts += _agreements(document)
         if is_large(document.design):
             parts.append(escaped(where_the_rest_is(document)))
         else:
@@ -80,6 +82,20 @@ def _published(document: RunDocument) -> list[str]:
         f"### {escaped(published_figures.TITLE)}",
         _table(heads, rows),
         escaped(published_figures.sources(document)),
+    ]
+
+
+def _agreements(document: RunDocument) -> list[str]:
+    rows = (
+        [escaped(f"{line.quantity}: {line.case}"), escaped(cell.client), escaped(cell.words)]
+        for line in agreements.lines(document)
+        for cell in line.cells
+    )
+    return [
+        f"### {escaped(agreements.TITLE)}",
+        _table(["case", "client", "measured"], rows),
+        _bullets(capitalised(found.sentence) for found in document.agreements),
+        escaped(agreements.READING),
     ]
 
 

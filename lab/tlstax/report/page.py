@@ -11,7 +11,8 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import facts, figures, outcome_names, published
+from tlstax.report import agreements, facts, figures, outcome_names, published
+from tlstax.report.agreements import Agreements
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
@@ -91,6 +92,7 @@ class Page:
     confidence: str
     overview: Overview | None
     published: Published | None
+    agreements: Agreements | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -121,6 +123,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
+        agreements=agreements.shown(document) if document.agreements else None,
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

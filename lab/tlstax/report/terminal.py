@@ -22,7 +22,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import facts
+from tlstax.report import agreements, facts
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -69,6 +69,8 @@ def _parts(
             yield from chain.from_iterable(_overview_table(table) for table in tables(document))
         if document.published:
             yield from _published(document)
+        if document.agreements:
+            yield from _agreements(document)
         groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
@@ -134,6 +136,17 @@ def _published(document: RunDocument) -> Iterable[RenderableType]:
         grid.add_row(_text(line.label), *map(_text, line.cells))
     yield grid
     yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
+
+
+def _agreements(document: RunDocument) -> Iterable[RenderableType]:
+    """What each client says of every case, below each other: clients are as many as a study has."""
+    yield ""
+    yield _text(agreements.TITLE, style="bold")
+    for line in agreements.lines(document):
+        yield ""
+        yield _text(f"{line.quantity}: {line.case}")
+        yield Padding(_grid((_text(cell.client), _text(cell.words)) for cell in line.cells), (0, 0, 0, 2))
+    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:

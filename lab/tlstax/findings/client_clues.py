@@ -1,0 +1,180 @@
+"""What tells why two load clients' trials differ: only what was measured in these very trials. Pure.
+
+A clue differs itself, beyond chance, and in the direction in which it would bear on the difference. What the
+clients are known to do otherwise (naps, further system calls) is never said where it did not show.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import exp
+from statistics import fmean
+
+from tlstax.findings import stats
+from tlstax.findings.explanation_words import number, signed
+from tlstax.findings.series import Frozen, Series, difference, frozen
+from tlstax.findings.wording import signed_percent
+from tlstax.records import TrialRecord
+from tlstax.results import Clue
+from tlstax.study import Levels
+
+STATEMENTS = (
+    "Com_begin",
+    "Com_commit",
+    "Com_delete",
+    "Com_insert",
+    "Com_insert_select",
+    "Com_select",
+    "Com_set_option",
+    "Com_update",
+)
+"""The server's counters of statements that clients send (SHOW STATUS, MySQL reference manual)."""
+
+MORE_STATEMENTS = 0.001
+MORE_CONNECTIONS = 0.000_1
+"""From how many more an operation on they are told."""
+
+_RATIOS = {
+    "server_cpu_us_per_op": {
+        "server_instructions_per_op": "the server executes {change} instructions an operation",
+        "server_context_switches_per_op": (
+            "the server's threads change {own} times an operation, and {other} times with {reference}"
+        ),
+    },
+    "outside_client_us_per_op": {
+        "client_context_switches_per_op": (
+            "the client's threads change {own} times an operation, and {other} times with {reference}"
+        ),
+    },
+}
+"""For an outcome, what would raise it if it were raised."""
+
+_PARTS = {
+    "server_cpu_us_per_op": {
+        "server_cpu_system_us_per_op": "is the server's CPU in the kernel",
+        "server_cpu_user_us_per_op": "is the server's CPU in user mode",
+    },
+    "outside_client_us_per_op": {"server_cpu_us_per_op": "is CPU of the server"},
+}
+"""For an outcome, what is a part of it."""
+
+LARGE_PART = 0.5
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the server counted for one case over its trials' windows, per operation."""
+
+    statements: float
+    connections: float
+
+
+def seen_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Seen]:
+    """By the case's levels, from all its valid trials whose window was watched; controls apart."""
+    operations: dict[Frozen, int] = defaultdict(int)
+    statements: dict[Frozen, int] = defaultdict(int)
+    connections: dict[Frozen, int] = defaultdict(int)
+    for record in records:
+        case, done, window = record.trial.case, record.done, record.window
+        if record.verdict.value != "valid" or case.role == "control" or done is None or window is None:
+            continue
+        levels = frozen(case.levels)
+        operations[levels] += done.operations
+        statements[levels] += sum(window.status_delta.get(name, 0) for name in STATEMENTS)
+        connections[levels] += window.status_delta.get("Connections", 0)
+    return {
+        levels: Seen(statements[levels] / count, connections[levels] / count)
+        for levels, count in operations.items()
+        if count
+    }
+
+
+def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the difference between them)
+    series: Series,
+    seen: Mapping[Frozen, Seen],
+    levels: Levels,
+    reference: Levels,
+    *,
+    outcome: str,
+    higher: bool,
+) -> tuple[Clue, ...]:
+    """What was measured that goes with a difference of `outcome`, which is `higher` or lower."""
+    named = str(reference.get("client", "the other"))
+    both = seen.get(frozen(levels)), seen.get(frozen(reference))
+    found = list(_counted(*both, named)) if higher else []
+    for name, words in _PARTS[outcome].items():
+        clue = _part(series, levels, reference, (outcome, name), words)
+        found += [clue] if clue is not None else []
+    for name, words in _RATIOS[outcome].items():
+        clue = _raised(series, levels, reference, name, words, higher=higher)
+        found += [clue] if clue is not None else []
+    return tuple(found)
+
+
+def _counted(own: Seen | None, other: Seen | None, reference: str) -> Iterator[Clue]:
+    """Work that this client gives the server within the window, and the other does not."""
+    if own is None or other is None:
+        return
+    if own.statements - other.statements > MORE_STATEMENTS:
+        yield Clue(
+            name="statements_per_op",
+            value=own.statements,
+            reference_value=other.statements,
+            words=f"the server runs {own.statements:.3f} statements an operation, and {other.statements:.3f} "
+            f"with {reference}",
+        )
+    if own.connections - other.connections > MORE_CONNECTIONS:
+        each = 1000 * (own.connections - other.connections)
+        yield Clue(
+            name="connections_per_op",
+            value=own.connections,
+            reference_value=other.connections,
+            words=f"{number(each)} more connections are made for every 1,000 operations, within the window",
+        )
+
+
+def _part(
+    series: Series, levels: Levels, reference: Levels, names: tuple[str, str], words: str
+) -> Clue | None:
+    """A part of the outcome that makes up much of the difference."""
+    (own, other), (own_part, other_part) = (_means(series, levels, reference, name) for name in names)
+    whole, part = own - other, own_part - other_part
+    if not whole or part / whole < LARGE_PART or not own_part:
+        return None
+    return Clue(
+        name=names[1],
+        value=own_part,
+        reference_value=other_part,
+        words=f"{signed(part)} of the {signed(whole)} µs {words}",
+    )
+
+
+def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it should go)
+    series: Series, levels: Levels, reference: Levels, name: str, words: str, *, higher: bool
+) -> Clue | None:
+    """A quantity that differs beyond chance, in the same direction."""
+    ratios = difference(series.logs(levels, name), series.logs(reference, name))
+    if not ratios:
+        return None
+    ratio = stats.interval(list(ratios.values()), series.study.confidence)
+    if not ratio.excludes_one or (ratio.point > 1) != higher:
+        return None
+    own, other = _means(series, levels, reference, name)
+    said = words.format(
+        change=signed_percent(ratio.point - 1),
+        own=number(own),
+        other=number(other),
+        reference=reference.get("client", "the other"),
+    )
+    return Clue(name=name, value=own, reference_value=other, words=said)
+
+
+def _means(series: Series, levels: Levels, reference: Levels, name: str) -> tuple[float, float]:
+    """Both cases' geometric means over the blocks that they share; zeros without any."""
+    own, other = series.logs(levels, name), series.logs(reference, name)
+    shared = own.keys() & other.keys()
+    if not shared:
+        return 0.0, 0.0
+    return exp(fmean(own[block] for block in shared)), exp(fmean(other[block] for block in shared))
