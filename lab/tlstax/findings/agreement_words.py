@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tlstax.factors import ENGINE
 from tlstax.findings.explanation_words import microseconds
+from tlstax.findings.stats import relative_difference
 from tlstax.findings.wording import alike, counted, percent, signed_percent
 from tlstax.labels import group_label, label_levels
 from tlstax.results import Agreement, ClientAgreement
@@ -19,6 +21,8 @@ COST_WORDS = {
 }
 TAX_WORDS = {"server_cpu_us_per_op": "what TLS adds to the server CPU per operation"}
 
+ALWAYS_SAID = ("workload", "connections", "tls")
+
 NO_CLUE = "nothing that was measured tells why"
 NO_CLUE_TO_TAX = "see what each costs"
 
@@ -30,10 +34,20 @@ def quantity_words(agreement: Agreement) -> str:
 
 
 def case_words(levels: Levels, study: Study) -> str:
-    """The case that the clients share: "point selects on kept connections, 1 connection, TLS 1.3"."""
-    named = set(study.baseline) & set(levels)
-    parts = [group_label(levels, study), label_levels(levels, study) if named else ""]
+    """The case that the clients share: "point selects on kept connections, 1 connection, TLS 1.3".
+
+    What is the same in the whole study goes without saying.
+    """
+    known = study.levels_of()
+    said = {n: level for n, level in levels.items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    named = set(study.baseline) & set(said)
+    parts = [group_label(said, study), label_levels(said, study) if named else ""]
     return ", ".join(part for part in parts if part)
+
+
+def client_words(client: str) -> str:
+    """What a client is called in a sentence."""
+    return f"the {client}" if client == ENGINE else client
 
 
 def value_words(value: float, agreement: Agreement) -> str:
@@ -50,22 +64,30 @@ def summary(agreements: Sequence[Agreement]) -> list[str]:
     """The answer of a run in a few sentences: each case's, or how often each client agrees."""
     if len(agreements) <= MOST_SENTENCES:
         return [agreement.sentence for agreement in agreements]
-    found: dict[tuple[str, str, str], list[ClientAgreement]] = {}
+    found: dict[tuple[str, str], dict[str, list[tuple[Agreement, ClientAgreement]]]] = {}
     for agreement in agreements:
+        clients = found.setdefault((quantity_words(agreement), agreement.reference), {})
         for client in agreement.clients:
-            place = (quantity_words(agreement), agreement.reference, client.client)
-            found.setdefault(place, []).append(client)
+            clients.setdefault(client.client, []).append((agreement, client))
     return [
-        f"{client} and {reference}, {quantity}: {_tally(compared)}"
-        for (quantity, reference, client), compared in found.items()
+        f"{quantity}: {'; '.join(_tally(reference, client, seen) for client, seen in clients.items())}"
+        for (quantity, reference), clients in found.items()
     ]
+
+
+def why(client: ClientAgreement, agreement: Agreement) -> str:
+    """What was measured beside a difference, or that nothing was; empty where there is no difference."""
+    if client.verdict != "differs":
+        return ""
+    nothing = NO_CLUE if agreement.kind == "cost" else NO_CLUE_TO_TAX
+    return ", ".join(clue.words for clue in client.clues) or nothing
 
 
 def _verdicts(agreement: Agreement) -> Iterator[str]:
     quantity = quantity_words(agreement)
     agreeing = [client for client in agreement.clients if client.verdict == "agrees"]
     if agreeing:
-        named = _listed([agreement.reference, *(client.client for client in agreeing)])
+        named = _listed([client_words(name) for name in (agreement.reference, *_names(agreeing))])
         first = value_words(agreeing[0].reference_value, agreement)
         values = ", ".join(
             f"{value_words(client.value, agreement)} ({interval_words(client)})" for client in agreeing
@@ -73,11 +95,9 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
         yield f"{named} agree on {quantity}, {first} and {values}"
     for client in agreement.clients:
         own, other = (value_words(value, agreement) for value in (client.value, client.reference_value))
-        between = f"{own} and {other} with {agreement.reference} ({interval_words(client)})"
+        between = f"{own} and {other} with {client_words(agreement.reference)} ({interval_words(client)})"
         if client.verdict == "differs":
-            why = ", ".join(clue.words for clue in client.clues)
-            nothing = NO_CLUE if agreement.kind == "cost" else NO_CLUE_TO_TAX
-            yield f"{client.client} differs in {quantity}, {between}: {why or nothing}"
+            yield f"{client.client} differs in {quantity}, {between}: {why(client, agreement)}"
         elif client.verdict == "could not be told":
             yield f"whether {client.client} agrees on {quantity} cannot be told, {between}"
 
@@ -96,22 +116,26 @@ def _signed(rounded: str) -> str:
     return rounded.replace("-", "\N{MINUS SIGN}") if rounded.startswith("-") else f"+{rounded}"
 
 
+def _names(clients: Sequence[ClientAgreement]) -> list[str]:
+    return [client.client for client in clients]
+
+
 def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _tally(compared: Sequence[ClientAgreement]) -> str:
-    verdicts = [client.verdict for client in compared]
+def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAgreement]]) -> str:
+    """How often a client agrees, and of its largest difference how large it is and what goes with it."""
     agree, differ, untold = (
-        verdicts.count(verdict) for verdict in ("agrees", "differs", "could not be told")
+        [place for place in seen if place[1].verdict == verdict]
+        for verdict in ("agrees", "differs", "could not be told")
     )
-    parts = [f"they agree in {agree} of {counted(len(compared), 'case')}"]
+    told = f"{len(agree)} of {counted(len(seen), 'case')}"
+    parts = [f"{client} agrees with {client_words(reference)} in {told}"]
     if differ:
-        widest = max(
-            (client for client in compared if client.verdict == "differs"),
-            key=lambda client: max(client.ratio.point, 1 / client.ratio.point),
-        )
-        parts.append(f"differ in {differ}, at most by {signed_percent(widest.ratio.point - 1)}")
+        agreement, widest = max(differ, key=lambda place: relative_difference(place[1].ratio.point))
+        largest = signed_percent(widest.ratio.point - 1)
+        parts.append(f"differs in {len(differ)}, at most by {largest} ({why(widest, agreement)})")
     if untold:
-        parts.append(f"cannot be told in {untold}")
+        parts.append(f"in {len(untold)} it cannot be told")
     return ", ".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.agreement_words import case_words, interval_words, quantity_words, value_words
+from tlstax.findings.agreement_words import case_words, interval_words, quantity_words, value_words, why
 from tlstax.report import figures
 from tlstax.results import Agreement, ClientAgreement, RunDocument
 
@@ -18,10 +18,11 @@ READING = (
 
 @dataclass(frozen=True)
 class Cell:
-    """A client and what its trials say."""
+    """A client, what its trials say, and where it differs what was measured beside that."""
 
     client: str
     words: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,23 @@ class Agreements:
     reading: str
     clients: tuple[str, ...]
     lines: tuple[Line, ...]
-    sentences: tuple[str, ...]
+    differences: tuple[str, ...]
 
 
 def shown(document: RunDocument) -> Agreements:
     """The agreements of a run as a page shows them."""
     found = lines(document)
     clients = dict.fromkeys(cell.client for line in found for cell in line.cells)
-    sentences = tuple(agreement.sentence for agreement in document.agreements)
-    return Agreements(TITLE, READING, tuple(clients), found, sentences)
+    return Agreements(TITLE, READING, tuple(clients), found, differences(document))
+
+
+def differences(document: RunDocument) -> tuple[str, ...]:
+    """A sentence for each case in which a client differs."""
+    return tuple(
+        agreement.sentence
+        for agreement in document.agreements
+        if any(client.verdict == "differs" for client in agreement.clients)
+    )
 
 
 def lines(document: RunDocument) -> tuple[Line, ...]:
@@ -70,7 +79,10 @@ def lines(document: RunDocument) -> tuple[Line, ...]:
 
 def _cells(agreement: Agreement) -> list[Cell]:
     first = Cell(agreement.reference, value_words(agreement.clients[0].reference_value, agreement))
-    return [first, *(Cell(client.client, _words(client, agreement)) for client in agreement.clients)]
+    others = (
+        Cell(client.client, _words(client, agreement), why(client, agreement)) for client in agreement.clients
+    )
+    return [first, *others]
 
 
 def _words(client: ClientAgreement, agreement: Agreement) -> str:

@@ -94,7 +94,7 @@ def _agreements(document: RunDocument) -> list[str]:
     return [
         f"### {escaped(agreements.TITLE)}",
         _table(["case", "client", "measured"], rows),
-        _bullets(capitalised(found.sentence) for found in document.agreements),
+        _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
         escaped(agreements.READING),
     ]
 

@@ -144,8 +144,9 @@ def _agreements(document: RunDocument) -> Iterable[RenderableType]:
     yield _text(agreements.TITLE, style="bold")
     for line in agreements.lines(document):
         yield ""
-        yield _text(f"{line.quantity}: {line.case}")
-        yield Padding(_grid((_text(cell.client), _text(cell.words)) for cell in line.cells), (0, 0, 0, 2))
+        yield _text(f"{capitalised(line.quantity)}: {line.case}")
+        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
+        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
     yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
 
 
