@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
+from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.errors import MachineFault
@@ -17,6 +18,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
+from tlstax.server_choice import client_of
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
@@ -25,6 +27,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study import Levels
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -39,6 +42,7 @@ Say = Callable[[str], None]
 class Bench:
     """A server ready to be measured, and all that its trials have in common.
 
+    `command` starts the engine, `clients` has the load clients of other makers by their level of `client`.
     `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
     counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
     `sampling` is what can be sampled of profiled trials.
@@ -52,9 +56,20 @@ class Bench:
     admin: Database
     crashes: int = field(default=0)
     client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
+    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
     counted_events: tuple[Event, ...] = ()
     counters: Counters | None = None
     sampling: Sampling | None = None
+
+    def command_of(self, levels: Levels) -> Sequence[str]:
+        """The command that starts the load client of the case with these levels."""
+        program = self.clients.get(client_of(levels))
+        return program.command if program else self.command
+
+    def client_asks(self, levels: Levels) -> bool:
+        """Whether that client asks its connections what they have negotiated (see `ClientProgram`)."""
+        program = self.clients.get(client_of(levels))
+        return program is None or program.asks
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from tlstax import connections_seen
 from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
+from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.errors import TlstaxError, UserMistake
+from tlstax.factors import ENGINE
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
@@ -19,6 +22,7 @@ from tlstax.server_choice import (
     SERVER_FACTORS,
     ServerChoice,
     choice_of,
+    clients,
     faults,
     server_choices,
     tls_libraries,
@@ -36,18 +40,20 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Specimens:
-    """All that a study names, there to be used: servers (None: the default), libraries, faults, by name."""
+    """All that a study names, there to be used: servers (None: the default), libraries, faults, clients."""
 
     servers: Mapping[str | None, ServerBuild]
     tls_libraries: Mapping[str, TlsLibrary]
     faults: Mapping[str, Fault] = field(default_factory=dict)
+    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
 
     def described(self) -> tuple[Specimen, ...]:
-        """What they are, servers first, and the load client that measures them."""
+        """What they are, servers first, and the load clients that measure them."""
         servers = (server.specimen for server in self.servers.values())
         libraries = (library.specimen for library in self.tls_libraries.values())
         planted = (fault.specimen for fault in self.faults.values())
-        return (*servers, *libraries, *planted, engine_specimen())
+        clients = [program.specimen for program in self.clients.values()] or [engine_specimen()]
+        return (*servers, *libraries, *planted, *clients)
 
 
 @dataclass
@@ -104,7 +110,10 @@ def obtain(study: Study, say: Say) -> Specimens:
         except TlstaxError as error:
             factor = "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
             raise left_out(error, study, {factor: name}) from error
-    return Specimens(servers, libraries, {name: _planted(study, name, say) for name in faults(study)})
+    planted = {name: _planted(study, name, say) for name in faults(study)}
+    return Specimens(
+        servers, libraries, planted, {name: _client(study, name, say) for name in clients(study)}
+    )
 
 
 CLIENT_LIBRARY = "client_tls_library"
@@ -124,6 +133,16 @@ def _planted(study: Study, name: str, say: Say) -> Fault:
         return named_fault(name, say)
     except TlstaxError as error:
         raise left_out(error, study, {"fault": name}) from error
+
+
+def _client(study: Study, name: str, say: Say) -> ClientProgram:
+    try:
+        return obtain_client(name, say)
+    except TlstaxError as error:
+        if name == ENGINE:
+            raise
+        named = type(error)(f"the load client {name} cannot be had: {error.message}", remedy=error.remedy)
+        raise left_out(named, study, {"client": name}) from error
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
@@ -184,7 +203,9 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 }
                 raise left_out(_named(error, choice), study, at_fault) from error
             bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
-            bench.client_claims = claims
+            bench.client_claims, bench.clients = claims, specimens.clients
+            if not all(program.asks for program in specimens.clients.values()):
+                connections_seen.create(bench.admin)
             benches.add(choice, bench)
         yield benches
 
@@ -198,6 +219,11 @@ def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iter
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
                 remedy="leave --server out, or name a specimen",
             )
+    if set(clients(study)) != {ENGINE}:
+        raise UserMistake(
+            "a server that is not ours is measured with our own engine alone",
+            remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
+        )
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
     found, events = _with_counters(describe_machine())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tlstax import __version__
+from tlstax import __version__, connections_seen
 from tlstax.abilities import settled
 from tlstax.bench import Bench, Needs
 from tlstax.benches import Benches, obtain, open_benches, open_guest
@@ -186,7 +186,8 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s)}
     sequence = trial.block * trials_in_block + trial.position
-    return job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    job = job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
 
 
 def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:

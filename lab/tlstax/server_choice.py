@@ -73,6 +73,11 @@ def client_of(levels: Levels) -> str:
     return str(levels.get("client", ENGINE))
 
 
+def clients(study: Study) -> tuple[str, ...]:
+    """The names of the load clients that the study's cases are measured with."""
+    return tuple(dict.fromkeys(client_of(levels) for levels in study.included()))
+
+
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:
     """Every server that the study's cases need, each once, in the order of its cases."""
     return tuple(dict.fromkeys(choice_of(levels) for levels in study.included()))

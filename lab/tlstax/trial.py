@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import pymysql
 
+from tlstax import connections_seen
 from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
@@ -98,22 +99,26 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     status_before = status.read_status(admin)
-    observed = is_observed(trial.case.levels)
+    levels = trial.case.levels
+    observed, asks = is_observed(levels), bench.client_asks(levels)
+    if not asks:
+        connections_seen.clear(admin)
     with (
         Counters(bench.counted_events if observed else ()) as counters,
-        LoadClient(bench.command, job, counters.open_before_exec if observed else None) as client,
+        LoadClient(bench.command_of(levels), job, counters.open_before_exec if observed else None) as client,
         ExitStack() as watching,
     ):
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
             watched = Watched(
-                client=Side(client.pid, counters),
+                client=Side(gathered.ready.pid, counters),
                 server=Side(server.pid),
-                profiler=_profiler(trial, bench, client.pid, watching),
+                profiler=_profiler(trial, bench, gathered.ready.pid, watching),
             )
             if observed:
-                watched = _all_observers(watched, job, bench, status_before)
+                kept = 0 if job.workload.reconnect else job.connections if asks else 1
+                watched = _all_observers(watched, status_before["Threads_connected"] + kept, bench)
             watch = watching.enter_context(Watch(watched))
             watch.begin()
             client.go()
@@ -136,6 +141,7 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         program=answering.program if answering else None,
         listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
+        connections=None if asks else connections_seen.read(admin),
     )
     gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
@@ -147,17 +153,16 @@ def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) 
     return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
 
 
-def _all_observers(watched: Watched, job: Job, bench: Bench, status_before: Mapping[str, int]) -> Watched:
+def _all_observers(watched: Watched, connected: int, bench: Bench) -> Watched:
     """What is watched beside the CPU clocks and memory, which results need.
 
-    Connections that are kept are there before the window and after it; at a guest's others come and go.
+    `connected` of them are there before the window and after it; at a guest's others come and go.
     """
-    kept = 0 if job.workload.reconnect else job.connections
 
     def read_status() -> dict[str, int]:
         if bench.guest:
             return status.read_status(bench.admin)
-        return status.read_settled_status(bench.admin, status_before["Threads_connected"] + kept)
+        return status.read_settled_status(bench.admin, connected)
 
     return replace(
         watched,

@@ -18,6 +18,7 @@ ACTING = (
     "checksums",
     "cli",
     "clients",
+    "connections_seen",
     "doctor",
     "flame_program",
     "guests",
@@ -36,6 +37,7 @@ ACTING = (
 )
 PURE = (
     "checks",
+    "client_limits",
     "contract",
     "explained",
     "factors",

@@ -72,6 +72,10 @@ def run(
         str | None,
         typer.Option(help="TLS libraries to put under the server, such as openssl-1.1.1l; with commas."),
     ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7; with commas."),
+    ] = None,
     client_tls_library: Annotated[
         str | None, typer.Option(help="TLS libraries to put under the load client; with commas.")
     ] = None,
@@ -126,6 +130,7 @@ def run(
             RunOptions(
                 server=None if is_guest else server,
                 tls_library=tls_library,
+                client=client,
                 client_tls_library=client_tls_library,
                 tls=tls,
                 workload=workload,

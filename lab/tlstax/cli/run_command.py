@@ -24,6 +24,7 @@ class RunOptions:
 
     server: str | None = None
     tls_library: str | None = None
+    client: str | None = None
     client_tls_library: str | None = None
     tls: str | None = None
     workload: str | None = None
@@ -59,6 +60,7 @@ def study_of(options: RunOptions) -> Study:
     for factor, text in (
         ("server", options.server),
         ("tls_library", options.tls_library),
+        ("client", options.client),
         ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
         ("workload", options.workload),

@@ -10,7 +10,9 @@ from tlstax.factors import FACTORS, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
 from tlstax.study.faults import rebuilt
 
-OWN_OPTIONS = frozenset({"tls", "workload", "connections", "server", "tls_library", "client_tls_library"})
+OWN_OPTIONS = frozenset(
+    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library"}
+)
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 
 RESUMED = "-resumed"

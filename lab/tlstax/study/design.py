@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
+from tlstax import client_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
 from tlstax.user_workload import UserWorkload
@@ -235,8 +236,10 @@ class Study(Frozen):
                 yield {**dict(zip(names, levels, strict=True)), **treatment}
 
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
-        """The exclusion that rules this combination out, if one does."""
-        return next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
+        written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        why = "" if written else client_limits.why_not(levels, self.workloads, self.schedule)
+        return Exclusion(levels=dict(levels), why=why) if why else written
 
     def included(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels that is not excluded, in the order of `product`."""

@@ -13,11 +13,11 @@ import sys
 
 from pydantic import ValidationError
 
+from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench, SysbenchFailed
 from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.failures import failure
-from tlstax.clients.sysbench.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench.messages import Told
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
 from tlstax.clients.sysbench.scripts import Chosen, Refusal

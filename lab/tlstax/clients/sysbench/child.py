@@ -16,9 +16,9 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
+from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.sysbench import failures
 from tlstax.clients.sysbench.failures import failure
-from tlstax.clients.sysbench.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.contract import ErrorEvent
