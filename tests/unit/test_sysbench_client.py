@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tlstax import workloads
+from tlstax import client_limits, workloads
 from tlstax.clients.sysbench import demand, failures, messages, program
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.clients.sysbench.scripts import Refusal
 from tlstax.contract import (
     Account,
+    ClosedLoop,
     CpuTime,
     Job,
     OpenLoop,
@@ -93,6 +94,21 @@ def test_a_workload_that_writes_shows_no_rows(name: str) -> None:
     if name in STOCK:
         options = told_to_sysbench(job(workload=as_text(name), row_samples=3))
         assert (f"--tlstax_samples={0 if workloads.changes_data(name) else 3}") in options
+
+
+@pytest.mark.parametrize("protocol", ["default", "text", "prepared"])
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: str) -> None:
+    levels = {"client": "sysbench", "workload": name, "protocol": protocol}
+    table = workloads.TABLES[workloads.table_of(name)]
+    asked = workloads.built_in(name, table, 1000)
+    if protocol != "default":
+        asked = asked.model_copy(update={"protocol": protocol})
+    if client_limits.why_not(levels, {}, ClosedLoop()):
+        with pytest.raises(Refusal):
+            demand.demand_of(job(workload=asked))
+    else:
+        demand.demand_of(job(workload=asked))
 
 
 def test_deletes_are_sysbenchs_only_where_ids_are_drawn() -> None:
