@@ -60,7 +60,8 @@ _PARTS = {
 }
 """For an outcome, what is a part of it."""
 
-LARGE_PART = 0.5
+MOST = 0.6
+"""From which share of a difference on a part of it is told."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +139,33 @@ def _counted(own: Seen | None, other: Seen | None, reference: str) -> Iterator[C
 def _part(
     series: Series, levels: Levels, reference: Levels, names: tuple[str, str], words: str
 ) -> Clue | None:
-    """A part of the outcome that makes up much of the difference."""
-    (own, other), (own_part, other_part) = (_means(series, levels, reference, name) for name in names)
-    whole, part = own - other, own_part - other_part
-    if not whole or part / whole < LARGE_PART or not own_part:
+    """A part of the outcome that makes up most of the difference, and differs beyond chance itself.
+
+    Times of a part add up, and in a short window a part may be nothing at all, so means are arithmetic here.
+    """
+    whole, part = (_pairs(series, levels, reference, name) for name in names)
+    if not whole or len(part) != len(whole):
+        return None
+    more, of_it = (fmean(own - other for own, other in pairs) for pairs in (part, whole))
+    apart = stats.difference_interval([own - other for own, other in part], series.study.confidence)
+    if not apart.excludes_zero or not of_it or more / of_it < MOST:
         return None
     return Clue(
         name=names[1],
-        value=own_part,
-        reference_value=other_part,
-        words=f"{signed(part)} of the {signed(whole)} µs {words}",
+        value=fmean(own for own, _ in part),
+        reference_value=fmean(other for _, other in part),
+        words=f"{signed(more)} of the {signed(of_it)} µs {words}",
     )
+
+
+def _pairs(series: Series, levels: Levels, reference: Levels, name: str) -> list[tuple[float, float]]:
+    """Both cases' values in each block that has both."""
+    own, other = (series.values.get(frozen(case), {}) for case in (levels, reference))
+    return [
+        (own[block][name], other[block][name])
+        for block in sorted(own.keys() & other.keys())
+        if name in own[block] and name in other[block]
+    ]
 
 
 def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it should go)
