@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tlstax import client_limits, workloads
+from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages, program
 from tlstax.clients.sysbench.messages import MESSAGE, Told
-from tlstax.clients.sysbench.scripts import Refusal
 from tlstax.contract import (
     Account,
     ClosedLoop,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tlstax.clients.sysbench.scripts import Chosen, Refusal, chosen
+from tlstax.clients.adapter import Refusal
+from tlstax.clients.sysbench.scripts import Chosen, chosen
 from tlstax.contract import Job, TlsOn, UnixEndpoint
 
 TIME_GIVEN_S = 999_999

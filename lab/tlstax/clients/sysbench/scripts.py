@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tlstax import workloads
+from tlstax.clients.adapter import Refusal
 from tlstax.contract import Parameter, Sequence, UniformInt, Workload
 
 TABLE = re.compile(r"(?:FROM|INTO|UPDATE) ([A-Za-z0-9_]+) ")
@@ -15,10 +16,6 @@ STOCK_TABLE = "sbtest1"
 
 RANGE_SIZE = 100
 """How many rows sysbench's ranges span, unless told otherwise."""
-
-
-class Refusal(Exception):
-    """The job asks for what sysbench cannot do; told in one sentence."""
 
 
 @dataclass(frozen=True)
