@@ -153,7 +153,8 @@ def test_why_is_told_by_what_was_counted() -> None:
     }
     assert "server_cpu_system_us_per_op" not in {clue.name for clue in beside.clues}
     assert "+8 % instructions" in first.sentence
-    assert "change 3.00 times an operation, and 1.00 times with engine" in first.sentence
+    assert "change 3.00 times an operation, and 1.00 times with the engine" in first.sentence
+    assert "which would be all of it at" in first.sentence
     # What differs without bearing on a difference is no clue: mysqlslap's trials agree.
     assert of(first, "mysqlslap-9.7").clues == ()
 
@@ -199,6 +200,20 @@ def test_too_noisy_is_neither_agreement_nor_difference() -> None:
     verdicts = {beside.verdict for agreement in agreements for beside in agreement.clients}
     assert verdicts == {"could not be told"}
     assert "cannot be told" in agreements[0].sentence
+
+
+def test_behind_a_control_that_strays_far_nothing_agrees() -> None:
+    """Clients that differ by a fifth, each known well, where the same client twice differs by a third."""
+
+    def strays(case: Case) -> Truth:
+        truth = dearer("sysbench", 1.2)(case)
+        again = replace(truth, server_cpu_us_per_op=truth.server_cpu_us_per_op * 1.3)
+        return again if case.role == "control" else truth
+
+    for agreement in found(ran(strays)):
+        assert agreement.noise_floor is not None
+        assert agreement.noise_floor > 0.25
+        assert {beside.verdict for beside in agreement.clients} == {"could not be told"}
 
 
 def test_one_block_alone_tells_nothing() -> None:

@@ -34,7 +34,7 @@ COSTS = ("server_cpu_us_per_op", "outside_client_us_per_op")
 TAXED = "server_cpu_us_per_op"
 
 KNOWN_WELL = 0.10
-"""An interval that reaches farther than this to each side would agree with nearly anything."""
+"""With an interval or a noise floor that reaches farther to each side, nearly anything would agree."""
 
 Quantity = Callable[[Levels], Logs]
 Kind = Literal["cost", "tax"]
@@ -168,8 +168,8 @@ class _Comparison:
 
 
 def _verdict(ratio: Interval, floor: float | None) -> Literal["agrees", "differs", "could not be told"]:
+    """Agreement is told only where a difference that mattered would have been seen."""
     if stats.judge(ratio, floor) != "no difference seen":
         return "differs"
-    if ratio.half_width is None or ratio.half_width > KNOWN_WELL:
-        return "could not be told"
-    return "agrees"
+    known_to = max(ratio.half_width or 0.0, floor or 0.0)
+    return "agrees" if ratio.half_width is not None and known_to <= KNOWN_WELL else "could not be told"

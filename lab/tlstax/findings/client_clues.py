@@ -13,11 +13,13 @@ from math import exp
 from statistics import fmean
 
 from tlstax.findings import stats
-from tlstax.findings.explanation_words import number, signed
+from tlstax.findings.agreement_words import client_words
+from tlstax.findings.explanation_words import microseconds, number, signed
 from tlstax.findings.series import Frozen, Series, difference, frozen
 from tlstax.findings.wording import signed_percent
 from tlstax.records import TrialRecord
 from tlstax.results import Clue
+from tlstax.server_choice import client_of
 from tlstax.study import Levels
 
 STATEMENTS = (
@@ -102,9 +104,10 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
     higher: bool,
 ) -> tuple[Clue, ...]:
     """What was measured that goes with a difference of `outcome`, which is `higher` or lower."""
-    named = str(reference.get("client", "the other"))
+    named = client_words(client_of(reference))
     both = seen.get(frozen(levels)), seen.get(frozen(reference))
-    found = list(_counted(*both, named)) if higher else []
+    own, other = _means(series, levels, reference, outcome)
+    found = list(_counted(*both, named, own - other)) if higher else []
     for name, words in _PARTS[outcome].items():
         clue = _part(series, levels, reference, (outcome, name), words)
         found += [clue] if clue is not None else []
@@ -114,8 +117,12 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
     return tuple(found)
 
 
-def _counted(own: Seen | None, other: Seen | None, reference: str) -> Iterator[Clue]:
-    """Work that this client gives the server within the window, and the other does not."""
+def _counted(own: Seen | None, other: Seen | None, reference: str, more_us: float) -> Iterator[Clue]:
+    """Work that this client gives the server within the window, and the other does not.
+
+    `more_us` is the difference that it may be behind: what each connection must cost for that is told, so
+    that a reader can judge whether it can.
+    """
     if own is None or other is None:
         return
     if own.statements - other.statements > MORE_STATEMENTS:
@@ -126,13 +133,14 @@ def _counted(own: Seen | None, other: Seen | None, reference: str) -> Iterator[C
             words=f"the server runs {own.statements:.3f} statements an operation, and {other.statements:.3f} "
             f"with {reference}",
         )
-    if own.connections - other.connections > MORE_CONNECTIONS:
-        each = 1000 * (own.connections - other.connections)
+    connections = own.connections - other.connections
+    if connections > MORE_CONNECTIONS:
         yield Clue(
             name="connections_per_op",
             value=own.connections,
             reference_value=other.connections,
-            words=f"{number(each)} more connections are made for every 1,000 operations, within the window",
+            words=f"{number(1000 * connections)} more connections are made within the window for every 1,000 "
+            f"operations, which would be all of it at {microseconds(more_us / connections)} each",
         )
 
 
@@ -183,7 +191,7 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
         change=signed_percent(ratio.point - 1),
         own=number(own),
         other=number(other),
-        reference=reference.get("client", "the other"),
+        reference=client_words(client_of(reference)),
     )
     return Clue(name=name, value=own, reference_value=other, words=said)
 
