@@ -1,4 +1,4 @@
-"""The study `clients` as a user starts it: every client's trials are valid, and what they agree on is told."""
+"""The study `clients` as a user starts it: all trials are valid, and what the clients agree on is told."""
 
 from __future__ import annotations
 

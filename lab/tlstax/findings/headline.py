@@ -7,6 +7,7 @@ from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
+from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
@@ -27,24 +28,30 @@ def headline(document: RunDocument) -> list[str]:
     After the sentences of a group follows what resumption gives back there, where that is told apart.
     A study of published statements answers with the verdicts on them, and on the fix of a planted fault; one
     too large for a sentence a case with the ratios pooled over connections; one of load clients with whether
-    they agree, as do others that have several. Where one function was found to
-    be at fault for a case's extra cost, it is named.
+    they agree, as do others that have several. Where one function was found to be at fault for a case's extra
+    cost, it is named. First of all come cases that no valid trial tells of.
     """
+    lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*said, *causes(document), *fixes(document)]
+        return [*lost, *said, *causes(document), *fixes(document)]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
-        return [*summary(document.agreements), *causes(document)]
+        return [*lost, *summary(document.agreements), *causes(document)]
     if is_large(document.design):
-        return _pooled(document) or [NOTHING_TO_TELL]
+        return [*lost, *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
         sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
-    return [*(sentences or [NOTHING_TO_TELL]), *summary(document.agreements), *causes(document)]
+    return [
+        *lost,
+        *(sentences or [NOTHING_TO_TELL]),
+        *summary(document.agreements),
+        *causes(document),
+    ]
 
 
 def causes(document: RunDocument) -> list[str]:

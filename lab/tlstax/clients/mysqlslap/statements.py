@@ -66,9 +66,7 @@ class Written:
 
     def _text(self, statement: Statement, shared: Values) -> str:
         values = {**shared, **self._drawn(statement.parameters, shared)}
-        text = _PLACE.sub(
-            lambda place: "{" if place[1] is None else _literal(values[place[1]]), statement.sql
-        )
+        text = _PLACE.sub(lambda place: _put(values, place[1]), statement.sql)
         if DELIMITER in text:
             raise Refusal("mysqlslap takes the end of a line for the end of a statement")
         return text
@@ -121,6 +119,15 @@ def _parameters(workload: Workload) -> Iterator[Parameter]:
         yield from transaction.parameters.values()
         for statement in transaction.statements:
             yield from statement.parameters.values()
+
+
+def _put(values: Values, name: str | None) -> str:
+    """What stands in the place of `{name}`, or of `{{`."""
+    if name is None:
+        return "{"
+    if name not in values:
+        raise Refusal(f"a statement of the job has a place for no parameter {name!r}")
+    return _literal(values[name])
 
 
 def _literal(value: int | str) -> str:
