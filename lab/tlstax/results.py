@@ -256,6 +256,48 @@ class PublishedFigure(Frozen):
     verdict: str = ""
 
 
+class Clue(Frozen):
+    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
+
+    name: str
+    value: float
+    reference_value: float
+    words: str
+
+
+class ClientAgreement(Frozen):
+    """One client beside the reference client, in the same blocks.
+
+    `value` and `reference_value` are geometric means over those blocks, `ratio` the one to the other. It
+    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
+    differs, and empty then where nothing that was measured tells why.
+    """
+
+    client: str
+    value: float
+    reference_value: float
+    ratio: Ratio
+    verdict: Literal["agrees", "differs", "could not be told"]
+    clues: tuple[Clue, ...] = ()
+
+
+class Agreement(Frozen):
+    """Whether load clients agree on what one case costs, every client's own cost left out.
+
+    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
+    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
+    """
+
+    kind: Literal["cost", "tax"]
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    reference: str
+    noise_floor: float | None
+    clients: tuple[ClientAgreement, ...]
+    sentence: str
+
+
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -292,6 +334,7 @@ class RunDocument(Frozen):
     pool: tuple[PoolSaving, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
+    agreements: tuple[Agreement, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

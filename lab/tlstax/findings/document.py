@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tlstax.findings import caveats, stats
+from tlstax.findings.agreement import agreements
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
@@ -58,6 +59,7 @@ def document(stored: StoredRun) -> RunDocument:
         pool=savings(measured),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
+        agreements=agreements(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
