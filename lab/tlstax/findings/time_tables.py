@@ -16,7 +16,6 @@ from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import Series, difference
 from tlstax.findings.stats import Interval
 from tlstax.findings.table_sides import Side, side
-from tlstax.findings.wording import counted
 from tlstax.records import TrialRecord
 from tlstax.study import Levels, Part, TimeRow, TimeTable
 from tlstax.tabulated import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
@@ -131,6 +130,6 @@ def _reading(table: TimeTable, lines: Sequence[TimeLine]) -> str:
             "so compare ratios rather than seconds."
         )
     return (
-        f"A round has {rounds} operations here and {counted(table.queries, 'operation')} there, and the time "
+        f"A round has {rounds} operations here and {table.queries:,} there, and the time "
         "of an operation may change within a round: so seconds are not comparable, and the ratios alone are."
     )
