@@ -15,23 +15,18 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import Series, difference
 from tlstax.findings.stats import Interval
-from tlstax.findings.table_sides import Side, side
-from tlstax.records import TrialRecord
+from tlstax.findings.table_sides import Measured, Side
 from tlstax.study import Levels, Part, TimeRow, TimeTable
 from tlstax.tabulated import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 
 
-def time_table(
-    table: TimeTable, parts: Sequence[Part], records: Sequence[TrialRecord], series: Series
-) -> TimeTableResult:
+def time_table(table: TimeTable, run: Measured, series: Series) -> TimeTableResult:
     """The table, and for each line, part and side what was measured."""
-    lines = tuple(_line(table, row, parts, records, series) for row in table.rows)
+    lines = tuple(_line(table, row, run, series) for row in table.rows)
     return TimeTableResult(published=table, lines=lines, reading=_reading(table, lines))
 
 
-def _line(
-    table: TimeTable, row: TimeRow, parts: Sequence[Part], records: Sequence[TrialRecord], series: Series
-) -> TimeLine:
+def _line(table: TimeTable, row: TimeRow, run: Measured, series: Series) -> TimeLine:
     first = table.sides[0].name
     return TimeLine(
         label=row.label,
@@ -39,14 +34,12 @@ def _line(
         published_ratios={
             name: value / row.values[first] for name, value in row.values.items() if name != first
         },
-        parts=tuple(_part(table, row, part, records, series) for part in parts),
+        parts=tuple(_part(table, row, part, run, series) for part in run.parts),
     )
 
 
-def _part(
-    table: TimeTable, row: TimeRow, part: Part, records: Sequence[TrialRecord], series: Series
-) -> PartOfTime:
-    sides = {column.name: side(records, part.within, row.within, column.levels) for column in table.sides}
+def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Series) -> PartOfTime:
+    sides = {column.name: run.side(part.within, row.within, column.levels) for column in table.sides}
     logs = {name: _logs(found, table.outcome) for name, found in sides.items()}
     first, *others = logs
     confidence = series.study.confidence
