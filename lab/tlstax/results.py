@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
@@ -235,6 +235,15 @@ class PublishedFigure(Frozen):
     verdict: str = ""
 
 
+class NeverValid(Frozen):
+    """A case of which `trials` were run and none was valid, and the reason that was found most often."""
+
+    case: dict[str, Level]
+    label: str
+    trials: PositiveInt
+    reason: str
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -254,6 +263,7 @@ class RunDocument(Frozen):
     specimens: tuple[Specimen, ...]
     machine: Machine
     findings: tuple[Finding, ...]
+    never_valid: tuple[NeverValid, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tlstax import workloads
+from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages, program
-from tlstax.clients.sysbench.demand import Demand, Refusal
+from tlstax.clients.sysbench.demand import Demand
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.contract import (
     Account,

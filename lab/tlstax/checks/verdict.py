@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import identity, rows_changed, settings, treatment
+from tlstax.checks import connections, identity, rows_changed, settings, treatment
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
+    connections.seen_at_server,
+    connections.statements_counted,
     treatment.encryption,
     treatment.key_exchange,
     treatment.resumption,

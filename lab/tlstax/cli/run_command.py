@@ -60,11 +60,12 @@ def study_of(options: RunOptions) -> Study:
     for factor, text in (
         ("server", options.server),
         ("tls_library", options.tls_library),
-        ("client", options.client),
         ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
         ("workload", options.workload),
         ("connections", options.connections),
+        # Last: what a client cannot do is left out of what has been chosen.
+        ("client", options.client),
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))

@@ -9,6 +9,7 @@ from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
+from tlstax.findings.never_valid import never_valid
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
@@ -48,6 +49,7 @@ def document(stored: StoredRun) -> RunDocument:
         specimens=header.specimens,
         machine=header.machine,
         findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
+        never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.headline import causes, fixes, headline
+from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
@@ -136,7 +137,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        return (*verdicts, *causes(document), *fixes(document))
+        return (*never_valid_words(document.never_valid), *verdicts, *causes(document), *fixes(document))
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from tlstax.clients.adapter import Refusal
 from tlstax.contract import Frozen, Job, TlsOn, UniformInt, UnixEndpoint
 
 STATEMENT = re.compile(r"SELECT c FROM ([A-Za-z0-9_]+) WHERE id=\{(\w+)\}")
@@ -26,10 +27,6 @@ _PROTOCOL_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "T
 UNFIT_SIGNATURE = "ed448"
 """Signatures that a client may make with its certificate when it is to show none: OpenSSL then leaves out
 a certificate with a key of another kind (SSL_CONF_cmd(3), ClientSignatureAlgorithms)."""
-
-
-class Refusal(Exception):
-    """The job asks for what sysbench cannot do; told in one sentence."""
 
 
 class Demand(Frozen):
