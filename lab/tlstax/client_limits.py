@@ -28,6 +28,9 @@ _PREPARED = frozenset(
 _COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
 """Built-in workloads that draw each id once, over all connections together."""
 
+_TEXT_IN_SYSBENCH = frozenset({"insert", "reconnect"})
+"""Built-in workloads that sysbench does without preparing anything."""
+
 _PEOPLE = "people-"
 
 
@@ -50,7 +53,8 @@ def why_not(
         if impossible:
             return f"{client} {words}"
     if client == SYSBENCH:
-        return f"{client} has no such workload" if _foreign_to_sysbench(levels, workloads) else ""
+        words = _why_not_sysbench(str(levels.get("workload", "")), levels, workloads)
+        return f"{client} {words}" if words else ""
     return _why_not_mysqlslap(client, levels, workloads)
 
 
@@ -66,9 +70,18 @@ def _common(levels: Mapping[str, str | int], schedule: Schedule) -> list[tuple[b
     ]
 
 
-def _foreign_to_sysbench(levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]) -> bool:
-    workload = str(levels.get("workload", ""))
-    return workload in workloads or workload.startswith(_PEOPLE)
+def _why_not_sysbench(
+    workload: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
+) -> str:
+    if workload in workloads or workload.startswith(_PEOPLE):
+        return "has no such workload"
+    if workload == "delete":
+        return "draws ids at random to delete, so that ever more of them are gone already"
+    protocol = str(levels.get("protocol", "default"))
+    prepared = protocol == "prepared" or (protocol == "default" and workload in _PREPARED)
+    if prepared and workload in _TEXT_IN_SYSBENCH:
+        return f"does {workload} with a text query alone (protocol = text)"
+    return ""
 
 
 def _why_not_mysqlslap(

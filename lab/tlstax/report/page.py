@@ -12,7 +12,8 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import facts, figures, outcome_names, published
+from tlstax.report import agreements, facts, figures, outcome_names, published
+from tlstax.report.agreements import Agreements
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
@@ -94,6 +95,7 @@ class Page:
     overview: Overview | None
     published: Published | None
     tables: TablesSection | None
+    agreements: Agreements | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -125,6 +127,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
+        agreements=agreements.shown(document) if document.agreements else None,
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

@@ -14,15 +14,10 @@ from tlstax.clients.adapter import Failed, Refusal, failure, job_of, take_limits
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench
-from tlstax.clients.sysbench.demand import (
-    Demand,
-    arguments,
-    demand_of,
-    password_line,
-    version_is_asked_for,
-)
+from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Told
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
+from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, TlsOff, TlsOn
 from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
@@ -75,11 +70,11 @@ def _serve(laboratory: Laboratory) -> None:
 
 
 def _start(
-    job: Job, wanted: Demand, found: SysbenchProgram, session: Session, laboratory: Laboratory
+    job: Job, wanted: Chosen, found: SysbenchProgram, session: Session, laboratory: Laboratory
 ) -> Sysbench:
     """Start sysbench in a directory of its own, where it looks for the files of TLS."""
     directory = session.new_directory()
-    environment = {**found.environment(), "OPENSSL_CONF": os.devnull}
+    environment = {**found.environment(wanted.script.stock), "OPENSSL_CONF": os.devnull}
     if isinstance(job.tls, TlsOn):
         try:
             tls_files.lay_out(directory, job.tls)
@@ -90,7 +85,7 @@ def _start(
     address = _numeric(job.endpoint) if isinstance(job.endpoint, TcpEndpoint) else None
     launch = Launch(
         program=found,
-        script=SCRIPTS / f"{wanted.script}.lua",
+        script=SCRIPTS / f"{wanted.script.ours}.lua",
         arguments=arguments(job, wanted, address=address),
         options=password_line(job.account.password),
         directory=directory,
