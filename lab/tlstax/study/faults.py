@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from tlstax.contract import Digits, Frozen, Offset, OneOf
 from tlstax.errors import UserMistake
 from tlstax.factors import closest
-from tlstax.study.design import Contrast, Exclusion, Published, Statement, Study
+from tlstax.study.design import Contrast, Exclusion, Pool, Published, Statement, Study
 from tlstax.user_workload import (
     UserSequence,
     UserStatement,
@@ -24,6 +24,7 @@ PARTS: dict[str, type[Frozen]] = {
     "contrasts": Contrast,
     "statements": Statement,
     "published": Published,
+    "pool": Pool,
 }
 """Fields of a study that are tables with fields of their own."""
 
