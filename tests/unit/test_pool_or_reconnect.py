@@ -17,6 +17,7 @@ from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
+from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
 from tlstax.results import PoolSaving, Ratio, RunDocument
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
@@ -122,8 +123,25 @@ def test_the_answer_says_it_in_words() -> None:
     assert said.endswith("making it is less than 5 % of what the server spends")
     (table, *_) = tables(shown())
     assert len(table.rows) == len(STUDY.treatments)
-    for page in (markdown(run(), shown()), html(run(), shown())):
-        assert "What a connection costs the server, in sysbench" in page
+    assert "What a connection costs the server, in sysbench" in markdown(run(), shown())
+
+
+def test_the_page_has_the_table_and_a_line_for_each_key() -> None:
+    """Of one server alone, because drawing takes its time."""
+    study = override(override(STUDY, "server", ["mysql-9.7"]), "workload", ["reconnect"])
+    stored = fake_run(study, number_of_blocks=2, truth=truth, invalid=False)
+    (drawn,) = overview(stored, document(stored)).ladder_sets[0].ladders
+    assert [style.label for style in drawn.styles] == [
+        "as it is",
+        "RSA 1024",
+        "RSA 2048",
+        "RSA 4096",
+        "EC P-256",
+    ]
+    assert len({style.colour for style in drawn.styles}) == 4, "plaintext looks like its process's own key"
+    small = override(override(STUDY, "server", ["mysql-9.7"]), "certificate", ["rsa-2048"])
+    stored = fake_run(override(small, "connections", ["8"]), number_of_blocks=2, truth=truth, invalid=False)
+    assert "What keeping connections saves" in html(stored, document(stored))
 
 
 def test_each_published_figure_has_its_stand_in() -> None:
