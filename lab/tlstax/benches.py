@@ -12,7 +12,7 @@ from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_b
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.errors import TlstaxError, UserMistake
-from tlstax.factors import ENGINE
+from tlstax.factors import DEFAULT_CERTIFICATE, ENGINE
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
@@ -20,6 +20,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.records import Machine, Specimen
 from tlstax.server_choice import (
     SERVER_FACTORS,
+    STATE_FACTORS,
     ServerChoice,
     choice_of,
     clients,
@@ -32,7 +33,7 @@ from tlstax.specimens.resolve import default_server, named_fault, named_server, 
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Levels, Study, listed
+from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.changes import OWN_OPTIONS
 
 Say = Callable[[str], None]
@@ -189,6 +190,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 wanted = Wanted(
                     build=specimens.servers[choice.server],
                     tls_library=specimens.tls_libraries.get(choice.tls_library),
+                    certificate=choice.certificate,
                     fault=specimens.faults.get(choice.fault),
                     counted_events=events if choice.observed else (),
                 )
@@ -196,12 +198,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
-                at_fault = {
-                    "fault": choice.fault,
-                    "tls_library": choice.tls_library,
-                    "server": choice.server or "",
-                }
-                raise left_out(_named(error, choice), study, at_fault) from error
+                raise left_out(_named(error, choice), study, _at_fault(choice)) from error
             bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
@@ -213,8 +210,9 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    for factor in (*SERVER_FACTORS, "observers"):
-        if factor in study.levels_of():
+    own = {"tls_switch": {"client"}}
+    for factor in (*SERVER_FACTORS, *STATE_FACTORS, "observers"):
+        if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
                 remedy="leave --server out, or name a specimen",
@@ -237,6 +235,17 @@ def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iter
             benches = Benches(machine, (*used, engine_specimen()), guest=True)
             benches.add(choice_of({}), bench)
             yield benches
+
+
+def _at_fault(choice: ServerChoice) -> dict[str, Level]:
+    """What may keep this server from starting, the likeliest first."""
+    special = {} if choice.certificate == DEFAULT_CERTIFICATE else {"certificate": choice.certificate}
+    return {
+        "fault": choice.fault,
+        **special,
+        "tls_library": choice.tls_library,
+        "server": choice.server or "",
+    }
 
 
 def _unsaid(_: str) -> None:

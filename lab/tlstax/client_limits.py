@@ -34,6 +34,11 @@ _TEXT_IN_SYSBENCH = frozenset({"insert", "reconnect"})
 _PEOPLE = "people-"
 
 
+def works_in_rounds(client: str) -> bool:
+    """Whether the client does its operations in rounds and puts the data back between them."""
+    return client.startswith(MYSQLSLAP)
+
+
 def why_not(
     levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload], schedule: Schedule
 ) -> str:

@@ -91,6 +91,7 @@ OUTCOMES: dict[str, Outcome] = {
     for outcome in (
         Outcome("ops_per_s", "1/s", lower_is_better=False, words="operations a second"),
         *_percentile_outcomes(),
+        _cost("round_s", "s", "mean time of a round of so many operations"),
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
         _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
         _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),

@@ -11,6 +11,7 @@ from tlstax.explained import Explanation
 from tlstax.profiles.stacks import Side
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
+from tlstax.tabulated import Tables
 
 Judgement = Literal["higher", "lower", "no difference seen"]
 """Of a ratio, from its interval and the noise floor."""
@@ -186,13 +187,15 @@ class StatementResult(Frozen):
     """A published statement and what this run says of it.
 
     `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
-    numbers of connections in them. `plaintext` holds the same comparison without TLS, where a TLS library
+    numbers of connections in them. `by` is the factor that is claimed at least, or of things alike allowed at
+    most; 1 where none is. `plaintext` holds the same comparison without TLS, where a TLS library
     must not matter. `sentence` is the verdict in words.
     """
 
     says: str
     source: str
-    kind: Literal["better", "best"]
+    kind: Literal["better", "best", "alike"]
+    by: float = 1.0
     measured: str
     verdict: Literal["held", "held in part", "did not hold", "could not be told"]
     sentence: str
@@ -309,6 +312,7 @@ class RunDocument(Frozen):
     statements: tuple[StatementResult, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     agreements: tuple[Agreement, ...] = ()
+    tables: Tables | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -151,7 +151,7 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
     terms = JobTerms(
         endpoint=filled.endpoint(),
         account=filled.load_account,
-        table=filled.table_name,
+        tables=dict(filled.tables),
         rows=ROWS,
         verification=Verification(verify="identity", ca_file=filled.ca_file),
         client_cpus=(),

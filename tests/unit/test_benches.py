@@ -274,10 +274,14 @@ def test_only_servers_that_are_observed_are_given_counters(
     assert given == [(0, ()), (1, INSTRUCTIONS), (2, ()), (3, INSTRUCTIONS)]
 
 
-def test_at_a_server_that_is_not_ours_observers_cannot_be_chosen() -> None:
+@pytest.mark.parametrize(
+    ("factor", "level"),
+    [("observers", "none"), ("certificate", "rsa-4096"), ("tls_switch", "server"), ("durability", "none")],
+)
+def test_a_server_that_is_not_ours_keeps_its_settings(factor: str, level: str) -> None:
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     with (
-        pytest.raises(UserMistake, match="observers cannot be chosen there"),
-        benches.open_guest(override(load_study("tax"), "observers", ["none"]), access, NEEDS, lambda _: None),
+        pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"),
+        benches.open_guest(override(load_study("tax"), factor, [level]), access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import connections, identity, treatment
+from tlstax.checks import connections, identity, rows_changed, settings, treatment
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
@@ -17,6 +17,11 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.server_counts,
     treatment.logins,
     treatment.work,
+    rows_changed.rows_changed,
+    rows_changed.came_to_its_number,
+    settings.certificate,
+    settings.tls_switch,
+    settings.durability,
     identity.answering,
     identity.listening,
     identity.server_library,

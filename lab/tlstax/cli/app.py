@@ -83,7 +83,13 @@ def run(
         str | None,
         typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; with commas."),
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; with commas.")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="Such as point-select, reconnect, insert, oltp-read-write, or a file with one of your own; "
+            "with commas."
+        ),
+    ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
     budget: Annotated[

@@ -15,6 +15,7 @@ from tlstax.findings.outcomes import UNITS
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.published import published
+from tlstax.findings.published_tables import published_tables
 from tlstax.findings.scope import is_large
 from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
@@ -56,6 +57,7 @@ def document(stored: StoredRun) -> RunDocument:
         statements=statements(measured),
         published=published(measured, header.machine),
         agreements=agreements(measured, stored.measured),
+        tables=published_tables(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),

@@ -71,6 +71,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     throughput = {"ops_per_s": done.operations / done.elapsed_s}
     return {
         **throughput,
+        **_rounds(record, done),
         **_cpu(record, done),
         **_outside_client(record, done),
         **_events(record, done),
@@ -79,6 +80,20 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_processors(record),
         **_observers(record),
     }
+
+
+def _rounds(record: TrialRecord, done: Done) -> dict[str, float]:
+    """How long a round took on average: the client's own word for it, or its share of the window.
+
+    A trial that did not finish its first round has none.
+    """
+    job = record.job
+    if job is None or job.operations is None:
+        return {}
+    if "average" in done.reported_s:
+        return {"round_s": done.reported_s["average"]}
+    rounds = done.operations / (job.operations / job.rounds)
+    return {"round_s": done.elapsed_s / rounds} if rounds >= 1 else {}
 
 
 def _latencies(

@@ -10,7 +10,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts
+from tlstax.report import agreements, facts, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
@@ -20,6 +20,7 @@ from tlstax.report.overview_text import TextTable, notes_of_statements, tables, 
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
+from tlstax.tabulated import Tables
 
 MOST_ITEMS = 12
 
@@ -37,8 +38,10 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
             parts += [part for table in tables(document) for part in _overview_table(table)]
         if document.published:
             parts += _published(document)
-        if document.agreements:
-            parts += _agreements(document)
+        parts += _agreements(document)
+    if document.tables is not None:
+        parts += _tables(document.tables)
+    if document.findings:
         if is_large(document.design):
             parts.append(escaped(where_the_rest_is(document)))
         else:
@@ -71,7 +74,7 @@ def _first(texts: list[str], document: RunDocument) -> list[str]:
 
 def _overview_table(table: TextTable) -> list[str]:
     rows = ([escaped(cell) for cell in row] for row in table.rows)
-    heads = ["case", *(escaped(head) for head in table.heads)]
+    heads = [table.of, *(escaped(head) for head in table.heads)]
     return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]
 
 
@@ -86,6 +89,9 @@ def _published(document: RunDocument) -> list[str]:
 
 
 def _agreements(document: RunDocument) -> list[str]:
+    """What each client says of every case; nothing where there is one client."""
+    if not document.agreements:
+        return []
     rows = (
         [escaped(f"{line.quantity}: {line.case}"), escaped(cell.client), escaped(cell.words)]
         for line in agreements.lines(document)
@@ -97,6 +103,23 @@ def _agreements(document: RunDocument) -> list[str]:
         _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
         escaped(agreements.READING),
     ]
+
+
+def _tables(tables: Tables) -> list[str]:
+    """Published tables beside ours, whole."""
+    parts = [
+        f"### {escaped(table_text.TITLE)}",
+        _bullets(capitalised(said) for said in table_text.verdicts(tables)),
+        "**What the text says of its tables**",
+        _bullets(table_text.every_claim(tables)),
+        "**What is wrong with the tables by themselves**",
+        _bullets(table_text.every_fault(tables)) or "Nothing was found.",
+        "**Parts**",
+        _bullets([*table_text.parts_words(tables), *table_text.readings(tables)]),
+    ]
+    for table in (*table_text.time_tables(tables), *table_text.whole_tables(tables)):
+        parts += _overview_table(table)
+    return parts
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -19,12 +19,16 @@ PER_CENT = "In per cent, ± half the width of the interval."
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text: its title, heads (of a line or two), rows of a name and cells, what to know of it."""
+    """A table of text: its title, heads (of a line or two), rows of a name and cells, what to know of it.
+
+    `of` is what the names are of.
+    """
 
     title: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    of: str = "case"
 
 
 def tables(document: RunDocument) -> Iterator[TextTable]:

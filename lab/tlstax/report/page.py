@@ -26,6 +26,7 @@ from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
 from tlstax.report.tables import Cell, Column, cell, main_columns
+from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
 from tlstax.study import Study, study_toml
@@ -94,6 +95,7 @@ class Page:
     overview: Overview | None
     published: Published | None
     agreements: Agreements | None
+    tables: TablesSection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -125,6 +127,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
         agreements=agreements.shown(document) if document.agreements else None,
+        tables=tables_section(document.tables),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

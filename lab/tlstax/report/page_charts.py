@@ -155,5 +155,11 @@ def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") 
     return (Drawing(words, _drawn(draw(WIDE)), _drawn(draw(NARROW)), title),)
 
 
+def at_one_width(words: str, chart: Spec, *, title: str = "") -> Drawing:
+    """One chart that suits every screen; `words` stand for it where it cannot be seen."""
+    drawn = _drawn(chart)
+    return Drawing(words, drawn, drawn, title)
+
+
 def _drawn(chart: Spec) -> Markup:
     return Markup(svg(chart))  # noqa: S704 - our own drawing; Vega escapes every text in it

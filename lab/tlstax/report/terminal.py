@@ -22,7 +22,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts
+from tlstax.report import agreements, facts, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -38,6 +38,7 @@ from tlstax.report.printed import printed
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
+from tlstax.tabulated import Tables
 
 NARROWEST = 60
 GAP = 2
@@ -71,6 +72,9 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
+    if document.tables is not None:
+        yield from _tables(document.tables)
+    if document.findings:
         groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
@@ -119,7 +123,8 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
     for name, *cells in table.rows:
         grid.add_row(_text(name), *(_text(cell, style="dim" if ALIKE in cell else "") for cell in cells))
     yield grid
-    yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
+    if table.notes:
+        yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
 
 
 def _published(document: RunDocument) -> Iterable[RenderableType]:
@@ -148,6 +153,19 @@ def _agreements(document: RunDocument) -> Iterable[RenderableType]:
         rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
         yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
     yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
+
+
+def _tables(tables: Tables) -> Iterable[RenderableType]:
+    """Published tables beside ours: verdicts, times, means; the page has all rows."""
+    yield ""
+    yield _text(table_text.TITLE, style="bold")
+    yield ""
+    for item in (*table_text.verdicts(tables), *table_text.faults(tables)):
+        yield from _items([capitalised(item)])
+    for table in (*table_text.short_time_tables(tables), *table_text.mean_tables(tables)):
+        yield from _overview_table(table)
+    yield ""
+    yield from _items([*table_text.readings(tables), *table_text.parts_words(tables)])
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:

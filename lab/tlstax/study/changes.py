@@ -9,6 +9,8 @@ from tlstax.errors import UserMistake
 from tlstax.factors import FACTORS, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
 from tlstax.study.faults import rebuilt
+from tlstax.study.table_checks import check_tables, matching
+from tlstax.study.workload_files import with_workload_files
 
 OWN_OPTIONS = frozenset(
     {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library"}
@@ -26,17 +28,29 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
 
     A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
-    "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. Any other factor
-    that is bundled with others in treatments can be narrowed, not widened. Raises UserMistake.
+    "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. `workload` takes files
+    of the user's own workloads, which become part of the study. Any other factor
+    that is bundled with others in treatments can be narrowed, not widened. Parts and published tables that
+    no case is left for are left out. Raises UserMistake.
     """
     own = f"--{factor.replace('_', '-')}" if factor in OWN_OPTIONS else f"--set {factor}"
     where = option or own
+    changed = matching(_with_levels(study, factor, levels, where))
+    check_tables(changed, where)
+    return changed
+
+
+def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -> Study:
     known = check_factor(factor, where=where)
     if not levels:
         raise UserMistake(f"{where}: no level is given")
     if factor == "tls":
         return _with_tls(study, levels, where)
-    chosen = _with_baseline(study, factor, [check_level(known, level, where=where) for level in levels])
+    if factor == "workload":
+        study, levels = with_workload_files(study, levels, where)
+    also = study.workloads if factor == "workload" else ()
+    checked = [check_level(known, level, where=where, also=also) for level in levels]
+    chosen = _with_baseline(study, factor, checked)
     if any(factor in treatment for treatment in study.treatments):
         return _narrowed(study, factor, chosen, where)
     return rebuilt(study, where, factors={**study.factors, factor: chosen})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal, Self
 
-from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax import client_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
@@ -77,12 +77,14 @@ class Statement(Frozen):
 
     Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases. `within` names the cases that it is said of.
+    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
+    factor at least. `within` names the cases that it is said of.
     """
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    kind: Literal["better", "best"] = "better"
+    kind: Literal["better", "best", "alike"] = "better"
+    by: float = Field(default=1.0, ge=1.0)
     factor: str
     better: tuple[Level, ...] = Field(min_length=1)
     than: tuple[Level, ...] = Field(min_length=1)
@@ -115,7 +117,7 @@ class Part(Frozen):
 
     key: str = Field(min_length=1)
     title: str = Field(min_length=1)
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
 
 
 class Column(Frozen):
@@ -143,7 +145,7 @@ class Claim(Frozen):
 class ProcessorTable(Frozen):
     """A published table of what the processors did, a row every `step_s`, in per cent.
 
-    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; None where nothing is
+    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; "-" where no number is
     printed. `within` names the cases that it is of, `claims` are what its text says of it.
     """
 
@@ -151,9 +153,9 @@ class ProcessorTable(Frozen):
     title: str
     source: str
     step_s: PositiveFloat
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     sides: tuple[Column, ...] = Field(min_length=2)
-    rows: dict[str, tuple[tuple[float | None, ...], ...]]
+    rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
     claims: tuple[Claim, ...] = ()
 
 
@@ -161,17 +163,22 @@ class TimeRow(Frozen):
     """A line of a published table of times: its name, its cases, and a value for each side by its name."""
 
     label: str
-    within: dict[str, Choice]
+    within: dict[str, Choice] = {}
     values: dict[str, PositiveFloat]
 
 
 class TimeTable(Frozen):
-    """A published table of mean times in seconds, a line for each kind of statement."""
+    """A published table of mean times in seconds, a line for each kind of statement.
+
+    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
+    """
 
     number: str
     title: str
     source: str
     outcome: str
+    queries: PositiveInt | None = None
+    rounds: PositiveInt | None = None
     sides: tuple[Column, ...] = Field(min_length=2)
     rows: tuple[TimeRow, ...] = Field(min_length=1)
 
@@ -219,6 +226,16 @@ class Study(Frozen):
     rows: PositiveInt = 100_000
     profile: bool = False
 
+    @field_validator("workloads", mode="before")
+    @classmethod
+    def _named_by_their_place(cls, workloads: object) -> object:
+        """In a study's file, a workload is named by where it stands."""
+        if not isinstance(workloads, dict):
+            return workloads
+        return {
+            name: {"name": name, **own} if isinstance(own, dict) else own for name, own in workloads.items()
+        }
+
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""
         bundled: dict[str, tuple[Level, ...]] = {}
@@ -259,6 +276,8 @@ class Study(Frozen):
         _check_levels(self)
         _check_groups(self)
         _check_published(self)
+        _check_workloads(self)
+        _check_statements(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -317,6 +336,22 @@ def _check_published(study: Study) -> None:
         found = [levels for levels in study.included() if within(levels, figure.beside)]
         if figure.beside and len(found) > 1:
             raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
+
+
+def _check_workloads(study: Study) -> None:
+    for place, own in study.workloads.items():
+        if own.name != place:
+            raise ValueError(
+                f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
+            )
+
+
+def _check_statements(study: Study) -> None:
+    for statement in study.statements:
+        if statement.kind == "alike" and statement.by == 1:
+            raise ValueError(
+                f"statements: {statement.says!r} must say `by` what factor alike things may differ"
+            )
 
 
 MOST_REASONS = 2

@@ -9,7 +9,7 @@ from tlstax.contract import Workload
 from tlstax.factors import WORKLOADS as NAMES
 from tlstax.workloads import people, sysbench_oltp
 from tlstax.workloads.effects import RowsChanged, returns_rows, rows_changed, writes
-from tlstax.workloads.tables import KEPT, TABLES, Shape
+from tlstax.workloads.tables import KEPT, TABLES, Shape, put_back_sql
 
 __all__ = [
     "KEPT",
@@ -20,6 +20,7 @@ __all__ = [
     "built_in",
     "changes_data",
     "in_words",
+    "put_back_sql",
     "returns_rows",
     "rows_changed",
     "table_of",

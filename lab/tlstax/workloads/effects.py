@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tlstax.contract import Statement, Workload
 
@@ -13,8 +13,7 @@ _READS = re.compile(
 _CHANGES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class RowsChanged:
+class RowsChanged(NamedTuple):
     """Rows that one operation changes, each of its statements changing one."""
 
     inserted: int = 0

@@ -12,3 +12,8 @@ TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people"}
 
 KEPT = "_kept"
 """Ends the name of a table's copy that is never worked on."""
+
+
+def put_back_sql(table: str) -> tuple[str, ...]:
+    """The statements that make a table equal to its kept copy."""
+    return (f"TRUNCATE TABLE {table}", f"INSERT INTO {table} SELECT * FROM {table}{KEPT}")  # noqa: S608

@@ -1,0 +1,63 @@
+"""Every published table of a study beside what each part of the run measured, and what comes of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlstax.findings.load_differences import load_differences
+from tlstax.findings.processor_tables import processor_table
+from tlstax.findings.series import Series
+from tlstax.findings.table_arithmetic import claim_result, table_faults
+from tlstax.findings.table_sides import part_result, parts_of
+from tlstax.findings.time_differences import time_differences
+from tlstax.findings.time_tables import time_table
+from tlstax.records import TrialRecord
+from tlstax.study import Claim
+from tlstax.tabulated import ClaimHere, ClaimResult, PartOfProcessors, ProcessorTableResult, Tables
+
+
+def published_tables(series: Series, records: Sequence[TrialRecord]) -> Tables | None:
+    """The tables of the study; None where it has none. Trials that are not valid are among `records`."""
+    study = series.study
+    if not (study.processor_tables or study.time_tables):
+        return None
+    parts = parts_of(study)
+    processors = tuple(processor_table(table, parts, records) for table in study.processor_tables)
+    times = tuple(time_table(table, parts, records, series) for table in study.time_tables)
+    return Tables(
+        parts=tuple(part_result(part, study, records) for part in parts),
+        processors=processors,
+        times=times,
+        claims=tuple(_claim(claim, found) for found in processors for claim in found.published.claims),
+        faults=tuple(
+            fault for table in study.processor_tables for fault in table_faults(table, study.time_tables)
+        ),
+        differences=(
+            *(difference for found in times for difference in time_differences(found)),
+            *(
+                difference
+                for table in study.processor_tables
+                for difference in load_differences(table, study, parts, records)
+            ),
+        ),
+    )
+
+
+def _claim(claim: Claim, found: ProcessorTableResult) -> ClaimResult:
+    """The claim against its own table, and what stands in its place in every part."""
+    here = tuple(_here(claim, part) for part in found.parts)
+    return claim_result(claim, found.published).model_copy(update={"here": here})
+
+
+def _here(claim: Claim, part: PartOfProcessors) -> ClaimHere:
+    measured = next(own for own in part.sides if own.side == claim.side)
+    if claim.kind == "mean":
+        value = measured.mean[claim.column] if measured.mean is not None else None
+        return ClaimHere(part=part.part, shown=measured.shown, value=value)
+    highest = max(measured.steps, key=lambda step: step.values[claim.column], default=None)
+    return ClaimHere(
+        part=part.part,
+        shown=measured.shown,
+        value=highest.values[claim.column] if highest else None,
+        at_s=highest.to_s if highest else None,
+    )
