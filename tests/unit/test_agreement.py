@@ -234,6 +234,23 @@ def test_invalid_trials_are_not_compared() -> None:
     assert {beside.client for agreement in agreements for beside in agreement.clients} == {"sysbench"}
 
 
+def test_who_switches_tls_is_a_matter_of_the_client() -> None:
+    """A client whose TLS is switched at the server is set beside one that does it by its own option."""
+    treatments = [{"client": client, "tls": tls, "tls_switch": switch}
+                  for client, switch in (("engine", "client"), ("mysqlslap-9.7", "server"))
+                  for tls in ("off", "1.3")]  # fmt: skip
+    baseline = {"client": "engine", "tls": "off", "tls_switch": "client"}
+    study = STUDY.model_copy(update={"treatments": tuple(treatments), "baseline": baseline})
+    run = fake_run(study, truth=agreeing, noise=0.01, number_of_blocks=10, invalid=False)
+    agreements = found(run)
+    assert len(agreements) == 4
+    for agreement in agreements:
+        (beside,) = agreement.clients
+        assert beside.client == "mysqlslap-9.7 (TLS switched at the server)"
+        assert beside.verdict == "agrees"
+        assert "tls_switch" not in agreement.case
+
+
 def test_a_run_with_one_client_says_nothing_of_agreement() -> None:
     assert document(fake_run(number_of_blocks=2)).agreements == ()
 
