@@ -202,6 +202,11 @@ def test_too_noisy_is_neither_agreement_nor_difference() -> None:
     assert "cannot be told" in agreements[0].sentence
 
 
+def test_an_interval_without_end_is_told_as_too_few_blocks() -> None:
+    (first, *_) = found(ran(noise=0.5, blocks=2))
+    assert "in 2 blocks, which are too few" in first.sentence
+
+
 def test_behind_a_control_that_strays_far_nothing_agrees() -> None:
     """Clients that differ by a fifth, each known well, where the same client twice differs by a third."""
 
