@@ -111,18 +111,24 @@ def _asked(benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> d
     has = {}
     with benches.using(choice) as bench:
         for version in versions:
-            resumes = _tried(bench, version)
+            resumes = _tried(bench, version, choice)
             if resumes is not None:
                 has[version] = resumes
     return has
 
 
-def _tried(bench: Bench, version: str) -> bool | None:
+def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
     """Whether sessions of this version are resumed; None where the server has not the version.
 
     A client that fails for another reason is taken for a yes: the trials will show what is wrong.
     """
-    levels: dict[str, Level] = {"tls": version, "resumption": "on", "workload": "reconnect", "connections": 1}
+    levels: dict[str, Level] = {
+        "tls": version,
+        "certificate": choice.certificate,
+        "resumption": "on",
+        "workload": "reconnect",
+        "connections": 1,
+    }
     terms = bench.terms.model_copy(update={"duration_s": ASK_S})
     try:
         return _resumed(job_for(levels, terms, sequence=0), bench)

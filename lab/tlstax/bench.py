@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
+from tlstax import legacy_tls
+from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.errors import MachineFault
+from tlstax.factors import DEFAULT_CERTIFICATE
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
@@ -17,6 +20,9 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
+from tlstax.restoring import TrialData
+from tlstax.server_choice import client_of
+from tlstax.specimens import certificates
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
@@ -25,6 +31,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study import Levels
+from tlstax.workload_choice import DataNeeds
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -39,9 +47,10 @@ Say = Callable[[str], None]
 class Bench:
     """A server ready to be measured, and all that its trials have in common.
 
+    `command` starts the engine, `clients` has the load clients of other makers by their level of `client`.
     `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
     counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
-    `sampling` is what can be sampled of profiled trials.
+    `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
     """
 
     server: Server
@@ -52,9 +61,21 @@ class Bench:
     admin: Database
     crashes: int = field(default=0)
     client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
+    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
     counted_events: tuple[Event, ...] = ()
     counters: Counters | None = None
     sampling: Sampling | None = None
+    data: TrialData | None = None
+
+    def command_of(self, levels: Levels) -> Sequence[str]:
+        """The command that starts the load client of the case with these levels."""
+        program = self.clients.get(client_of(levels))
+        return program.command if program else self.command
+
+    def client_asks(self, levels: Levels) -> bool:
+        """Whether that client asks its connections what they have negotiated (see `ClientProgram`)."""
+        program = self.clients.get(client_of(levels))
+        return program is None or program.asks
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).
@@ -78,25 +99,28 @@ class Bench:
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows in the table, connections at once, a seed, their length and loop."""
+    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data."""
 
     rows: int
     connections: int
     seed: int
     duration_s: float
     schedule: Schedule = field(default_factory=ClosedLoop)
+    data: DataNeeds = field(default_factory=DataNeeds)
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
-    `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server.
+    `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
+    `certificate` is one of factors.CERTIFICATES.
     `counted_events` are counted of its process from before its start.
     """
 
     build: ServerBuild | None = None
     tls_library: TlsLibrary | None = None
+    certificate: str = DEFAULT_CERTIFICATE
     fault: Fault | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
@@ -125,6 +149,8 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
+        certificate=certificates.requested(wanted.certificate),
+        openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
@@ -159,19 +185,24 @@ def guest_terms(access: GuestAccess, needs: Needs) -> Iterator[tuple[Server, Job
 
 @contextmanager
 def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
-    """The bench on a running server: enough connections allowed, the table filled."""
+    """The bench on a running server: enough connections allowed, the tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     server.check_connections(needs.connections)
-    rows = server.prepare_table(TableContent(rows=needs.rows, seed=TABLE_SEED), say)
+    contents = {shape: TableContent(needs.rows, TABLE_SEED, shape) for shape in needs.data.tables}
+    for content in contents.values():
+        server.prepare_table(content, say)
     admin = server.admin()
+    data = TrialData(server, contents, needs.data)
     try:
+        data.prepare(admin)
         yield Bench(
             server=server,
-            terms=terms.model_copy(update={"rows": rows}),
+            terms=terms,
             machine=machine,
             command=engine_command(),
             guest=not isinstance(server, PrivateServer),
             admin=admin,
+            data=data,
         )
     finally:
         admin.close()
@@ -181,8 +212,9 @@ def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms
     return JobTerms(
         endpoint=server.endpoint(),
         account=server.load_account,
-        table=server.table_name,
+        tables=dict(server.tables),
         rows=needs.rows,
+        workloads=dict(needs.data.own),
         verification=verification,
         client_cpus=(),
         schedule=needs.schedule,

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from tlstax import connections_seen
 from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
+from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.errors import TlstaxError, UserMistake
+from tlstax.factors import DEFAULT_CERTIFICATE, ENGINE
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
@@ -17,8 +20,10 @@ from tlstax.observers.perf_events import Event
 from tlstax.records import Machine, Specimen
 from tlstax.server_choice import (
     SERVER_FACTORS,
+    STATE_FACTORS,
     ServerChoice,
     choice_of,
+    clients,
     faults,
     server_choices,
     tls_libraries,
@@ -28,7 +33,7 @@ from tlstax.specimens.resolve import default_server, named_fault, named_server, 
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Levels, Study, listed
+from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.changes import OWN_OPTIONS
 
 Say = Callable[[str], None]
@@ -36,18 +41,20 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Specimens:
-    """All that a study names, there to be used: servers (None: the default), libraries, faults, by name."""
+    """All that a study names, there to be used: servers (None: the default), libraries, faults, clients."""
 
     servers: Mapping[str | None, ServerBuild]
     tls_libraries: Mapping[str, TlsLibrary]
     faults: Mapping[str, Fault] = field(default_factory=dict)
+    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
 
     def described(self) -> tuple[Specimen, ...]:
-        """What they are, servers first, and the load client that measures them."""
+        """What they are, servers first, and the load clients that measure them."""
         servers = (server.specimen for server in self.servers.values())
         libraries = (library.specimen for library in self.tls_libraries.values())
         planted = (fault.specimen for fault in self.faults.values())
-        return (*servers, *libraries, *planted, engine_specimen())
+        clients = [program.specimen for program in self.clients.values()] or [engine_specimen()]
+        return (*servers, *libraries, *planted, *clients)
 
 
 @dataclass
@@ -104,7 +111,10 @@ def obtain(study: Study, say: Say) -> Specimens:
         except TlstaxError as error:
             factor = "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
             raise left_out(error, study, {factor: name}) from error
-    return Specimens(servers, libraries, {name: _planted(study, name, say) for name in faults(study)})
+    planted = {name: _planted(study, name, say) for name in faults(study)}
+    return Specimens(
+        servers, libraries, planted, {name: _client(study, name, say) for name in clients(study)}
+    )
 
 
 CLIENT_LIBRARY = "client_tls_library"
@@ -124,6 +134,16 @@ def _planted(study: Study, name: str, say: Say) -> Fault:
         return named_fault(name, say)
     except TlstaxError as error:
         raise left_out(error, study, {"fault": name}) from error
+
+
+def _client(study: Study, name: str, say: Say) -> ClientProgram:
+    try:
+        return obtain_client(name, say)
+    except TlstaxError as error:
+        if name == ENGINE:
+            raise
+        named = type(error)(f"the load client {name} cannot be had: {error.message}", remedy=error.remedy)
+        raise left_out(named, study, {"client": name}) from error
 
 
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
@@ -170,6 +190,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 wanted = Wanted(
                     build=specimens.servers[choice.server],
                     tls_library=specimens.tls_libraries.get(choice.tls_library),
+                    certificate=choice.certificate,
                     fault=specimens.faults.get(choice.fault),
                     counted_events=events if choice.observed else (),
                 )
@@ -177,14 +198,11 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
-                at_fault = {
-                    "fault": choice.fault,
-                    "tls_library": choice.tls_library,
-                    "server": choice.server or "",
-                }
-                raise left_out(_named(error, choice), study, at_fault) from error
+                raise left_out(_named(error, choice), study, _at_fault(choice)) from error
             bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
-            bench.client_claims = claims
+            bench.client_claims, bench.clients = claims, specimens.clients
+            if not all(program.asks for program in specimens.clients.values()):
+                connections_seen.create(bench.admin)
             benches.add(choice, bench)
         yield benches
 
@@ -192,12 +210,18 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    for factor in (*SERVER_FACTORS, "observers"):
-        if factor in study.levels_of():
+    own = {"tls_switch": {"client"}}
+    for factor in (*SERVER_FACTORS, *STATE_FACTORS, "observers"):
+        if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
                 remedy="leave --server out, or name a specimen",
             )
+    if set(clients(study)) != {ENGINE}:
+        raise UserMistake(
+            "a server that is not ours is measured with our own engine alone",
+            remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
+        )
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
     found, events = _with_counters(describe_machine())
@@ -211,6 +235,17 @@ def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iter
             benches = Benches(machine, (*used, engine_specimen()), guest=True)
             benches.add(choice_of({}), bench)
             yield benches
+
+
+def _at_fault(choice: ServerChoice) -> dict[str, Level]:
+    """What may keep this server from starting, the likeliest first."""
+    special = {} if choice.certificate == DEFAULT_CERTIFICATE else {"certificate": choice.certificate}
+    return {
+        "fault": choice.fault,
+        **special,
+        "tls_library": choice.tls_library,
+        "server": choice.server or "",
+    }
 
 
 def _unsaid(_: str) -> None:

@@ -189,6 +189,9 @@ class Workload(Frozen):
     `on_connect` is said once on every connection, as text, before its first operation.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"properties": {n: {"minItems": 1}}} for n in ("statements", "mix")]}
+    )
     reconnect: bool = False
     protocol: Protocol = "text"
     statements: tuple[Statement, ...] = ()
@@ -232,9 +235,8 @@ class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
     `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
-    window ends when so many were started, and `duration_s` is the longest that it may last; they are done in
-    `rounds` equal parts by a client that works in rounds, and `reset` is what such a client says before each
-    of them, to put the data back.
+    window ends when so many were started, and `duration_s` is the longest that it may last; a client that
+    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -118,8 +118,12 @@ def check_factor(name: str, *, where: str) -> Factor:
     )
 
 
-def check_level(factor: Factor, level: object, *, where: str) -> str | int:
-    """The level as the factor's own type (a number given as text becomes one). Raises UserMistake."""
+def check_level(factor: Factor, level: object, *, where: str, also: Collection[str] = ()) -> str | int:
+    """The level as the factor's own type (a number given as text becomes one). Raises UserMistake.
+
+    `also` are levels beside the factor's: workloads of the user's own.
+    """
+    known = (*(factor.levels or ()), *sorted(also))
     if factor.specimens:
         if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
             return level
@@ -128,14 +132,14 @@ def check_level(factor: Factor, level: object, *, where: str) -> str | int:
             level = int(level)
         if isinstance(level, int) and not isinstance(level, bool) and level >= 1:
             return level
-    elif isinstance(level, str) and level in factor.levels:
+    elif isinstance(level, str) and level in known:
         return level
-    hint = closest(str(level), factor.levels or ())
-    if not isinstance(level, str) and str(level) in (factor.levels or ()):
+    hint = closest(str(level), known)
+    if not isinstance(level, str) and str(level) in known:
         hint = f" (write it in quotes: {str(level)!r})"
     raise UserMistake(
         f"{where}: {level!r} is not a level of {factor.name}{hint}",
-        remedy=f"allowed are {factor.allowed()}",
+        remedy=f"allowed are {', '.join(known) if also else factor.allowed()}",
     )
 
 

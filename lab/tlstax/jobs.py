@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax import __version__, legacy_tls, workloads
+from tlstax import __version__, legacy_tls
+from tlstax.client_limits import works_in_rounds
 from tlstax.contract import (
     Account,
     ClosedLoop,
@@ -17,8 +18,11 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.factors import OWN
-from tlstax.server_choice import client_library_of
+from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
+from tlstax.user_workload import UserWorkload, with_table
+from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
+from tlstax.workloads import Shape, put_back_sql
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 """Where clients of a private server connect from. A closed connection keeps its port for a minute
@@ -42,13 +46,15 @@ class Verification(Frozen):
 class JobTerms(Frozen):
     """What all jobs of a run on one server have in common.
 
+    `tables` names the table of each shape, `workloads` are the user's own, by name.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
     """
 
     endpoint: Endpoint
     account: Account
-    table: str
+    tables: dict[Shape, str]
     rows: int
+    workloads: dict[str, UserWorkload] = {}
     verification: Verification
     client_cpus: tuple[int, ...]
     source_addresses: tuple[str, ...] = ()
@@ -59,25 +65,61 @@ class JobTerms(Frozen):
     timeout_s: float = 10.0
 
 
+LONGEST_COUNTED_S = 600.0
+"""The longest that a trial of so many operations may last."""
+
+
 def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
-    """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids."""
+    """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids.
+
+    A trial of so many operations that changes its data is not warmed up: a warm-up would use up rows that
+    the count is of.
+    """
     connections = int(levels["connections"])
+    operations, rounds = counted_operations(levels), rounds_of(levels)
+    writes = changes_data(levels, terms.workloads)
     return Job(
         endpoint=terms.endpoint,
         account=terms.account,
         tls=_tls(levels, terms),
-        workload=workloads.built_in(str(levels["workload"]), terms.table, terms.rows),
+        workload=workload_of(levels, terms.workloads, terms.tables, terms.rows),
         schedule=terms.schedule,
         connections=connections,
         threads=min(connections, max(1, len(terms.client_cpus))),
         cpus=terms.client_cpus,
-        warmup_s=WARMUP_S,
-        duration_s=terms.duration_s,
+        warmup_s=0.0 if operations and writes else WARMUP_S,
+        duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
+        operations=operations,
+        rounds=rounds,
+        reset=_reset(levels, terms) if rounds > 1 and writes else (),
         timeout_s=terms.timeout_s,
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},
     )
+
+
+def counted_operations(levels: Levels) -> int | None:
+    """How many operations a trial of this case has in all its rounds; None where it lasts a time."""
+    return int(levels["queries"]) * rounds_of(levels) if "queries" in levels else None
+
+
+def rounds_of(levels: Levels) -> int:
+    """How many rounds a trial of this case has.
+
+    A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
+    repeat it.
+    """
+    in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
+    return int(levels.get("rounds", 1)) if in_rounds else 1
+
+
+def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
+    """What puts the data back before a round, for clients that work in rounds."""
+    table = terms.tables[table_of(levels, terms.workloads)]
+    own = terms.workloads.get(name_of(levels))
+    restore = (with_table(sql, table) for sql in own.restore) if own else ()
+    return (*put_back_sql(table), *restore)
 
 
 def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
@@ -89,7 +131,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
-        cipher_list=legacy_tls.cipher_list(version),
+        cipher_list=legacy_tls.cipher_list(version, choice_of(levels).certificate),
         groups=_groups(levels, version),
         verify=verification.verify,
         ca_file=verification.ca_file,

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tlstax import workloads
 from tlstax.contract import OpenLoop
 from tlstax.factors import NO_FAULT, OWN
-from tlstax.server_choice import SERVER_FACTORS, choice_of, planted_words, twin_words
+from tlstax.server_choice import SERVER_FACTORS, choice_of, key_of, planted_words, twin_words
 from tlstax.study import Case, Level, Levels, Study
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
 """Added to the levels of a control in a finding, so that it differs from its baseline."""
 
-WORKLOADS = {
-    "point-select": "point selects on kept connections",
-    "reconnect": "reconnecting for every point select",
-}
-
 OBSERVERS = {"all": "all observers", "none": "no observers"}
 
+TLS_SWITCH = {"client": "TLS switched at the client", "server": "TLS switched at the server"}
+
+DURABILITY = {
+    "full": "a commit is on the disk",
+    "write": "a commit is with the operating system",
+    "none": "a commit waits in the server",
+}
+"""What the levels of `durability` mean to someone whose server loses power."""
+
+_IN_WORDS = {"tls_switch": TLS_SWITCH, "durability": DURABILITY, "observers": OBSERVERS}
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (*_SERVER, "group")
@@ -105,25 +111,32 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
     """Each thing that the factors among `names` say, in the order in which people say it."""
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
-    yield from _server_words({name: levels[name] for name in _SERVER if name in names and name in levels})
+    of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}
+    yield from _server_words(of_server, with_tls="tls" in names and "tls" in levels)
+    if "certificate" in names and "certificate" in levels and not ("tls" in names and _is_plain(levels)):
+        yield f"{key_of(levels['certificate'])} certificate"
     if "group" in names and "group" in levels:
         yield "groups as the client chooses" if levels["group"] == "default" else f"{levels['group']} alone"
     if "workload" in names and "workload" in levels:
-        yield WORKLOADS.get(str(levels["workload"]), str(levels["workload"]))
+        yield workloads.in_words(str(levels["workload"]))
     if "connections" in names and "connections" in levels:
         many = levels["connections"]
         yield f"{many} connection{'s' if many != 1 else ''}"
-    if "observers" in names and "observers" in levels:
-        yield OBSERVERS.get(str(levels["observers"]), str(levels["observers"]))
+    for name, said in _IN_WORDS.items():
+        if name in names and name in levels:
+            yield said.get(str(levels[name]), str(levels[name]))
     for name in sorted(names):
-        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK, "observers"):
+        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK, *_IN_WORDS):
             yield f"{name}={levels[name]}"
 
 
-def _server_words(levels: Levels) -> Iterator[str]:
-    """The server and what is put under it and under the client, as far as `levels` tells."""
+def _server_words(levels: Levels, *, with_tls: bool) -> Iterator[str]:
+    """The server and what is put under it and under the client, as far as `levels` tells.
+
+    That a process is the first goes without saying where TLS has been said.
+    """
     if "server" in levels:
-        yield choice_of(levels).words()
+        yield choice_of({name: level for name, level in levels.items() if name != "certificate"}).words()
     elif "tls_library" in levels:
         library = levels["tls_library"]
         named = "the server's own TLS library" if library == OWN else str(library)
@@ -132,11 +145,16 @@ def _server_words(levels: Levels) -> Iterator[str]:
     elif "fault" in levels:
         planted = "nothing planted" if levels["fault"] == NO_FAULT else f"{levels['fault']} planted"
         yield f"{planted}{twin_words(levels.get('instance', 1))}"
-    elif "instance" in levels:
+    elif "instance" in levels and (levels["instance"] != 1 or not with_tls):
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
     if "client_tls_library" in levels:
         library = levels["client_tls_library"]
         yield "the client's own TLS library" if library == OWN else f"client over {library}"
+
+
+def _is_plain(levels: Levels) -> bool:
+    """Whether there is no TLS, and so nobody to whom a certificate is shown."""
+    return levels.get("tls") == "off"
 
 
 def _tls_label(levels: Levels) -> str:

@@ -105,6 +105,12 @@ OUTCOMES: dict[str, Outcome] = {
             "client CPU per operation against a server that does nothing, in the clear: what the load client "
             "itself costs",
         ),
+        _cost(
+            "outside_client_us_per_op",
+            "us",
+            "time of an operation less the client's own CPU, on one connection: what the server takes, the "
+            "network, and waking up",
+        ),
         Outcome(
             "client_cpu_share", "1", lower_is_better=None, words="how busy the busiest client thread was"
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tlstax import __version__
+from tlstax import __version__, connections_seen
 from tlstax.abilities import settled
 from tlstax.bench import Bench, Needs
 from tlstax.benches import Benches, obtain, open_benches, open_guest
@@ -26,10 +26,12 @@ from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
+from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
+from tlstax.workload_choice import data_needs, name_of
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""
@@ -86,6 +88,7 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """
     needs = _needs(request)
     with _opened(request, needs, watcher) as benches:
+        check_switchable(request.study, benches)
         study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
         header = _begun(request, study, benches, needs, store)
         try:
@@ -110,7 +113,7 @@ def _needs(request: Request) -> Needs:
         seed = secrets.randbelow(2**32) if request.seed is None else request.seed
         duration_s = trial_duration_s(study, cases(study))
     connections = max(int(level) for level in study.levels_of().get("connections", (1,)))
-    return Needs(study.rows, connections, seed, duration_s, study.schedule)
+    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study))
 
 
 @contextmanager
@@ -186,7 +189,8 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s)}
     sequence = trial.block * trials_in_block + trial.position
-    return job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    job = job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
 
 
 def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
@@ -197,3 +201,8 @@ def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
         if error.fatal and error.kind in SAME_MISTAKE:
             case = full_label(record.trial.case, study)
             raise UserMistake(f"{case}: {error.message}", remedy=REMEDIES.get(error.kind, ""))
+    own = name_of(record.trial.case.levels)
+    if own in study.workloads and not (record.done and record.done.operations):
+        for error in record.client_errors:
+            if error.kind == "server_error":
+                raise UserMistake(f"workload {own}: the server refuses it: {error.message}")

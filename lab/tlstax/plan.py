@@ -8,8 +8,9 @@ from random import Random
 from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
+from tlstax.factors import ENGINE
 from tlstax.records import Trial
-from tlstax.server_choice import faults, server_choices, tls_libraries
+from tlstax.server_choice import clients, faults, server_choices, tls_libraries
 from tlstax.study import Case, Level, Study, within
 from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
 
@@ -116,7 +117,14 @@ def plan(study: Study) -> Plan:
         estimated_s=starting_s + room * one_block_s,
         servers=tuple(choice.words() for choice in servers),
         specimens=tuple(
-            dict.fromkeys((*(c.server for c in servers if c.server), *tls_libraries(study), *faults(study)))
+            dict.fromkeys(
+                (
+                    *(c.server for c in servers if c.server),
+                    *tls_libraries(study),
+                    *faults(study),
+                    *(name for name in clients(study) if name != ENGINE),
+                )
+            )
         ),
         excluded=tuple(
             Excluded(case=levels, why=exclusion.why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
@@ -156,6 +156,26 @@ class PooledRatio(Frozen):
     judgement: Judgement
 
 
+class PoolSaving(Frozen):
+    """What making one connection costs the server, in operations on connections that are kept.
+
+    Both are CPU time of the server per operation, of the workloads `made` and `kept`, in the same blocks and
+    with as many connections, pooled over `connections`. `case` lacks the workload and the connections.
+    From `operations_needed` operations on each connection, making it is less than `share` of what the
+    server spends. `kept_to_plaintext` and `made_to_plaintext` are what TLS does to either; None without TLS.
+    """
+
+    case: dict[str, Level]
+    kept: str
+    made: str
+    connections: tuple[int, ...]
+    operations_worth: Ratio
+    share: float
+    operations_needed: Ratio
+    kept_to_plaintext: Ratio | None = None
+    made_to_plaintext: Ratio | None = None
+
+
 class Tally(Frozen):
     """In how many cases a statement held, the opposite held, and neither could be told."""
 
@@ -168,8 +188,8 @@ class StatementCase(Frozen):
     """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
 
     `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
-    to its own server's baseline. `sides` names the two servers, the better's first. `cells` counts the
-    single numbers of connections.
+    to its own server's baseline. `sides` names the two servers, the better's first; `chosen` says whether
+    the best of several was taken for one of them. `cells` counts the single numbers of connections.
     """
 
     case: dict[str, Level]
@@ -181,19 +201,22 @@ class StatementCase(Frozen):
     noise_from: str
     outcome: Literal["held", "opposite", "could not be told"]
     cells: Tally
+    chosen: bool = False
 
 
 class StatementResult(Frozen):
     """A published statement and what this run says of it.
 
     `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
-    numbers of connections in them. `plaintext` holds the same comparison without TLS, where a TLS library
+    numbers of connections in them. `by` is the factor that is claimed at least, or of things alike allowed at
+    most; 1 where none is. `plaintext` holds the same comparison without TLS, where a TLS library
     must not matter. `sentence` is the verdict in words.
     """
 
     says: str
     source: str
-    kind: Literal["better", "best"]
+    kind: Literal["better", "best", "alike"]
+    by: float = 1.0
     measured: str
     verdict: Literal["held", "held in part", "did not hold", "could not be told"]
     sentence: str
@@ -233,6 +256,57 @@ class PublishedFigure(Frozen):
     verdict: str = ""
 
 
+class Clue(Frozen):
+    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
+
+    name: str
+    value: float
+    reference_value: float
+    words: str
+
+
+class ClientAgreement(Frozen):
+    """One client beside the reference client, in the same blocks.
+
+    `value` and `reference_value` are geometric means over those blocks, `ratio` the one to the other. It
+    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
+    differs, and empty then where nothing that was measured tells why.
+    """
+
+    client: str
+    value: float
+    reference_value: float
+    ratio: Ratio
+    verdict: Literal["agrees", "differs", "could not be told"]
+    clues: tuple[Clue, ...] = ()
+
+
+class Agreement(Frozen):
+    """Whether load clients agree on what one case costs, every client's own cost left out.
+
+    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
+    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
+    """
+
+    kind: Literal["cost", "tax"]
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    reference: str
+    noise_floor: float | None
+    clients: tuple[ClientAgreement, ...]
+    sentence: str
+
+
+class NeverValid(Frozen):
+    """A case of which `trials` were run and none was valid, and the reason that was found most often."""
+
+    case: dict[str, Level]
+    label: str
+    trials: PositiveInt
+    reason: str
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -252,12 +326,15 @@ class RunDocument(Frozen):
     specimens: tuple[Specimen, ...]
     machine: Machine
     findings: tuple[Finding, ...]
+    never_valid: tuple[NeverValid, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    pool: tuple[PoolSaving, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
+    agreements: tuple[Agreement, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -10,6 +10,9 @@ from tlstax.study import Level, Levels, Study
 SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
+STATE_FACTORS = ("tls_switch", "durability")
+"""The factors that are set at a running server, for each trial anew (`server_state`)."""
+
 
 @dataclass(frozen=True)
 class ServerChoice:
@@ -30,13 +33,28 @@ class ServerChoice:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
         server = self.server or "the default server"
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
+        certificate = (
+            "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
+        )
         not_observed = "" if self.observed else ", not observed"
-        return f"{server}{over}{planted_words(self.fault)}{twin_words(self.instance)}{not_observed}"
+        planted = planted_words(self.fault)
+        return f"{server}{over}{certificate}{planted}{twin_words(self.instance)}{not_observed}"
 
 
 def planted_words(fault: Level) -> str:
     """What is planted in a server, to be put behind its name."""
     return "" if fault == NO_FAULT else f" with {fault} planted"
+
+
+def certificate_words(certificate: Level) -> str:
+    """A certificate by its key: "an RSA 4096 certificate"."""
+    return f"an {key_of(certificate)} certificate"
+
+
+def key_of(certificate: Level) -> str:
+    """A certificate's key as clients tell it: "RSA 4096", "EC P-256"."""
+    kind, _, size = str(certificate).partition("-")
+    return f"{kind.upper()} {size.upper().replace('P', 'P-')}"
 
 
 def twin_words(instance: Level) -> str:
@@ -63,6 +81,11 @@ def is_observed(levels: Levels) -> bool:
     return levels.get("observers", "all") == "all"
 
 
+def is_switched_at_server(levels: Levels) -> bool:
+    """Whether it is the server that turns TLS off, where the case with these levels has none."""
+    return levels.get("tls_switch", "client") == "server"
+
+
 def client_library_of(levels: Levels) -> str:
     """The name of the TLS library under the load client, or `own`."""
     return str(levels.get("client_tls_library", OWN))
@@ -71,6 +94,11 @@ def client_library_of(levels: Levels) -> str:
 def client_of(levels: Levels) -> str:
     """The load client of the case with these levels."""
     return str(levels.get("client", ENGINE))
+
+
+def clients(study: Study) -> tuple[str, ...]:
+    """The names of the load clients that the study's cases are measured with."""
+    return tuple(dict.fromkeys(client_of(levels) for levels in study.included()))
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tlstax.jobs import counted_operations
 from tlstax.study import Case, Levels, Study
+from tlstax.workload_choice import changes_data, name_of, table_of
 
 WANTED_BLOCKS = 20
 """So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
@@ -35,6 +37,14 @@ SERVER_START_S = 7.0
 """About what it takes to create a server's data, start it and fill its table."""
 
 
+RESTORING_S, RESTORING_ROW_S = 0.2, 4e-5
+"""About what it takes to put a table back before a trial that changes it, and each of its rows adds."""
+
+OPERATION_S, COMMIT_S, SCANNED_ROW_S = 0.0002, 0.001, 0.8e-6
+"""About what an operation takes of a trial that has so many of them; more where it commits changes, or goes
+through a whole table. What such trials took is known when the first block is done."""
+
+
 def window_s(levels: Levels, shortest_s: float) -> float:
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
@@ -46,33 +56,55 @@ def window_s(levels: Levels, shortest_s: float) -> float:
     return round(max(shortest_s, RECONNECT_CYCLE_S * int(levels.get("connections", 1))), 3)
 
 
-def overhead_s(levels: Levels) -> float:
+def counted_s(levels: Levels, study: Study) -> float:
+    """About how long so many operations take where a trial ends with their number; 0 where it has a time."""
+    operations = counted_operations(levels)
+    if operations is None:
+        return 0.0
+    each_s = OPERATION_S
+    if changes_data(levels, study.workloads):
+        each_s += COMMIT_S
+    if table_of(levels, study.workloads) == "people" and name_of(levels) != "people-insert":
+        each_s += SCANNED_ROW_S * study.rows
+    return operations * each_s
+
+
+def overhead_s(levels: Levels, study: Study | None = None) -> float:
     """About what a trial of this case takes beside its window.
 
-    Connections that reconnect are made anew in the warm-up, and finish what they started at the end.
+    Connections that reconnect are made anew in the warm-up, and finish what they started at the end. The
+    study tells how much data is put back.
     """
     each = CONNECTION_S if levels.get("tls", "off") == "off" else TLS_CONNECTION_S
     times = 3 if levels.get("workload") == "reconnect" else 1
-    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1))
+    restoring_s = 0.0
+    if study is not None and changes_data(levels, study.workloads):
+        restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
+    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1)) + restoring_s
 
 
 def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     """How long the shortest trials of a run measure, so that the wanted number of blocks fits the budget.
 
-    Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks.
+    Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks. Trials that have a number
+    of operations take what they take.
     """
-    overhead = sum(overhead_s(case.levels) for case in cases)
+    overhead = sum(overhead_s(case.levels, study) for case in cases)
+    counted = [counted_s(case.levels, study) for case in cases]
+    timed = counted.count(0.0)
     times = 1.0
     if study.profile:
         overhead, times = 2 * overhead + PROFILED_S * len(cases), 2 + PROFILED_SHARE
-    room_s = (study.budget_s / WANTED_BLOCKS - overhead) / (times * len(cases))
+    if not timed:
+        return SHORTEST_S
+    room_s = (study.budget_s / WANTED_BLOCKS - overhead - times * sum(counted)) / (times * timed)
     return round(min(LONGEST_S, max(SHORTEST_S, room_s)), 3)
 
 
 def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
     """About how long one block takes, with the profiled trials of all cases where the study has them."""
-    windows_s = sum(window_s(case.levels, shortest_s) for case in cases)
-    once_s = windows_s + sum(overhead_s(case.levels) for case in cases)
+    windows_s = sum(counted_s(case.levels, study) or window_s(case.levels, shortest_s) for case in cases)
+    once_s = windows_s + sum(overhead_s(case.levels, study) for case in cases)
     if not study.profile:
         return once_s
     return 2 * once_s + PROFILED_S * len(cases) + PROFILED_SHARE * windows_s

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import pymysql
 
+from tlstax import connections_seen, server_state
 from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
@@ -26,12 +27,14 @@ from tlstax.records import (
     MappedLibrary,
     ServerClaim,
     ServerObservation,
+    TableState,
     Trial,
     TrialRecord,
 )
 from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+from tlstax.workloads import writes
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
@@ -50,6 +53,7 @@ class _Gathered:
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
+        self.data: tuple[TableState, ...] = ()
         self.sampled = Sampled(None)
         self.failure = ""
 
@@ -59,7 +63,8 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     started, started_at = time.monotonic(), datetime.now(UTC)
     gathered = _Gathered()
     try:
-        _measure(trial, job, bench, gathered)
+        with server_state.applied(trial.case.levels, bench):
+            _measure(trial, job, bench, gathered)
     except ClientFailure as failure:
         gathered.failure = str(failure)
         gathered.client_errors = failure.errors
@@ -86,6 +91,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             client_claim=_client_claim(job, trial, bench),
             server_log=bench.server.log_tail() if gathered.failure else "",
             row_mismatches=gathered.row_mismatches,
+            data=gathered.data,
             failure=gathered.failure,
             guest=bench.guest,
         )
@@ -97,23 +103,29 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     server, admin = bench.server, bench.admin
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
+    if bench.data is not None:
+        gathered.data = bench.data.ready(admin, trial.case.levels)
     status_before = status.read_status(admin)
-    observed = is_observed(trial.case.levels)
+    levels = trial.case.levels
+    observed, asks = is_observed(levels), bench.client_asks(levels)
+    if not asks:
+        connections_seen.clear(admin)
     with (
         Counters(bench.counted_events if observed else ()) as counters,
-        LoadClient(bench.command, job, counters.open_before_exec if observed else None) as client,
+        LoadClient(bench.command_of(levels), job, counters.open_before_exec if observed else None) as client,
         ExitStack() as watching,
     ):
         try:
             gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
             watched = Watched(
-                client=Side(client.pid, counters),
+                client=Side(gathered.ready.pid, counters),
                 server=Side(server.pid),
-                profiler=_profiler(trial, bench, client.pid, watching),
+                profiler=_profiler(trial, bench, gathered.ready.pid, watching),
             )
             if observed:
-                watched = _all_observers(watched, job, bench, status_before)
+                kept = 0 if job.workload.reconnect else job.connections if asks else 1
+                watched = _all_observers(watched, status_before["Threads_connected"] + kept, bench)
             watch = watching.enter_context(Watch(watched))
             watch.begin()
             client.go()
@@ -124,10 +136,12 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
             gathered.client_log = client.log()
     answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
     used = gathered.window.server
+    status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
+    in_force = server_state.in_force(trial.case.levels, bench)
     gathered.server = ServerObservation(
         version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
-        status_delta=status.status_delta(status_before, _read_status_after(bench, status_before)),
+        status_delta=status_delta,
         cpu=process.server_cpu(used),
         rss_bytes=used.rss_bytes if used else None,
         mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
@@ -136,8 +150,13 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         program=answering.program if answering else None,
         listening_port=answering.listening_port if answering else None,
         data_directory=answering.data_directory if answering else None,
+        tls_versions=in_force.tls_versions,
+        durability=in_force.durability,
+        connections=None if asks else connections_seen.read(admin),
     )
-    gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+    # Rows that the trial itself may have changed since tell nothing.
+    if not writes(job.workload):
+        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:
@@ -147,17 +166,16 @@ def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) 
     return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
 
 
-def _all_observers(watched: Watched, job: Job, bench: Bench, status_before: Mapping[str, int]) -> Watched:
+def _all_observers(watched: Watched, connected: int, bench: Bench) -> Watched:
     """What is watched beside the CPU clocks and memory, which results need.
 
-    Connections that are kept are there before the window and after it; at a guest's others come and go.
+    `connected` of them are there before the window and after it; at a guest's others come and go.
     """
-    kept = 0 if job.workload.reconnect else job.connections
 
     def read_status() -> dict[str, int]:
         if bench.guest:
             return status.read_status(bench.admin)
-        return status.read_settled_status(bench.admin, status_before["Threads_connected"] + kept)
+        return status.read_settled_status(bench.admin, connected)
 
     return replace(
         watched,

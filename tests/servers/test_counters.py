@@ -245,7 +245,7 @@ def trial(mysql: Counted, observers: str, events: tuple[Event, ...]) -> TrialRec
     terms = JobTerms(
         endpoint=server.endpoint(),
         account=server.load_account,
-        table=server.table_name,
+        tables=dict(server.tables),
         rows=ROWS,
         verification=Verification(verify="none"),
         client_cpus=(),

@@ -182,6 +182,30 @@ def test_a_server_that_does_not_start_ends_the_study_before_its_first_trial(star
     assert startable == []
 
 
+def test_a_certificate_that_a_server_does_not_take_is_named_with_the_way_around_it(
+    startable: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = benches.private_bench
+
+    def private_bench(session: Any, wanted: Any, *rest: Any) -> Any:
+        build = "broken" if wanted.certificate == "ec-p256" else wanted.build
+        return opened(session, SimpleNamespace(build=build, tls_library=None), *rest)
+
+    monkeypatch.setattr(benches, "private_bench", private_bench)
+    builds: Any = {"mysql-9.7": "mysql-9.7"}
+    study = study_of("mysql-9.7", certificate="rsa-2048,ec-p256")
+    with (
+        pytest.raises(MachineFault) as caught,
+        open_benches(study, Specimens(builds, {}), NEEDS, lambda _: None),
+    ):
+        pytest.fail("it was opened all the same")
+    assert caught.value.sentence() == (
+        "mysql-9.7 with an EC P-256 certificate cannot be measured: it did not start: no such option; "
+        "leave it out with --set certificate=rsa-2048"
+    )
+    assert startable == []
+
+
 def test_a_server_that_is_not_ours_is_given_no_library() -> None:
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     study = override(load_study("tax"), "tls_library", ["openssl-3.0"])
@@ -274,10 +298,14 @@ def test_only_servers_that_are_observed_are_given_counters(
     assert given == [(0, ()), (1, INSTRUCTIONS), (2, ()), (3, INSTRUCTIONS)]
 
 
-def test_at_a_server_that_is_not_ours_observers_cannot_be_chosen() -> None:
+@pytest.mark.parametrize(
+    ("factor", "level"),
+    [("observers", "none"), ("certificate", "rsa-4096"), ("tls_switch", "server"), ("durability", "none")],
+)
+def test_a_server_that_is_not_ours_keeps_its_settings(factor: str, level: str) -> None:
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     with (
-        pytest.raises(UserMistake, match="observers cannot be chosen there"),
-        benches.open_guest(override(load_study("tax"), "observers", ["none"]), access, NEEDS, lambda _: None),
+        pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"),
+        benches.open_guest(override(load_study("tax"), factor, [level]), access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")

@@ -132,6 +132,16 @@ def test_a_failed_trial_is_invalid_with_its_reason() -> None:
     assert reasons(failed) == "the load client was killed by signal 9"
 
 
+def test_transactions_that_got_in_each_others_way_are_part_of_the_load() -> None:
+    failed = with_errors(record_of(PLAIN), "server_error", 500)
+    assert failed.done is not None
+    (error,) = failed.done.errors
+    met = with_done(failed, errors=(error.model_copy(update={"code": 1213}),))
+    assert judge(met).value == "valid"
+    assert judge(met).notes == ("the server undid 500 operations that got in each other's way",)
+    assert judge(with_done(met, errors=(error.model_copy(update={"code": 1064}),))).value == "invalid"
+
+
 def test_a_check_that_breaks_gives_unknown() -> None:
     broken = record_of(PLAIN)
     object.__setattr__(broken.trial.case, "levels", None)

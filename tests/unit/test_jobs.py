@@ -12,11 +12,12 @@ from tlstax.jobs import JobTerms, Verification, job_for
 from tlstax.records import LibraryClaim, Trial
 from tlstax.study import Case, Level
 from tlstax.trial import _client_claim
+from tlstax.user_workload import UserWorkload
 
 TERMS = JobTerms(
     endpoint=TcpEndpoint(host="127.0.0.1", port=3306),
     account=Account(user="u", password="", database="d"),
-    table="t",
+    tables={"sbtest": "t", "people": "p"},
     rows=10,
     verification=Verification(),
     client_cpus=(),
@@ -70,3 +71,43 @@ def _claimed(levels: dict[str, Level]) -> LibraryClaim | None:
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     bench: Any = SimpleNamespace(client_claims={"openssl-3.0": CLAIM})
     return _client_claim(job_for(levels, TERMS, sequence=0), trial, bench)
+
+
+def test_a_trial_of_so_many_operations_has_them_in_its_rounds() -> None:
+    counted = {**LEVELS, "workload": "people-delete", "queries": 500, "rounds": 3}
+    job = job_for({**counted, "client": "mysqlslap-9.7"}, TERMS, sequence=0)
+    assert (job.operations, job.rounds) == (1500, 3)
+    in_one_go = job_for(counted, TERMS, sequence=0)
+    assert (in_one_go.operations, in_one_go.rounds, in_one_go.reset) == (500, 1, ())
+    assert job.warmup_s == 0, "a warm-up would delete rows that the operations are to find"
+    assert job.reset == ("TRUNCATE TABLE p", "INSERT INTO p SELECT * FROM p_kept")
+    timed = job_for({**LEVELS, "workload": "people-delete"}, TERMS, sequence=0)
+    assert (timed.operations, timed.rounds, timed.reset, timed.duration_s) == (None, 1, (), 0.1)
+    reading = job_for({**LEVELS, "workload": "people-select", "queries": 5}, TERMS, sequence=0)
+    assert (reading.operations, reading.reset) == (5, ())
+    assert reading.duration_s > 60, "so many operations take what they take"
+    assert reading.warmup_s > 0
+
+
+@pytest.mark.parametrize(
+    ("workload", "level", "sent"),
+    [
+        ("point-select", "default", "prepared"),
+        ("point-select", "text", "text"),
+        ("people-select", "prepared", "prepared"),
+        ("own", "text", "text"),
+    ],
+)
+def test_statements_travel_as_the_case_has_it(workload: str, level: str, sent: str) -> None:
+    own = {"sql": "SELECT 1 FROM {table}", "protocol": "prepared"}
+    mine = UserWorkload.model_validate({"name": "own", "transactions": ({"statements": (own,)},)})
+    terms = TERMS.model_copy(update={"workloads": {"own": mine}})
+    job = job_for({**LEVELS, "workload": workload, "protocol": level}, terms, sequence=0)
+    assert job.workload.protocol == sent
+    assert all(one.protocol is None for each in job.workload.transactions for one in each.statements)
+
+
+def test_a_workload_works_on_the_table_of_its_shape() -> None:
+    assert " t " in f"{job_for(LEVELS, TERMS, sequence=0).workload.statements[0].sql} "
+    people = job_for({**LEVELS, "workload": "people-select"}, TERMS, sequence=0)
+    assert people.workload.statements[0].sql == "SELECT * FROM p"

@@ -4,10 +4,12 @@ import pytest
 from fake_trials import crashed, fake_record, fake_run, tax_truth
 
 from tlstax.checks import judge
+from tlstax.findings.naming import subject_label
 from tlstax.findings.proof import always_hello_retry, negotiated
 from tlstax.labels import full_label, group_label, label, label_levels
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
+from tlstax.server_choice import choice_of
 from tlstax.study import Case, Level, load_study, parse_study
 
 CASES = cases(load_study("tax"))
@@ -43,6 +45,8 @@ def test_the_cases_of_the_tax_study() -> None:
         ({"observers": "none", "instance": 2, "connections": 8}, "process 2, no observers"),
         ({"tls": "1.3", "observers": "all", "connections": 8}, "TLS 1.3, all observers"),
         ({"connections": 1}, "the baseline"),
+        ({"tls": "1.3", "durability": "full"}, "TLS 1.3, a commit is on the disk"),
+        ({"tls": "off", "tls_switch": "server"}, "plaintext, TLS switched at the server"),
     ],
 )
 def test_other_levels(levels: dict[str, Level], said: str) -> None:
@@ -69,6 +73,7 @@ VERSIONS = load_study("openssl-versions")
         ({"instance": 1}, "the first process"),
         ({"instance": 3}, "process 3"),
         ({"client_tls_library": "openssl-3.0"}, "client over openssl-3.0"),
+        ({"server": "mysql-9.7", "certificate": "ec-p256"}, "mysql-9.7, EC P-256 certificate"),
     ],
 )
 def test_a_group_names_the_server_that_its_cases_share(levels: dict[str, Level], said: str) -> None:
@@ -96,6 +101,36 @@ def test_a_study_over_libraries_names_its_cases_by_them_and_its_groups_by_the_re
         for name in ("openssl-3.0", "openssl-3.0 again (control)", "openssl-3.5.5")
     ]
     assert label_levels({"tls_library": "openssl-3.5.5", "tls": "1.3"}, study) == "openssl-3.5.5"
+
+
+def test_plaintext_has_no_certificate_and_tls_is_named_by_its() -> None:
+    study = parse_study(
+        """
+        name = "keys"
+        title = "t"
+        question = "q"
+        baseline = { tls = "off", certificate = "rsa-2048" }
+        treatments = [
+            { tls = "off", certificate = "rsa-2048" },
+            { tls = "1.3", certificate = "rsa-2048" },
+            { tls = "1.3", certificate = "rsa-4096" },
+        ]
+        [factors]
+        server = ["mysql-9.7", "mysql-8.0.33"]
+        workload = ["reconnect"]
+        connections = [8]
+        """,
+        where="keys.toml",
+    )
+    assert [label(case, study) for case in cases(study)[:4]] == [
+        "plaintext",
+        "plaintext again (control)",
+        "TLS 1.3, RSA 2048 certificate",
+        "TLS 1.3, RSA 4096 certificate",
+    ]
+    assert subject_label(cases(study)[3].levels, study) == "mysql-9.7, RSA 4096 certificate"
+    assert subject_label(cases(study)[0].levels, study) == "mysql-9.7"
+    assert choice_of(cases(study)[3].levels).words() == "mysql-9.7 with an RSA 4096 certificate"
 
 
 def test_what_has_one_level_in_the_whole_study_is_not_said_of_each_case() -> None:

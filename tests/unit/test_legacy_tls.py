@@ -1,4 +1,4 @@
-"""Clients of old servers are told the only cipher that both can; nobody else is told any."""
+"""Clients of old servers are told the only cipher that both can, short keys are allowed; else nothing is."""
 
 from __future__ import annotations
 
@@ -20,3 +20,11 @@ from tlstax.contract import TlsVersion
 )
 def test_only_old_versions_are_told_a_cipher(version: TlsVersion | None, ciphers: str | None) -> None:
     assert legacy_tls.cipher_list(version) == ciphers
+
+
+def test_short_keys_lower_the_security_level_on_both_sides_and_others_do_not() -> None:
+    assert legacy_tls.cipher_list("1.3", "rsa-1024") == "DEFAULT:@SECLEVEL=0"
+    assert legacy_tls.cipher_list("1.0", "rsa-1024") == "AES256-SHA:@SECLEVEL=0"
+    assert legacy_tls.cipher_list("1.3", "rsa-4096") is None
+    assert "CipherString = DEFAULT:@SECLEVEL=0\n" in legacy_tls.openssl_conf("rsa-1024")
+    assert not legacy_tls.openssl_conf("ec-p256")

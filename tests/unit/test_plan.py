@@ -147,3 +147,12 @@ def test_where_no_group_is_among_the_wanted_ones_all_have_a_control() -> None:
     study = override(load_study("openssl-versions"), "connections", ["1", "64"])
     roles = Counter(case.role for case in cases(study))
     assert roles["control"] == roles["baseline"] > 0
+
+
+def test_data_that_is_put_back_and_operations_that_are_counted_take_their_time() -> None:
+    tax = load_study("tax")
+    reading, writing = override(tax, "workload", ["select-range"]), override(tax, "workload", ["update"])
+    assert plan(writing).block_s > plan(reading).block_s
+    few, many = (override(reading, "queries", [str(queries)]) for queries in (1_000, 100_000))
+    assert plan(many).block_s > 10 * plan(few).block_s
+    assert plan(many).blocks < plan(few).blocks

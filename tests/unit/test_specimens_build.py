@@ -15,6 +15,7 @@ from tlstax import places
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions, table
 from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.layout import Row
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import loader_of
 
@@ -141,18 +142,18 @@ def test_an_earlier_starts_errors_are_passed_over(tmp_path: Path) -> None:
     assert "nonsense" in error_log.reason(path, offset)
 
 
-def rows(content: TableContent) -> list[tuple[int, int, str, str]]:
-    return [row for chunk in table._chunks(content) for row in chunk]
+def rows(content: TableContent) -> list[Row]:
+    return [row for chunk in table.LAYOUTS[content.shape].chunks(content) for row in chunk]
 
 
 def test_rows_look_as_sysbench_makes_them() -> None:
     drawn = rows(TableContent(rows=45_000, seed=3))
     assert [row[0] for row in drawn] == list(range(1, 45_001))
-    assert all(1 <= row[1] <= 45_000 for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){9}", row[2], re.ASCII) for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){4}", row[3], re.ASCII) for row in drawn)
+    assert all(1 <= int(row[1]) <= 45_000 for row in drawn)
+    assert all(re.fullmatch(r"\d{11}(-\d{11}){9}", str(row[2]), re.ASCII) for row in drawn)
+    assert all(re.fullmatch(r"\d{11}(-\d{11}){4}", str(row[3]), re.ASCII) for row in drawn)
     assert len({row[2] for row in drawn}) == 45_000
-    assert set("".join(row[3] for row in drawn[:100])) == set("0123456789-")
+    assert set("".join(str(row[3]) for row in drawn[:100])) == set("0123456789-")
 
 
 def test_rows_follow_from_the_seed() -> None:

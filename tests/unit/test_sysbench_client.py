@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tlstax import workloads
+from tlstax import client_limits, workloads
+from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages, program
-from tlstax.clients.sysbench.demand import Demand, Refusal
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.contract import (
     Account,
+    ClosedLoop,
     CpuTime,
     Job,
     OpenLoop,
@@ -42,6 +43,10 @@ def job(name: str = "point-select", **changes: object) -> Job:
     return plain.model_copy(update=changes)
 
 
+def as_text(name: str, table: str = "sbtest1") -> Workload:
+    return workloads.built_in(name, table, 1000).model_copy(update={"protocol": "text"})
+
+
 def tls(**changes: object) -> TlsOn:
     return TlsOn(ca_file="/ca.pem").model_copy(update=changes)
 
@@ -51,7 +56,9 @@ def told_to_sysbench(job: Job) -> list[str]:
 
 
 def test_a_point_select_is_sysbenchs_own() -> None:
-    assert demand.demand_of(job()) == Demand(script="point_select", table="sbtest1", rows=1000)
+    wanted = demand.demand_of(job())
+    assert (wanted.script.ours, wanted.script.stock) == ("point_select", "oltp_point_select")
+    assert (wanted.table, wanted.rows) == ("sbtest1", 1000)
     options = told_to_sysbench(job())
     assert {"--mysql-host=192.0.2.1", "--mysql-port=3306", "--mysql-user=load"} <= set(options)
     assert {"--threads=4", "--table_size=1000", "--rand-type=uniform", "--mysql-ssl=off"} <= set(options)
@@ -61,10 +68,71 @@ def test_a_point_select_is_sysbenchs_own() -> None:
     assert not [option for option in options if option.startswith(("--percentile", "--mysql-ignore"))]
 
 
-def test_the_other_workloads_and_places() -> None:
-    assert demand.demand_of(job("reconnect")).script == "reconnect"
-    text = workloads.built_in("point-select", "sbtest1", 1000).model_copy(update={"protocol": "text"})
-    assert "--db-ps-mode=disable" in told_to_sysbench(job(workload=text))
+STOCK = {
+    "point-select": "oltp_point_select",
+    "reconnect": "",
+    "select-range": "oltp_read_only",
+    "insert": "oltp_insert",
+    "update": "oltp_update_index",
+    "oltp-read-only": "oltp_read_only",
+    "oltp-read-write": "oltp_read_write",
+}
+
+
+@pytest.mark.parametrize("name", STOCK)
+def test_every_workload_of_sysbenchs_has_its_script(name: str) -> None:
+    asked = job(workload=as_text(name))
+    wanted = demand.demand_of(asked)
+    assert (wanted.script.stock, wanted.table, wanted.rows) == (STOCK[name], "sbtest1", 1000)
+    options = told_to_sysbench(asked)
+    assert {"--db-ps-mode=disable", "--table_size=1000", "--events=0"} <= set(options)
+    assert ("--skip_trx=on" in options) == (name == "select-range")
+
+
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_a_workload_that_writes_shows_no_rows(name: str) -> None:
+    if name in STOCK:
+        options = told_to_sysbench(job(workload=as_text(name), row_samples=3))
+        assert (f"--tlstax_samples={0 if workloads.changes_data(name) else 3}") in options
+
+
+@pytest.mark.parametrize("protocol", ["default", "text", "prepared"])
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: str) -> None:
+    levels = {"client": "sysbench", "workload": name, "protocol": protocol}
+    table = workloads.TABLES[workloads.table_of(name)]
+    asked = workloads.built_in(name, table, 1000)
+    if protocol != "default":
+        asked = asked.model_copy(update={"protocol": protocol})
+    if client_limits.why_not(levels, {}, ClosedLoop()):
+        with pytest.raises(Refusal):
+            demand.demand_of(job(workload=asked))
+    else:
+        demand.demand_of(job(workload=asked))
+
+
+def test_deletes_are_sysbenchs_only_where_ids_are_drawn() -> None:
+    with pytest.raises(Refusal, match="at random"):
+        demand.demand_of(job("delete"))
+    drawn = Workload(
+        protocol="prepared",
+        statements=(
+            Statement(
+                sql="DELETE FROM sbtest1 WHERE id={id}", parameters={"id": UniformInt(low=1, high=1000)}
+            ),
+        ),
+    )
+    assert demand.demand_of(job(workload=drawn)).script.stock == "oltp_delete"
+
+
+def test_a_number_of_operations_and_what_connections_begin_with_are_told() -> None:
+    greeted = as_text("update").model_copy(update={"on_connect": ("SET @a = 1", "SET @b = ','")})
+    options = told_to_sysbench(job(workload=greeted, operations=500, rounds=5))
+    assert "--events=500" in options
+    assert "--tlstax_on_connect=SET @a = 1\x1fSET @b = ','" in options
+
+
+def test_the_other_places() -> None:
     options = told_to_sysbench(job(endpoint=UnixEndpoint(path="/run/db.sock"), tls=tls()))
     assert {"--mysql-socket=/run/db.sock", "--mysql-ssl=on"} <= set(options)
     assert not [option for option in options if option.startswith(("--mysql-host", "--mysql-port"))]
@@ -87,16 +155,19 @@ BY_ID = Statement(sql="SELECT c FROM t WHERE id={id}", parameters={"id": Uniform
     ("changes", "word"),
     [
         ({"schedule": OpenLoop(rate_per_s=10.0)}, "open"),
-        ({"workload": Workload(statements=(BY_ID, BY_ID))}, "one statement"),
+        ({"workload": Workload(statements=(BY_ID, BY_ID))}, "in none"),
+        ({"workload": workloads.built_in("insert", "sbtest1", 9)}, "text query"),
+        ({"workload": workloads.built_in("people-select", "people", 9)}, "in none"),
+        ({"workload": as_text("oltp-read-only", "orders")}, "a table sbtest1"),
         ({"workload": Workload(statements=(BY_ID,), reconnect=True, protocol="prepared")}, "text query"),
-        ({"workload": Workload(statements=(Statement(sql="SELECT 1"),))}, "something else"),
+        ({"workload": Workload(statements=(Statement(sql="SELECT 1"),))}, "in none"),
         (
             {
                 "workload": Workload(
                     statements=(BY_ID.model_copy(update={"parameters": {"id": UniformInt(low=2, high=9)}}),)
                 )
             },
-            "from 1 on",
+            "in none",
         ),
         ({"endpoint": UnixEndpoint(path="/a,b")}, "comma"),
         ({"tls": tls(resumption=True)}, "tls.resumption"),
@@ -178,8 +249,15 @@ PLAIN = {
 WINDOW = [
     {"say": "started", "at_ns": 1_000_000_000},
     *({"say": "ready", "thread": n, "warmup_events": 10 + n} for n in range(2)),
-    {"say": "finished", "thread": 0, "at_ns": 2_000_000_000, "events": 300, "errors": 0},
-    {"say": "finished", "thread": 1, "at_ns": 2_500_000_000, "events": 200, "errors": 1},
+    {"say": "finished", "thread": 0, "at_ns": 2_000_000_000, "events": 300, "errors": 0, "restarts": {}},
+    {
+        "say": "finished",
+        "thread": 1,
+        "at_ns": 2_500_000_000,
+        "events": 200,
+        "errors": 3,
+        "restarts": {"1213": 2},
+    },
 ]
 CPU = CpuTime(total_us=3.0, user_us=1.0, system_us=2.0)
 
@@ -215,8 +293,11 @@ def test_kept_connections_are_counted_once() -> None:
     done = messages.done_event(told(proof(0), proof(1), *WINDOW), cpu=CPU, reconnects=False)
     assert done.operations == 500
     assert done.elapsed_s == 1.5
-    assert done.scheduled == 501
-    assert [(error.kind, error.count) for error in done.errors] == [("server_error", 1)]
+    assert done.scheduled == 503
+    assert [(error.kind, error.code, error.count) for error in done.errors] == [
+        ("server_error", 1213, 2),
+        ("server_error", None, 1),
+    ]
     assert (done.window.connections, done.window.handshakes) == (0, ())
     assert done.lifetime.connections == 2
     assert [handshakes.count for handshakes in done.lifetime.handshakes] == [2]
@@ -234,13 +315,16 @@ def test_reconnecting_counts_warm_up_and_window() -> None:
 
 
 def test_rows_are_samples_with_null_and_nothing_told_apart() -> None:
-    rows = [
-        {"say": "row", "sql": "SELECT 1", "found": True, "value": "1"},
-        {"say": "row", "sql": "SELECT 2", "found": True, "value": None},
-        {"say": "row", "sql": "SELECT 3", "found": False, "value": None},
+    said = [
+        {"say": "sample", "sql": "SELECT 1"},
+        {"say": "row", "value": "1"},
+        {"say": "row", "value": "2"},
+        {"say": "sample", "sql": "SELECT 2"},
+        {"say": "row", "value": None},
+        {"say": "sample", "sql": "SELECT 3"},
     ]
-    done = messages.done_event(told(proof(0), proof(1), *WINDOW, *rows), cpu=CPU, reconnects=False)
-    assert [sample.rows for sample in done.row_samples] == [(("1",),), ((None,),), ()]
+    done = messages.done_event(told(proof(0), proof(1), *WINDOW, *said), cpu=CPU, reconnects=False)
+    assert [sample.rows for sample in done.row_samples] == [(("1",), ("2",)), ((None,),), ()]
 
 
 UNABLE = "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\n"

@@ -183,7 +183,12 @@ def test_every_built_in_study_loads(path: Path) -> None:
 def test_every_module_is_used() -> None:
     modules = {_module(path): path for path in LAB.glob("tlstax/**/*.py")}
     imported = {name for module, path in modules.items() for name in _imports(path, module)}
-    started_by_name = {"tlstax.__main__", "tlstax.contract_schemas", "tlstax.clients.sysbench.__main__"}
+    started_by_name = {
+        "tlstax.__main__",
+        "tlstax.contract_schemas",
+        "tlstax.clients.sysbench.__main__",
+        "tlstax.clients.mysqlslap.__main__",
+    }
     assert modules.keys() - imported - started_by_name == set()
 
 

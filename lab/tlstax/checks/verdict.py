@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import identity, treatment
+from tlstax.checks import connections, identity, rows_changed, settings, treatment
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
+    connections.seen_at_server,
+    connections.statements_counted,
     treatment.encryption,
     treatment.key_exchange,
     treatment.resumption,
     treatment.server_counts,
     treatment.logins,
     treatment.work,
+    rows_changed.rows_changed,
+    rows_changed.came_to_its_number,
+    settings.certificate,
+    settings.tls_switch,
+    settings.durability,
     identity.answering,
     identity.listening,
     identity.server_library,

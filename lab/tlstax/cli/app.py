@@ -72,6 +72,10 @@ def run(
         str | None,
         typer.Option(help="TLS libraries to put under the server, such as openssl-1.1.1l; with commas."),
     ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7; with commas."),
+    ] = None,
     client_tls_library: Annotated[
         str | None, typer.Option(help="TLS libraries to put under the load client; with commas.")
     ] = None,
@@ -79,7 +83,13 @@ def run(
         str | None,
         typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; with commas."),
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; with commas.")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="Such as point-select, reconnect, insert, oltp-read-write, or a file with one of your own; "
+            "with commas."
+        ),
+    ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
     budget: Annotated[
@@ -126,6 +136,7 @@ def run(
             RunOptions(
                 server=None if is_guest else server,
                 tls_library=tls_library,
+                client=client,
                 client_tls_library=client_tls_library,
                 tls=tls,
                 workload=workload,

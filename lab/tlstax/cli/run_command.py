@@ -24,6 +24,7 @@ class RunOptions:
 
     server: str | None = None
     tls_library: str | None = None
+    client: str | None = None
     client_tls_library: str | None = None
     tls: str | None = None
     workload: str | None = None
@@ -63,6 +64,8 @@ def study_of(options: RunOptions) -> Study:
         ("tls", options.tls),
         ("workload", options.workload),
         ("connections", options.connections),
+        # Last: what a client cannot do is left out of what has been chosen.
+        ("client", options.client),
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))

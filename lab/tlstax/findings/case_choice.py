@@ -37,7 +37,8 @@ def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
                     f"{option}: study {study.name} does not vary {factor}{closest(factor, varied)}",
                     remedy=f"its factors are {', '.join(varied)}",
                 )
-            wanted[factor] = check_level(known, level, where=option)
+            also = study.workloads if factor == "workload" else ()
+            wanted[factor] = check_level(known, level, where=option, also=also)
     found = [
         case
         for case in cases(study)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from tlstax.findings import caveats, stats
+from tlstax.findings.agreement import agreements
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
+from tlstax.findings.never_valid import never_valid
 from tlstax.findings.outcomes import UNITS
+from tlstax.findings.pool import savings
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.published import published
@@ -48,12 +51,15 @@ def document(stored: StoredRun) -> RunDocument:
         specimens=header.specimens,
         machine=header.machine,
         findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
+        never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
+        pool=savings(measured),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
+        agreements=agreements(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),

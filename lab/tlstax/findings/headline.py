@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
+from tlstax.findings.agreement import CLIENT
+from tlstax.findings.agreement_words import summary
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
+from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.pool_words import pool_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
@@ -24,21 +28,31 @@ def headline(document: RunDocument) -> list[str]:
     For example "TLS 1.3 on kept connections: 7.1 % fewer point selects a second (5.9 to 8.2 % at 95 %)".
     After the sentences of a group follows what resumption gives back there, where that is told apart.
     A study of published statements answers with the verdicts on them, and on the fix of a planted fault; one
-    too large for a sentence a case with the ratios pooled over connections. Where one function was found to
-    be at fault for a case's extra cost, it is named.
+    too large for a sentence a case with the ratios pooled over connections; one of load clients with whether
+    they agree, as do others that have several. Where one function was found to be at fault for a case's extra
+    cost, it is named. First of all come cases that no valid trial tells of.
     """
+    lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*said, *causes(document), *fixes(document)]
+        return [*lost, *said, *pool_sentences(document), *causes(document), *fixes(document)]
+    if document.agreements and CLIENT in document.design.baseline:
+        # Clients are what is compared: operations a second tell of them, not of what they measure.
+        return [*lost, *summary(document.agreements), *causes(document)]
     if is_large(document.design):
-        return _pooled(document) or [NOTHING_TO_TELL]
+        return [*lost, *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
         sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
-    return [*(sentences or [NOTHING_TO_TELL]), *causes(document)]
+    return [
+        *lost,
+        *(sentences or [NOTHING_TO_TELL]),
+        *summary(document.agreements),
+        *causes(document),
+    ]
 
 
 def causes(document: RunDocument) -> list[str]:

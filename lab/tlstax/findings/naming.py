@@ -6,14 +6,14 @@ from tlstax.factors import NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
 from tlstax.labels import CONTROL_MARK, label_levels
-from tlstax.server_choice import planted_words
+from tlstax.server_choice import key_of, planted_words
 from tlstax.study import Levels, Study
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting"}
 MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 
-LIBRARY, SERVER, FAULT = "tls_library", "server", "fault"
+LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
 
 
 def mode_label(levels: Levels) -> str:
@@ -48,7 +48,9 @@ def subject_label(levels: Levels, study: Study) -> str:
     server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
     words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
     words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
-    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, *CONTROL_MARK}
+    if CERTIFICATE in varied and CERTIFICATE in levels and levels.get("tls") != "off":
+        words.append(f"{key_of(levels[CERTIFICATE])} certificate")
+    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

@@ -73,6 +73,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **throughput,
         **_rounds(record, done),
         **_cpu(record, done),
+        **_outside_client(record, done),
         **_events(record, done),
         **_memory(record),
         **_wire(done),
@@ -125,6 +126,19 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
             found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
             found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
     return found
+
+
+def _outside_client(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What an operation takes less the client's CPU, where one waits for the other: on one connection.
+
+    With more of them a client works on one operation while the server works on another, and the times of an
+    operation do not add up. Nothing where the two overlapped so far that nothing is left.
+    """
+    job = record.job
+    if job is None or job.connections != 1 or job.schedule.mode != "closed" or not done.operations:
+        return {}
+    outside_us = (done.elapsed_s * 1e6 - done.cpu.total_us) / done.operations
+    return {"outside_client_us_per_op": outside_us} if outside_us > 0 else {}
 
 
 def _events(record: TrialRecord, done: Done) -> dict[str, float]:

@@ -42,9 +42,10 @@ def described(
         says=statement.says,
         source=statement.source,
         kind=statement.kind,
+        by=statement.by,
         measured=statement.outcome,
         verdict=verdict,
-        sentence=_sentence(cases, pooled, cells),
+        sentence=_sentence(cases, pooled, cells, _otherwise(statement)),
         across_servers=across,
         pooled=pooled,
         cells=cells,
@@ -52,7 +53,7 @@ def described(
         plaintext=plaintext,
         caveats=(
             *([ACROSS] if across else []),
-            *([CHOSEN] if cases and max(len(statement.better), len(statement.than)) > 1 else []),
+            *([CHOSEN] if any(case.chosen for case in cases) else []),
             *_of_chance(cases),
             *_of_floor(cases),
             *_of_plaintext(plaintext),
@@ -107,19 +108,26 @@ def _signed(rounded: str) -> str:
     return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
 
 
-def _sentence(cases: Sequence[StatementCase], pooled: Tally, cells: Tally) -> str:
+def _otherwise(statement: Statement) -> str:
+    """What was seen where a statement did not hold."""
+    if statement.kind == "alike":
+        return "a larger difference"
+    return "less" if statement.by > 1 else "the opposite"
+
+
+def _sentence(cases: Sequence[StatementCase], pooled: Tally, cells: Tally, otherwise: str) -> str:
     if not cases:
         return "nothing that was measured bears on it"
     number = len(cases)
     held = f"it held in {pooled.held} of {counted(number, 'case')} pooled over connections"
     found = [f"{held}{_named(cases, 'held')}"]
-    found.append(f"the opposite was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
+    found.append(f"{otherwise} was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
     if pooled.untold:
         found.append(f"{pooled.untold} could not be told{_bound(cases)}")
     single = cells.held + cells.opposite + cells.untold
     return (
         f"{'; '.join(found)}. Of {counted(single, 'single case')}, not pooled, it held in {cells.held}, "
-        f"the opposite in {cells.opposite}, {cells.untold} could not be told"
+        f"{otherwise} in {cells.opposite}, {cells.untold} could not be told"
     )
 
 

@@ -16,7 +16,7 @@ cases alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
@@ -106,7 +106,7 @@ class Trier:
         if whole is None:
             return None
         floor = self._floor(sides)
-        judged = [_outcome(cell, floor, lower_is_better=lower) for cell in cells if cell is not None]
+        judged = [self._outcome(cell, floor) for cell in cells if cell is not None]
         return StatementCase(
             case=sides.levels,
             sides=sides.servers,
@@ -115,8 +115,9 @@ class Trier:
             ratio=as_ratio(whole, self.series.study.confidence),
             noise_floor=floor.relative,
             noise_from=floor.source,
-            outcome=_outcome(whole, floor, lower_is_better=lower),
+            outcome=self._outcome(whole, floor),
             cells=tally(judged),
+            chosen=max(len(sides.better), len(sides.than)) > 1,
         )
 
     def _interval(self, better: Candidates, than: Candidates, *, lower_is_better: bool) -> Interval | None:
@@ -127,6 +128,16 @@ class Trier:
             best_without_hindsight(other, lower_is_better=lower_is_better),
         )
         return stats.interval(list(best.values()), self.series.study.confidence) if best else None
+
+    def _outcome(self, ratio: Interval, floor: Floor) -> Outcome:
+        """What a ratio shows of the statement, which may say by how much, or that there is no difference."""
+        statement = self.statement
+        if statement.kind == "alike":
+            return _alike(ratio, statement.by)
+        lower = bool(OUTCOMES[statement.outcome].lower_is_better)
+        return _better(
+            _beyond(ratio, 1 / statement.by if lower else statement.by), floor, lower_is_better=lower
+        )
 
     def _floor(self, sides: Sides) -> Floor:
         """The largest of the floors that hold for the servers of both sides."""
@@ -202,7 +213,22 @@ def _at(candidates: Candidates, steps: set[int]) -> Candidates:
     return {level: {step: by_step[step] for step in steps} for level, by_step in candidates.items()}
 
 
-def _outcome(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:
+def _beyond(ratio: Interval, claimed: float) -> Interval:
+    """The ratio to what is claimed of it: above 1 where it is more."""
+    low, high = (end / claimed if end is not None else None for end in (ratio.low, ratio.high))
+    return replace(ratio, point=ratio.point / claimed, low=low, high=high)
+
+
+def _alike(ratio: Interval, by: float) -> Outcome:
+    """Alike is shown, and not just unlike not shown: the whole interval lies within the allowed factor."""
+    if ratio.low is None or ratio.high is None:
+        return "could not be told"
+    if 1 / by < ratio.low and ratio.high < by:
+        return "held"
+    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "could not be told"
+
+
+def _better(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:
     judged = stats.judge(ratio, floor.relative)
     if judged == "no difference seen" or ratio.low is None:
         return "could not be told"

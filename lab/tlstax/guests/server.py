@@ -2,14 +2,15 @@
 
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there
-is one table, `tlstax_sbtest1`, known as ours by its comment. A named lock (GET_LOCK) keeps a second
+are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by their comment.
+A named lock (GET_LOCK) keeps a second
 tlstax out of the same schema; the server releases it when the connection that holds it ends.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -25,9 +26,13 @@ from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
 from tlstax.specimens import table, tls_facts
 from tlstax.specimens.server import Database, TableContent
+from tlstax.workloads import KEPT, TABLES, Shape
 
 OWN_SCHEMA = "tlstax"
-TABLE = "tlstax_sbtest1"
+GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
+"""Names that nobody else would give a table."""
+
+OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in ("", KEPT))
 OWN_SCHEMA_COMMENT = f"{table.COMMENT} load table, in a schema that tlstax created"
 LENT_SCHEMA_COMMENT = f"{table.COMMENT} load table"
 
@@ -48,6 +53,8 @@ class GuestServer:
         self._house = house
         self._schema = access.address.schema or OWN_SCHEMA
         self._schema_is_ours = False
+        self._filled: list[str] = []
+        self._adopted: list[str] = []
         self._facts = tls_facts.read(house)
         self._version = str(self._row("SELECT VERSION()")[0])
 
@@ -94,9 +101,14 @@ class GuestServer:
         return Account(user=self._access.user, password=self._access.password, database=self._schema)
 
     @property
+    def tables(self) -> Mapping[Shape, str]:
+        """What the table of each shape is called."""
+        return GUEST_TABLES
+
+    @property
     def table_name(self) -> str:
-        """A name that nobody else would give a table."""
-        return TABLE
+        """The table of sysbench's shape."""
+        return GUEST_TABLES["sbtest"]
 
     @property
     def tls(self) -> GuestTls:
@@ -129,7 +141,13 @@ class GuestServer:
         """Make the table, or reuse an equal one of ours; its row count."""
         comment = OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
         with _told(self._access):
-            return table.prepare(self._house, TABLE, content, comment=comment, progress=progress)
+            name = GUEST_TABLES[content.shape]
+            self._filled.append(name)
+            return table.prepare(self._house, name, content, comment=comment, progress=progress)
+
+    def adopt(self, tables: Iterable[str]) -> None:
+        """These tables are dropped at the end, as ours are."""
+        self._adopted += tables
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
@@ -179,8 +197,7 @@ class GuestServer:
                     self._reconnect_if_cut()
                     self._clean_up()
             except TlstaxError as error:
-                remains = f"{error.message}, so the table {self._schema}.{TABLE} remains there"
-                raise MachineFault(remains, remedy="drop it") from error
+                raise self._left_behind(error) from error
             finally:
                 guest_connection.close(self._house)
 
@@ -198,16 +215,24 @@ class GuestServer:
                 raise
             error.add_note(fault.sentence())
 
+    def _left_behind(self, error: TlstaxError) -> MachineFault:
+        """That the tables which were filled remain, because of this."""
+        names = [f"{self._schema}.{name}" for name in self._filled or [GUEST_TABLES["sbtest"]]]
+        one = len(names) == 1
+        remain = f"the table {names[0]} remains" if one else f"the tables {', '.join(names)} remain"
+        return MachineFault(f"{error.message}, so {remain} there", remedy="drop it" if one else "drop them")
+
     def _settle_in(self) -> None:
         if self._access.address.schema is None:
             self._schema_is_ours = self._create_schema()
             self._run(f"USE `{OWN_SCHEMA}`")
         self._run("SET SESSION wait_timeout = %s", IDLE_S)
         self._lock()
-        if table.exists(self._house, TABLE):
-            table.check_ours(self._house, TABLE)
-            left_over = table.comment_of(self._house, TABLE) == OWN_SCHEMA_COMMENT
-            self._schema_is_ours = self._schema_is_ours or left_over
+        for name in OUR_TABLES:
+            if table.exists(self._house, name):
+                table.check_ours(self._house, name)
+                left_over = table.comment_of(self._house, name) == OWN_SCHEMA_COMMENT
+                self._schema_is_ours = self._schema_is_ours or left_over
 
     def _create_schema(self) -> bool:
         """True when it was not there before."""
@@ -238,9 +263,15 @@ class GuestServer:
             guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
 
     def _clean_up(self) -> None:
-        if table.exists(self._house, TABLE):
-            table.check_ours(self._house, TABLE)
-            table.drop(self._house, TABLE)
+        for name in OUR_TABLES:
+            if table.exists(self._house, name):
+                table.check_ours(self._house, name)
+                table.drop(self._house, name)
+        if self._adopted:
+            # Tables of the user's own may refer to each other, and all of them go.
+            self._run("SET SESSION foreign_key_checks = 0")
+        for name in self._adopted:
+            self._run(f"DROP TABLE IF EXISTS `{name.replace('`', '``')}`")
         if self._schema_is_ours and self._row(
             "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s", self._schema
         ) == (0,):

@@ -12,6 +12,7 @@ from tlstax.records import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
+from tlstax.report.own_workloads import own_workloads
 from tlstax.results import Profiling, RunDocument
 
 COST_WORDS = {
@@ -47,6 +48,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Server", _server_words(stored)),
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
+        *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
         Fact("Machine", machine_words(header.machine)),
         Fact("Limits", "; ".join(header.machine.notes)),
         Fact("Trials", trials_words(stored, document)),
@@ -104,11 +106,23 @@ def trials_words(stored: StoredRun, document: RunDocument) -> str:
     """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s."""
     counts = document.trials
     blocks = len({record.trial.block for record in stored.measured})
-    windows = {record.job.duration_s for record in stored.measured if record.job is not None}
-    ends = sorted({min(windows), max(windows)}) if windows else [stored.header.trial_duration_s]
-    each = " to ".join(figures.quantity(duration_s * 1e6, "us") for duration_s in ends)
     verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
-    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {each}"
+    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {_lengths(stored)}"
+
+
+def _lengths(stored: StoredRun) -> str:
+    """How long trials measured: "100 ms to 1 s", "10,000 operations", or the one and the other."""
+    jobs = [record.job for record in stored.measured if record.job is not None]
+    timed = {job.duration_s for job in jobs if job.operations is None}
+    numbers = {job.operations for job in jobs if job.operations is not None}
+    ends = sorted({min(timed), max(timed)}) if timed else []
+    if not jobs:
+        ends = [stored.header.trial_duration_s]
+    found = [" to ".join(figures.quantity(duration_s * 1e6, "us") for duration_s in ends)]
+    if numbers:
+        some = " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
+        found.append(f"{some} operations")
+    return " or ".join(filter(None, found))
 
 
 def profiling_words(profiling: Profiling | None) -> str:

@@ -10,7 +10,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import facts, table_text
+from tlstax.report import agreements, facts, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
@@ -38,6 +38,8 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
             parts += [part for table in tables(document) for part in _overview_table(table)]
         if document.published:
             parts += _published(document)
+        if document.agreements:
+            parts += _agreements(document)
     if document.tables is not None:
         parts += _tables(document.tables)
     if document.findings:
@@ -102,6 +104,20 @@ def _tables(tables: Tables) -> list[str]:
     for table in (*table_text.time_tables(tables), *table_text.whole_tables(tables)):
         parts += _overview_table(table)
     return parts
+
+
+def _agreements(document: RunDocument) -> list[str]:
+    rows = (
+        [escaped(f"{line.quantity}: {line.case}"), escaped(cell.client), escaped(cell.words)]
+        for line in agreements.lines(document)
+        for cell in line.cells
+    )
+    return [
+        f"### {escaped(agreements.TITLE)}",
+        _table(["case", "client", "measured"], rows),
+        _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
+        escaped(agreements.READING),
+    ]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -17,6 +17,7 @@ from tlstax.report.overview import (
     own_map,
     own_table,
 )
+from tlstax.report.pool_table import pool_table
 from tlstax.report.processes import Process, processes
 from tlstax.results import RunDocument
 
@@ -59,6 +60,7 @@ class MapSet:
 class Overview:
     """Everything that stands in place of the groups' sections."""
 
+    pool_table: Grid | None
     contrast_tables: tuple[Grid, ...]
     own_table: Grid | None
     ladder_sets: tuple[LadderSet, ...]
@@ -69,6 +71,7 @@ class Overview:
 def overview(stored: StoredRun, document: RunDocument) -> Overview:
     """The overview of a run."""
     return Overview(
+        pool_table=pool_table(document),
         contrast_tables=contrast_tables(document),
         own_table=own_table(document),
         ladder_sets=_ladder_sets(stored, document),

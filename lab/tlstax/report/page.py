@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.headline import causes, fixes, headline
+from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import facts, figures, outcome_names, published
+from tlstax.report import agreements, facts, figures, outcome_names, published
+from tlstax.report.agreements import Agreements
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
@@ -93,6 +95,7 @@ class Page:
     overview: Overview | None
     published: Published | None
     tables: TablesSection | None
+    agreements: Agreements | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -124,6 +127,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
+        agreements=agreements.shown(document) if document.agreements else None,
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),
@@ -136,7 +140,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        return (*verdicts, *causes(document), *fixes(document))
+        return (*never_valid_words(document.never_valid), *verdicts, *causes(document), *fixes(document))
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 

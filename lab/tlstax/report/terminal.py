@@ -22,7 +22,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import facts, table_text
+from tlstax.report import agreements, facts, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -70,6 +70,8 @@ def _parts(
             yield from chain.from_iterable(_overview_table(table) for table in tables(document))
         if document.published:
             yield from _published(document)
+        if document.agreements:
+            yield from _agreements(document)
     if document.tables is not None:
         yield from _tables(document.tables)
     if document.findings:
@@ -152,6 +154,18 @@ def _tables(tables: Tables) -> Iterable[RenderableType]:
         yield from _overview_table(table)
     yield ""
     yield from _items([*table_text.readings(tables), *table_text.parts_words(tables)])
+
+
+def _agreements(document: RunDocument) -> Iterable[RenderableType]:
+    """What each client says of every case, below each other: clients are as many as a study has."""
+    yield ""
+    yield _text(agreements.TITLE, style="bold")
+    for line in agreements.lines(document):
+        yield ""
+        yield _text(f"{capitalised(line.quantity)}: {line.case}")
+        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
+        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
+    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:

@@ -49,6 +49,11 @@ class Certificates:
     key_file: Path
 
 
+def requested(key: str) -> CertificateRequest:
+    """A request for a certificate with this kind of key. ValueError when it is none of KEY_KINDS."""
+    return CertificateRequest(key=KEY_KINDS[KEY_KINDS.index(key)])
+
+
 def issue(directory: Path, request: CertificateRequest | None = None) -> Certificates:
     """Make a new authority and a server certificate signed by it, as PEM files in `directory`.
 

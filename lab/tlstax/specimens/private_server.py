@@ -9,7 +9,7 @@ one, or is removed, in the run that creates the system tables and opens no socke
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -26,12 +26,12 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.workloads import TABLES, Shape
 
 LOGIN_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 600
 
 ACCESS_DENIED = 1045
-TABLE = "sbtest1"
 
 
 class PrivateServer:
@@ -97,9 +97,14 @@ class PrivateServer:
         )
 
     @property
+    def tables(self) -> Mapping[Shape, str]:
+        """What the table of each shape is called."""
+        return TABLES
+
+    @property
     def table_name(self) -> str:
         """The name of sysbench's first table."""
-        return TABLE
+        return TABLES["sbtest"]
 
     @property
     def ca_file(self) -> str:
@@ -152,14 +157,17 @@ class PrivateServer:
             ) from error
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
-        """Make and fill the table, or reuse the one there if it holds the same; its row count."""
+        """Make and fill the table of this shape, or reuse the one there if it holds the same."""
         try:
             with self.admin() as database:
-                return table.prepare(database, TABLE, content, progress=progress)
+                return table.prepare(database, TABLES[content.shape], content, progress=progress)
         except MySQLError as error:
             raise MachineFault(
                 f"{self.specimen.name} did not take the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
+
+    def adopt(self, tables: Iterable[str]) -> None:
+        """Nothing is to be done: all data goes with the server."""
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
@@ -11,14 +11,16 @@ from pymysql.connections import Connection
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.records import Specimen
+from tlstax.workloads import Shape
 
 
 @dataclass(frozen=True)
 class TableContent:
-    """What a table is to hold: how many rows, drawn from which seed."""
+    """What a table is to hold: how many rows of which shape, drawn from which seed."""
 
     rows: int
     seed: int
+    shape: Shape = "sbtest"
 
 
 Database: TypeAlias = "Connection[Any]"
@@ -26,7 +28,7 @@ Database: TypeAlias = "Connection[Any]"
 
 
 class Server(Protocol):
-    """A running server, with one schema and one table that are the laboratory's.
+    """A running server, with a schema and tables in it that are the laboratory's.
 
     As a context manager it calls `stop` at the end. Calls that reach the server raise MachineFault when
     the server fails and UserMistake when an account, option or name of the user's is refused.
@@ -53,8 +55,13 @@ class Server(Protocol):
         ...
 
     @property
+    def tables(self) -> Mapping[Shape, str]:
+        """What the table of each shape is called, without its schema."""
+        ...
+
+    @property
     def table_name(self) -> str:
-        """The table that the workloads read, without its schema."""
+        """The table of sysbench's shape."""
         ...
 
     @property
@@ -80,7 +87,11 @@ class Server(Protocol):
         ...
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
-        """Make and fill the table, or reuse the one there if it holds the same; its row count."""
+        """Make and fill the table of this shape, or reuse an equal one that is there; its row count."""
+        ...
+
+    def adopt(self, tables: Iterable[str]) -> None:
+        """These tables of the schema, made by statements of the user's, go when the server is left."""
         ...
 
     def check_connections(self, wanted: int) -> None:

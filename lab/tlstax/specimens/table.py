@@ -1,8 +1,4 @@
-"""The table that the workloads read, laid out and filled as sysbench 1.0.20 does it for MySQL.
-
-Source of the layout: sysbench's oltp_common.lua (create_table). Three things differ. The rows follow from
-a seed, so that two servers hold the same data; `id` is given explicitly, so that no server's
-auto_increment_increment leaves gaps; and `k` is drawn evenly (sysbench's --rand-type=uniform).
+"""The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
 
 Statements that fail raise pymysql's errors; the servers' `prepare_table` tells them in a sentence.
 """
@@ -12,18 +8,19 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tlstax import workloads
 from tlstax.errors import UserMistake
+from tlstax.records import TableState
+from tlstax.specimens.layout import Layout, Row
+from tlstax.specimens.people_rows import PEOPLE
+from tlstax.specimens.sbtest_rows import SBTEST
 from tlstax.specimens.server import Database, TableContent
+from tlstax.workloads import KEPT, Shape
 
-C_GROUPS, PAD_GROUPS, GROUP_DIGITS = 10, 5, 11
-C_LENGTH = C_GROUPS * (GROUP_DIGITS + 1) - 1
-PAD_LENGTH = PAD_GROUPS * (GROUP_DIGITS + 1) - 1
+LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE}
 
-ROWS_PER_TRANSACTION = 20_000
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""
 
@@ -52,7 +49,8 @@ def prepare(
             return content.rows
         drop(database, name)
     tell(f"filling table {name} with {content.rows:,} rows")
-    _create(database, name, comment)
+    layout = LAYOUTS[content.shape]
+    _create(database, name, layout, comment)
     for statements in _transactions(name, content):
         with database.cursor() as cursor:
             cursor.execute("BEGIN")
@@ -60,7 +58,9 @@ def prepare(
                 cursor.execute(statement)
             cursor.execute("COMMIT")
     with database.cursor() as cursor:
-        cursor.execute(f"CREATE INDEX k_1 ON `{name}`(k)")
+        if layout.index:
+            index, column = layout.index
+            cursor.execute(f"CREATE INDEX {index} ON `{name}`({column})")
         cursor.execute(f"ANALYZE TABLE `{name}`")
         cursor.fetchall()
     return content.rows
@@ -110,71 +110,86 @@ def _check_name(name: str) -> None:
         )
 
 
-def _create(database: Database, name: str, comment: str) -> None:
+def _create(database: Database, name: str, layout: Layout, comment: str) -> None:
     with database.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TABLE `{name}`("
-            " id INTEGER NOT NULL AUTO_INCREMENT,"
-            " k INTEGER DEFAULT '0' NOT NULL,"
-            " c CHAR(120) DEFAULT '' NOT NULL,"
-            " pad CHAR(60) DEFAULT '' NOT NULL,"
-            " PRIMARY KEY (id)"
-            ") ENGINE = InnoDB COMMENT %s",
-            (comment,),
-        )
+        cursor.execute(f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", (comment,))
 
 
 def _is_equal(database: Database, name: str, content: TableContent) -> bool:
-    """Whether the table has its index and exactly the rows that the seed gives.
-
-    Both sides add up CRC-32 (the one of zlib and of SQL's CRC32) over every row's columns.
-    """
+    """Whether the table has its columns, its index and exactly the rows that the seed gives."""
+    layout = LAYOUTS[content.shape]
     with database.cursor() as cursor:
-        cursor.execute(f"SHOW INDEX FROM `{name}` WHERE Key_name = 'k_1'")
-        if cursor.fetchone() is None:
+        cursor.execute(f"SHOW COLUMNS FROM `{name}`")
+        if tuple(column[0] for column in cursor.fetchall()) != layout.columns:
             return False
-        cursor.execute(f"SELECT COUNT(*) FROM `{name}`")  # noqa: S608 (the name was checked)
-        if cursor.fetchone() != (content.rows,):
+        cursor.execute(f"SHOW INDEX FROM `{name}` WHERE Key_name <> 'PRIMARY'")
+        if {row[2] for row in cursor.fetchall()} != ({layout.index[0]} if layout.index else set()):
             return False
+    return state(database, name, content.shape) == expected(name, content)
+
+
+def state(database: Database, name: str, shape: Shape) -> TableState:
+    """What the table holds: its rows, and the sum of the CRC-32 over each row's columns.
+
+    It is the CRC-32 of zlib and of SQL's CRC32; the columns are joined by commas.
+    """
+    columns = ", ".join(LAYOUTS[shape].columns)
+    with database.cursor() as cursor:
         cursor.execute(
-            f"SELECT SUM(CRC32(CONVERT(CONCAT_WS(',', id, k, c, pad) USING latin1))) FROM `{name}`"  # noqa: S608
+            f"SELECT COUNT(*), SUM(CRC32(CONVERT(CONCAT_WS(',', {columns}) USING latin1)))"  # noqa: S608
+            f" FROM `{name}`"
         )
-        (total,) = cursor.fetchone() or (None,)
-    return total is not None and int(total) == _checksum(content)
+        rows, total = cursor.fetchone() or (0, None)
+    return TableState(table=name, rows=int(rows), checksum=int(total or 0))
 
 
+def expected(name: str, content: TableContent) -> TableState:
+    """What the table must hold."""
+    return TableState(table=name, rows=content.rows, checksum=_checksum(content))
+
+
+def keep_copy(database: Database, name: str) -> None:
+    """A copy of the table beside it, from which it can be put back; one of ours that is there is replaced."""
+    kept = name + KEPT
+    if exists(database, kept):
+        check_ours(database, kept)
+        drop(database, kept)
+    with database.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE `{kept}` LIKE `{name}`")
+        cursor.execute(f"INSERT INTO `{kept}` SELECT * FROM `{name}`")  # noqa: S608 (the name was checked)
+
+
+def put_back(database: Database, name: str) -> None:
+    """Make the table equal to its kept copy, from an empty file on: no gap of deleted rows is left in it."""
+    with database.cursor() as cursor:
+        for statement in workloads.put_back_sql(name):
+            cursor.execute(statement)
+        # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
+        cursor.execute(f"ANALYZE TABLE `{name}`")
+        cursor.fetchall()
+
+
+@lru_cache(maxsize=8)
 def _checksum(content: TableContent) -> int:
     return sum(
-        zlib.crc32(f"{number},{k},{c},{pad}".encode("ascii"))
-        for chunk in _chunks(content)
-        for number, k, c, pad in chunk
+        zlib.crc32(",".join(map(str, row)).encode("ascii"))
+        for chunk in LAYOUTS[content.shape].chunks(content)
+        for row in chunk
     )
 
 
 def _transactions(name: str, content: TableContent) -> Iterator[list[str]]:
-    head = f"INSERT INTO `{name}`(id, k, c, pad) VALUES "  # noqa: S608
-    for chunk in _chunks(content):
-        values = [f"({number},{k},'{c}','{pad}')" for number, k, c, pad in chunk]
+    layout = LAYOUTS[content.shape]
+    head = f"INSERT INTO `{name}`({', '.join(layout.columns)}) VALUES "  # noqa: S608
+    for chunk in layout.chunks(content):
+        values = [_values(row) for row in chunk]
         yield [
             head + ",".join(values[start : start + ROWS_PER_STATEMENT])
             for start in range(0, len(values), ROWS_PER_STATEMENT)
         ]
 
 
-def _chunks(content: TableContent) -> Iterator[list[tuple[int, int, str, str]]]:
-    """Rows (id, k, c, pad) from id 1 on, one transaction's worth at a time."""
-    for first in range(1, content.rows + 1, ROWS_PER_TRANSACTION):
-        count = min(ROWS_PER_TRANSACTION, content.rows + 1 - first)
-        random = np.random.default_rng([content.seed, first])
-        keys = random.integers(1, content.rows, size=count, endpoint=True).tolist()
-        c = _digit_groups(random, count, C_LENGTH)
-        pad = _digit_groups(random, count, PAD_LENGTH)
-        yield list(zip(range(first, first + count), keys, c, pad, strict=True))
-
-
-def _digit_groups(random: np.random.Generator, count: int, length: int) -> list[str]:
-    """`count` strings of `length` characters: groups of eleven random digits, joined by hyphens."""
-    characters: NDArray[np.uint8] = random.integers(48, 58, size=(count, length), dtype=np.uint8)
-    characters[:, GROUP_DIGITS :: GROUP_DIGITS + 1] = ord("-")
-    text = characters.tobytes().decode("ascii")
-    return [text[start : start + length] for start in range(0, count * length, length)]
+def _values(row: Row) -> str:
+    """A row as SQL. Its text has no backslash, so a doubled quote is all the quoting that it takes."""
+    values = (str(one) if isinstance(one, int) else "'" + one.replace("'", "''") + "'" for one in row)
+    return f"({','.join(values)})"

@@ -10,8 +10,11 @@ from tlstax.factors import FACTORS, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
 from tlstax.study.faults import rebuilt
 from tlstax.study.table_checks import check_tables, matching
+from tlstax.study.workload_files import with_workload_files
 
-OWN_OPTIONS = frozenset({"tls", "workload", "connections", "server", "tls_library", "client_tls_library"})
+OWN_OPTIONS = frozenset(
+    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library"}
+)
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 
 RESUMED = "-resumed"
@@ -25,7 +28,8 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
 
     A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
-    "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. Any other factor
+    "1.3-resumed" is TLS 1.3 with resumption, and brings the factor `resumption` along. `workload` takes files
+    of the user's own workloads, which become part of the study. Any other factor
     that is bundled with others in treatments can be narrowed, not widened. Parts and published tables that
     no case is left for are left out. Raises UserMistake.
     """
@@ -42,7 +46,11 @@ def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -
         raise UserMistake(f"{where}: no level is given")
     if factor == "tls":
         return _with_tls(study, levels, where)
-    chosen = _with_baseline(study, factor, [check_level(known, level, where=where) for level in levels])
+    if factor == "workload":
+        study, levels = with_workload_files(study, levels, where)
+    also = study.workloads if factor == "workload" else ()
+    checked = [check_level(known, level, where=where, also=also) for level in levels]
+    chosen = _with_baseline(study, factor, checked)
     if any(factor in treatment for treatment in study.treatments):
         return _narrowed(study, factor, chosen, where)
     return rebuilt(study, where, factors={**study.factors, factor: chosen})

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal, Self
 
-from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from tlstax import client_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
 from tlstax.user_workload import UserWorkload
@@ -76,12 +77,14 @@ class Statement(Frozen):
 
     Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases. `within` names the cases that it is said of.
+    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
+    factor at least. `within` names the cases that it is said of.
     """
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    kind: Literal["better", "best"] = "better"
+    kind: Literal["better", "best", "alike"] = "better"
+    by: float = Field(default=1.0, ge=1.0)
     factor: str
     better: tuple[Level, ...] = Field(min_length=1)
     than: tuple[Level, ...] = Field(min_length=1)
@@ -107,6 +110,18 @@ class Published(Frozen):
     beside: dict[str, Level] = {}
     conditions: str = ""
     note: str = ""
+
+
+class Pool(Frozen):
+    """What making connections is weighed against: operations of `kept`, a workload that keeps them.
+
+    `made` is a workload whose every operation makes a connection. Asked for is from how many operations of
+    `kept` on each connection making it is less than `share` of what the server spends.
+    """
+
+    kept: str
+    made: str = "reconnect"
+    share: float = Field(default=0.05, gt=0, lt=1)
 
 
 class Part(Frozen):
@@ -193,7 +208,7 @@ class Study(Frozen):
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words, `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are
-    shown for one by one. `workloads` are the user's own, by name.
+    shown for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name.
     With `profile`, each case runs once more in every block, sampled.
     """
 
@@ -210,6 +225,7 @@ class Study(Frozen):
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
     published: tuple[Published, ...] = ()
+    pool: Pool | None = None
     parts: tuple[Part, ...] = ()
     processor_tables: tuple[ProcessorTable, ...] = ()
     time_tables: tuple[TimeTable, ...] = ()
@@ -222,6 +238,16 @@ class Study(Frozen):
     minimum_blocks: PositiveInt = 5
     rows: PositiveInt = 100_000
     profile: bool = False
+
+    @field_validator("workloads", mode="before")
+    @classmethod
+    def _named_by_their_place(cls, workloads: object) -> object:
+        """In a study's file, a workload is named by where it stands."""
+        if not isinstance(workloads, dict):
+            return workloads
+        return {
+            name: {"name": name, **own} if isinstance(own, dict) else own for name, own in workloads.items()
+        }
 
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""
@@ -240,8 +266,10 @@ class Study(Frozen):
                 yield {**dict(zip(names, levels, strict=True)), **treatment}
 
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
-        """The exclusion that rules this combination out, if one does."""
-        return next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
+        written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        why = "" if written else client_limits.why_not(levels, self.workloads, self.schedule)
+        return Exclusion(levels=dict(levels), why=why) if why else written
 
     def included(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels that is not excluded, in the order of `product`."""
@@ -261,6 +289,8 @@ class Study(Frozen):
         _check_levels(self)
         _check_groups(self)
         _check_published(self)
+        _check_statements(self)
+        _check_workloads(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -319,6 +349,22 @@ def _check_published(study: Study) -> None:
         found = [levels for levels in study.included() if within(levels, figure.beside)]
         if figure.beside and len(found) > 1:
             raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
+
+
+def _check_statements(study: Study) -> None:
+    for statement in study.statements:
+        if statement.kind == "alike" and statement.by == 1:
+            raise ValueError(
+                f"statements: {statement.says!r} must say `by` what factor alike things may differ"
+            )
+
+
+def _check_workloads(study: Study) -> None:
+    for place, own in study.workloads.items():
+        if own.name != place:
+            raise ValueError(
+                f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
+            )
 
 
 MOST_REASONS = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.table_checks import check_tables
+from tlstax.study.texts import read_text
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -31,7 +33,7 @@ def load_study(name_or_path: str | Path) -> Study:
     """
     text = str(name_or_path)
     if isinstance(name_or_path, Path) or text.endswith(".toml") or "/" in text:
-        return parse_study(_read(Path(text)), where=text)
+        return parse_study(read_text(Path(text)), where=text)
     if text not in built_in_studies():
         raise UserMistake(
             f"there is no study {text!r}{closest(text, built_in_studies())}",
@@ -58,24 +60,31 @@ def parse_study(text: str, *, where: str) -> Study:
     for figure in study.published:
         if figure.outcome:
             _check_outcome(figure.outcome, f"{where}: field published.outcome")
-        _all_known(figure.beside, f"{where}: published")
-    known = rebuilt(
+    return _checked(study, where)
+
+
+def _checked(study: Study, where: str) -> Study:
+    """The study with every level that it names known, and of its factor's own type."""
+    known = _Levels(frozenset(study.workloads))
+    for figure in study.published:
+        known.all(figure.beside, f"{where}: published")
+    checked = rebuilt(
         study,
         where,
         factors={
-            name: tuple(_known(name, level, f"{where}: factors") for level in levels)
+            name: tuple(known.one(name, level, f"{where}: factors") for level in levels)
             for name, levels in study.factors.items()
         },
-        treatments=tuple(_all_known(bundle, f"{where}: treatments") for bundle in study.treatments),
-        baseline=_all_known(study.baseline, f"{where}: baseline"),
+        treatments=tuple(known.all(bundle, f"{where}: treatments") for bundle in study.treatments),
+        baseline=known.all(study.baseline, f"{where}: baseline"),
         exclude=tuple(
-            Exclusion(levels=_choices_known(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
+            Exclusion(levels=known.choices(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
             for exclusion in study.exclude
         ),
-        control_within=_choices_known(study.control_within, f"{where}: control_within"),
+        control_within=known.choices(study.control_within, f"{where}: control_within"),
     )
-    check_tables(known, where)
-    return known
+    check_tables(checked, where)
+    return checked
 
 
 def study_toml(study: Study) -> str:
@@ -105,27 +114,23 @@ def _check_outcome(name: str, where: str) -> None:
         )
 
 
-def _known(factor: str, level: object, where: str) -> Level:
-    return check_level(check_factor(factor, where=where), level, where=where)
+@dataclass(frozen=True)
+class _Levels:
+    """What levels there are: those of the factors, and the study's own workloads."""
 
+    workloads: frozenset[str]
 
-def _all_known(levels: Levels, where: str) -> dict[str, Level]:
-    return {name: _known(name, level, where) for name, level in levels.items()}
+    def one(self, factor: str, level: object, where: str) -> Level:
+        also = self.workloads if factor == "workload" else ()
+        return check_level(check_factor(factor, where=where), level, where=where, also=also)
 
+    def all(self, levels: Levels, where: str) -> dict[str, Level]:
+        return {name: self.one(name, level, where) for name, level in levels.items()}
 
-def _choices_known(choices: Mapping[str, Choice], where: str) -> dict[str, Choice]:
-    return {
-        name: tuple(_known(name, level, where) for level in choice)
-        if isinstance(choice, tuple)
-        else _known(name, choice, where)
-        for name, choice in choices.items()
-    }
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as fault:
-        raise UserMistake(f"there is no file {path}") from fault
-    except (OSError, UnicodeDecodeError) as fault:
-        raise UserMistake(f"{path} cannot be read: {fault}") from fault
+    def choices(self, choices: Mapping[str, Choice], where: str) -> dict[str, Choice]:
+        return {
+            name: tuple(self.one(name, level, where) for level in choice)
+            if isinstance(choice, tuple)
+            else self.one(name, choice, where)
+            for name, choice in choices.items()
+        }

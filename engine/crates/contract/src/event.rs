@@ -267,4 +267,7 @@ pub struct Done {
     pub row_samples: Vec<RowSample>,
     /// Where it was measured.
     pub overhead: Option<Overhead>,
+    /// Times that the client prints of itself, by name; this engine prints none.
+    #[serde(default)]
+    pub reported_s: BTreeMap<String, f64>,
 }

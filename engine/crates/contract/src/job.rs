@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::workload::Workload;
+
 /// The version of the protocol that this crate speaks.
 const SCHEMA: u32 = 1;
 
@@ -28,10 +30,25 @@ pub enum JobError {
     #[error("job field {field} must be {expected}")]
     Value {
         /// Dotted path of the field.
-        field: &'static str,
+        field: String,
         /// What it has to be.
         expected: &'static str,
     },
+}
+
+impl JobError {
+    /// The value of `field` is not what is `expected` of it, unless it `holds`.
+    pub(crate) fn unless(
+        holds: bool,
+        field: impl Into<String>,
+        expected: &'static str,
+    ) -> Result<(), Self> {
+        if holds {
+            return Ok(());
+        }
+        let field = field.into();
+        Err(Self::Value { field, expected })
+    }
 }
 
 /// Where the server is.
@@ -161,55 +178,6 @@ pub struct TlsSettings {
     pub keylog_file: Option<PathBuf>,
 }
 
-/// How a placeholder's values are made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Parameter {
-    /// An integer drawn evenly between two bounds, both included.
-    UniformInt {
-        /// Lowest value.
-        low: i64,
-        /// Highest value.
-        high: i64,
-    },
-}
-
-/// One SQL statement with `{name}` placeholders; `{{` stands for a brace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Statement {
-    /// The text.
-    pub sql: String,
-    /// How each placeholder is filled.
-    #[serde(default)]
-    pub parameters: BTreeMap<String, Parameter>,
-}
-
-/// Which protocol carries the statements.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// `COM_QUERY`.
-    #[default]
-    Text,
-    /// `COM_STMT_PREPARE` once a connection, `COM_STMT_EXECUTE` each time.
-    Prepared,
-}
-
-/// What one operation is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Workload {
-    /// Whether each operation has a connection of its own.
-    #[serde(default)]
-    pub reconnect: bool,
-    /// How statements travel.
-    #[serde(default)]
-    pub protocol: Protocol,
-    /// Run in this order, all of them, for one operation.
-    pub statements: Vec<Statement>,
-}
-
 /// How scheduled operations arrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -266,8 +234,17 @@ pub struct Job {
     /// Seconds of unmeasured work before `ready`.
     #[serde(default = "default_warmup_s")]
     pub warmup_s: f64,
-    /// Seconds in which measured operations start.
+    /// Seconds in which measured operations start; with `operations`, the most of them.
     pub duration_s: f64,
+    /// How many measured operations are started, over all connections; absent: as many as there is time for.
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// Into how many equal parts a client that works in rounds divides them; this one works in one go.
+    #[serde(default = "one")]
+    pub rounds: u32,
+    /// What a client that works in rounds says before each of them; refused by this one.
+    #[serde(default)]
+    pub reset: Vec<String>,
     /// Seconds after which a silent server is given up.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
@@ -343,30 +320,18 @@ impl Job {
             ),
             ("duration_s", positive(self.duration_s), "more than 0"),
             ("timeout_s", positive(self.timeout_s), "more than 0"),
-            (
-                "workload.statements",
-                !self.workload.statements.is_empty(),
-                "one or more statements",
-            ),
+            ("operations", self.operations != Some(0), "at least 1"),
+            ("rounds", self.rounds > 0, "at least 1"),
             (
                 "schedule.rate_per_s",
                 !matches!(self.schedule, Schedule::Open { rate_per_s, .. }
                     if !positive(rate_per_s) || rate_per_s > HIGHEST_RATE_PER_S),
                 "more than 0 and at most 10 million",
             ),
-            (
-                "workload.statements.parameters",
-                self.workload
-                    .statements
-                    .iter()
-                    .flat_map(|s| s.parameters.values())
-                    .all(|Parameter::UniformInt { low, high }| low <= high),
-                "bounds with low not above high",
-            ),
         ];
-        match rules.iter().find(|(_, holds, _)| !holds) {
-            Some((field, _, expected)) => Err(JobError::Value { field, expected }),
-            None => Ok(()),
+        for (field, holds, expected) in rules {
+            JobError::unless(holds, field, expected)?;
         }
+        self.workload.check()
     }
 }

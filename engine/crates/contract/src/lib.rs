@@ -7,12 +7,13 @@
 
 mod event;
 mod job;
+mod workload;
 
 pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
     Negotiated, Overhead, Ready, RowSample, TlsLibrary, TlsView, Wire,
 };
 pub use job::{
-    Account, Arrivals, Endpoint, Job, JobError, Parameter, Protocol, Schedule, Statement, Tls,
-    TlsSettings, TlsVersion, Verify, Workload,
+    Account, Arrivals, Endpoint, Job, JobError, Schedule, Tls, TlsSettings, TlsVersion, Verify,
 };
+pub use workload::{Parameter, Parameters, Protocol, Statement, Transaction, Workload};

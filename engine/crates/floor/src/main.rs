@@ -64,6 +64,7 @@ fn serve() -> Result<(), Failure> {
         errors: Vec::new(),
         row_samples: Vec::new(),
         overhead: None,
+        reported_s: BTreeMap::new(),
     })));
     // Connections stay open until whoever reads the server's clocks has done so.
     text.clear();
@@ -73,11 +74,15 @@ fn serve() -> Result<(), Failure> {
 
 /// What a bare loop cannot do.
 fn check(job: &Job) -> Result<(), Failure> {
-    let one_statement = job.workload.statements.len() == 1;
+    let workload = &job.workload;
+    let one_statement = matches!(&workload.statements[..], [statement]
+        if statement.repeat == 1 && statement.protocol.is_none());
+    let more = !workload.on_connect.is_empty() || job.operations.is_some();
     let resumes = matches!(&job.tls, tlstax_contract::Tls::On(settings) if settings.resumption);
-    if job.threads > 1 || job.schedule != (Schedule::Closed {}) || !one_statement || resumes {
+    if job.threads > 1 || job.schedule != (Schedule::Closed {}) || !one_statement || more || resumes
+    {
         return Err(refused(
-            "the floor is one thread, one statement, a closed loop and full handshakes",
+            "the floor is one thread, one statement again and again for a time, a closed loop and full handshakes",
         ));
     }
     Ok(())

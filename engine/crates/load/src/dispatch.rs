@@ -157,6 +157,30 @@ impl Dispatch {
         self.seats[index].standing = Standing::Idle;
     }
 
+    /// What a connection has just been given to start is not started after all, and nothing is any
+    /// more in this stage, whatever is due.
+    pub fn end_with(&mut self, index: usize) {
+        self.release(index);
+        self.park(index);
+        self.end();
+    }
+
+    /// Nothing more is started in this stage, whatever is due.
+    pub fn end(&mut self) {
+        self.stage = Stage::default();
+        if let Some(schedule) = &mut self.schedule {
+            schedule.end();
+        }
+    }
+
+    /// A connection's operation was refused, and the connection is fit for the next. False when the
+    /// server is to be given up.
+    pub fn refused(&mut self, index: usize) -> bool {
+        self.release(index);
+        self.failures_in_a_row += 1;
+        self.failures_in_a_row < HOPELESS
+    }
+
     /// A released connection waits for what will be due.
     pub fn park(&mut self, index: usize) {
         self.idle.push_back(index);

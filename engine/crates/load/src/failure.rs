@@ -19,6 +19,8 @@ pub struct Failure {
     pub code: Option<i32>,
     /// One sentence.
     pub message: String,
+    /// Whether it is the server's answer to a statement, after which the connection can go on.
+    pub is_of_a_statement: bool,
 }
 
 impl Failure {
@@ -29,6 +31,16 @@ impl Failure {
             fault,
             code: None,
             message: message.into(),
+            is_of_a_statement: false,
+        }
+    }
+
+    /// The same as the server's answer to a statement, after which the connection can go on.
+    #[must_use]
+    pub fn of_a_statement(self) -> Self {
+        Self {
+            is_of_a_statement: true,
+            ..self
         }
     }
 
@@ -56,12 +68,14 @@ impl Failure {
                 fault: Fault::Client,
                 code,
                 message: format!("this machine has run out of {what}"),
+                is_of_a_statement: false,
             },
             None => Self {
                 kind: ErrorKind::Connect,
                 fault: Fault::Network,
                 code,
                 message: format!("the server could not be reached ({error})"),
+                is_of_a_statement: false,
             },
         }
     }
@@ -86,6 +100,7 @@ impl From<io::Error> for Failure {
             fault: Fault::Network,
             code: error.raw_os_error(),
             message: format!("the connection broke ({error})"),
+            is_of_a_statement: false,
         }
     }
 }
@@ -118,6 +133,7 @@ impl From<WireError> for Failure {
             fault,
             code,
             message: error.to_string(),
+            is_of_a_statement: false,
         }
     }
 }
@@ -141,6 +157,7 @@ impl From<TlsError> for Failure {
             fault,
             code: None,
             message: error.to_string(),
+            is_of_a_statement: false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! All threads of a job: set up, warmed, held until told to go, measured, put together.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -329,5 +330,6 @@ fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -
         wire: Some(record.wire),
         row_samples: record.row_samples,
         overhead,
+        reported_s: BTreeMap::new(),
     }
 }

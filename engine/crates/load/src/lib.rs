@@ -24,7 +24,9 @@ mod script;
 mod shared;
 mod socket;
 mod statement;
+mod supply;
 mod transport;
+mod values;
 mod worker;
 
 pub use failure::Failure;

@@ -1,5 +1,5 @@
 //! A server that does nothing: it speaks just enough of the MySQL protocol to be asked, and answers
-//! everything with the same bytes. What a load costs against it is the client's own cost.
+//! every question with the same rows and everything else with OK. What a load costs against it is the client's own cost.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -31,14 +31,22 @@ const OK_HEADER: u8 = 0x00;
 const END_OF_ROWS_HEADER: u8 = 0xfe;
 const AUTOCOMMIT: u16 = 2;
 
-/// Longer than a login packet of any job, and read piecewise if it is not.
+/// Longer than a login packet or a statement of any job, and read piecewise if it is not.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// The numbers that prepared statements get: one for all that ask, one for all others.
+const ASKING: u8 = 1;
+const CHANGING: u8 = 2;
+
+/// How statements begin that are answered with rows.
+const ASKS: [&[u8]; 5] = [b"SELECT", b"SHOW", b"WITH", b"TABLE", b"VALUES"];
 
 /// All that it ever says, ready to be written.
 struct Answers {
     greeting: Vec<u8>,
     ok_after_login: Vec<u8>,
-    prepared: Vec<u8>,
+    prepared_asking: Vec<u8>,
+    prepared_changing: Vec<u8>,
     text_rows: Vec<u8>,
     binary_rows: Vec<u8>,
     ok: Vec<u8>,
@@ -49,7 +57,8 @@ impl Answers {
         Self {
             greeting: packets(0, [greeting()]),
             ok_after_login: packets(2, [ok(OK_HEADER)]),
-            prepared: packets(1, [prepared(), column()]),
+            prepared_asking: packets(1, [prepared(ASKING, 1), column()]),
+            prepared_changing: packets(1, [prepared(CHANGING, 0)]),
             text_rows: packets(1, result_set(Protocol::Text, rows)),
             binary_rows: packets(1, result_set(Protocol::Prepared, rows)),
             ok: packets(1, [ok(OK_HEADER)]),
@@ -65,7 +74,7 @@ pub struct NullServer {
 }
 
 impl NullServer {
-    /// Starts it; every statement is answered with so many rows of one column.
+    /// Starts it; every statement that asks is answered with so many rows of one column.
     ///
     /// # Errors
     /// No port, descriptor or thread to be had.
@@ -196,20 +205,22 @@ impl Client {
     /// Answers every command in the input; none when there is nothing more to say.
     fn take(&mut self, mut input: &[u8], answers: &Answers) -> Option<()> {
         loop {
-            let command = match self.decoder.next(&mut input, |_, _| true).ok()? {
+            let too_long = |_, length| length > BUFFER_BYTES;
+            let (command, rest) = match self.decoder.next(&mut input, too_long).ok()? {
                 None => return Some(()),
-                Some(Packet::Whole(payload)) => payload.first().copied()?,
-                Some(Packet::Skipped { first, .. }) => first,
+                Some(Packet::Whole(payload)) => payload.split_first()?,
+                Some(Packet::Skipped { first, .. }) => (&{ first }, &[][..]),
             };
-            self.decoder.reset(0);
-            let answer = match (self.logged_in, command) {
+            let answer = match (self.logged_in, *command) {
                 (false, _) => &answers.ok_after_login,
                 (true, COM_QUIT) => return None,
-                (true, COM_QUERY) => &answers.text_rows,
-                (true, COM_STMT_PREPARE) => &answers.prepared,
-                (true, COM_STMT_EXECUTE) => &answers.binary_rows,
+                (true, COM_QUERY) if asks(rest) => &answers.text_rows,
+                (true, COM_STMT_PREPARE) if asks(rest) => &answers.prepared_asking,
+                (true, COM_STMT_PREPARE) => &answers.prepared_changing,
+                (true, COM_STMT_EXECUTE) if rest.first() == Some(&ASKING) => &answers.binary_rows,
                 (true, _) => &answers.ok,
             };
+            self.decoder.reset(0);
             self.logged_in = true;
             self.socket.write_all(answer).ok()?;
         }
@@ -266,9 +277,19 @@ fn ok(header: u8) -> Vec<u8> {
     vec![header, 0, 0, status0, status1, 0, 0]
 }
 
-/// The start of the answer to a prepare: statement 1, one column, no parameter definitions.
-fn prepared() -> Vec<u8> {
-    vec![OK_HEADER, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+/// Whether a statement asks for rows, going by its first word.
+fn asks(sql: &[u8]) -> bool {
+    let begins_with = |word: &&[u8]| {
+        sql.get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    };
+    ASKS.iter().any(begins_with)
+}
+
+/// The start of the answer to a prepare: the statement's number and how many columns it has, but no
+/// parameter definitions.
+fn prepared(statement: u8, columns: u8) -> Vec<u8> {
+    vec![OK_HEADER, statement, 0, 0, 0, columns, 0, 0, 0, 0, 0, 0]
 }
 
 /// `Protocol::ColumnDefinition41` of a column `c`.

@@ -13,6 +13,7 @@ use crate::prepare::login;
 use crate::script::{Resumption, Script};
 use crate::shared::Shared;
 use crate::socket::Target;
+use crate::supply::Supply;
 use crate::worker::Worker;
 
 /// The descriptors of so many connections, both ends, fit what [`crate::limits`] allows any job.
@@ -34,8 +35,10 @@ pub fn measure(job: &Job) -> Option<Overhead> {
 
 fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let server = NullServer::start(rows).map_err(|error| Failure::connecting(&error))?;
+    let script = Script::compile(&job.workload, Resumption::Off)?;
     let shared = Arc::new(Shared {
-        script: Script::compile(&job.workload, Resumption::Off)?,
+        supply: Supply::endless(&script.spans),
+        script,
         target: Target::Tcp(server.address()),
         login: Arc::new(login(job, false, false)),
         tls: None,
@@ -104,6 +107,24 @@ mod tests {
         for protocol in ["text", "prepared"] {
             for reconnect in [false, true] {
                 cost_us(&workload(reconnect, protocol, 2), ROWS);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mix_that_writes_has_an_overhead_however_short_its_sequences() {
+        let insert = r#"{"sql": "INSERT INTO t VALUES ({id}, {c})", "parameters": {
+            "id": {"kind": "sequence", "first": 1, "last": 2},
+            "c": {"kind": "digits", "template": "x#-#y"}}}"#;
+        let select = r#"{"sql": "SELECT 1", "repeat": 3, "protocol": "text"}"#;
+        for protocol in ["text", "prepared"] {
+            for reconnect in [false, true] {
+                let workload = format!(
+                    r#"{{"reconnect": {reconnect}, "protocol": "{protocol}", "on_connect": ["SET @x=1"],
+                        "mix": [{{"bracketed": true, "statements": [{insert}, {select}]}},
+                                {{"statements": [{select}]}}]}}"#
+                );
+                cost_us(&workload, ROWS);
             }
         }
     }

@@ -12,13 +12,20 @@ use crate::ports::allow_ports;
 use crate::script::{Resumption, Script};
 use crate::shared::{Shared, TlsTerms};
 use crate::socket::Target;
+use crate::supply::Supply;
 
 /// Makes ready what can be made ready without connecting.
 ///
 /// # Errors
 /// Too few open files or local ports, a host that is not known, a statement that cannot be compiled,
-/// a TLS library or setting that is refused.
+/// a TLS library or setting that is refused,
+/// data to put back.
 pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
+    if !job.reset.is_empty() {
+        let message = "job field reset must be empty: this client does all operations in one go and \
+                       says nothing between rounds";
+        return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+    }
     allow_open_files(job)?;
     let target = Target::resolve(&job.endpoint).map_err(|error| {
         let message = format!("the server's name cannot be resolved ({error})");
@@ -35,8 +42,10 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     let tls = terms(job, &library)?;
     let local_socket = matches!(job.endpoint, Endpoint::Unix { .. });
     let login = login(job, tls.is_some(), local_socket);
+    let script = Script::compile(&job.workload, resumption)?;
     Ok(Arc::new(Shared {
-        script: Script::compile(&job.workload, resumption)?,
+        supply: Supply::new(job.operations, &script.spans),
+        script,
         target,
         login: Arc::new(login),
         tls,

@@ -40,6 +40,11 @@ impl OpenSchedule {
         }
     }
 
+    /// Nothing is due any more.
+    pub fn end(&mut self) {
+        self.end_ns = 0.0;
+    }
+
     /// When the next operation is due; none when the schedule has ended.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn next_due_ns(&self) -> Option<u64> {

@@ -1,19 +1,33 @@
 //! The job compiled: what a connection does, step by step, shared by all threads.
 
-use tlstax_contract::{ErrorKind, Fault, Protocol, Workload};
+use fastrand::Rng;
+use tlstax_contract::{ErrorKind, Fault, Protocol, Transaction, Workload};
 
 use crate::failure::Failure;
-use crate::statement::Template;
+use crate::statement::{Sequences, Slots, Template};
+use crate::supply::{Reservation, Span};
+use crate::values::Generator;
+
+/// More steps than any operation that makes sense has; each is kept in memory.
+const MOST_STEPS: usize = 100_000;
 
 /// One thing done on an open connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Asks the server what it thinks was negotiated on this very connection.
     Prove,
+    /// Says the opening statement of this number.
+    Open(usize),
     /// Prepares the statement of this number.
     Prepare(usize),
     /// Runs the statement of this number.
     Run(usize),
+    /// Begins a transaction.
+    Begin,
+    /// Ends a transaction.
+    Commit,
+    /// Takes back what an operation did that could not be finished; in no round.
+    RollBack,
 }
 
 /// What one round on a connection is: an operation, or a part of setting up.
@@ -25,19 +39,36 @@ pub struct Round {
     pub close: bool,
 }
 
+/// A kind of operation.
+#[derive(Debug)]
+pub struct Operation {
+    /// Drawn numbers below this, and not below that of the operation before, mean this one.
+    below: u64,
+    /// The values that its statements share.
+    pub shared: Vec<Generator>,
+    /// What it takes of the job's sequences.
+    pub reservations: Vec<Reservation>,
+    /// What is done.
+    pub round: Round,
+}
+
 /// The compiled job.
 #[derive(Debug)]
 pub struct Script {
+    /// What is said on every connection before anything else.
+    pub opening: Vec<String>,
     /// The statements.
     pub templates: Vec<Template>,
-    /// Whether statements are prepared.
-    pub protocol: Protocol,
+    /// The job's sequences.
+    pub spans: Vec<Span>,
+    /// Whether the rows of its statements can be asked for again.
+    pub only_reads: bool,
     /// Rounds that each connection makes, in order, before it is warm.
     pub set_up: Vec<Round>,
     /// What makes a connection fit again after an error.
     pub recover: Option<Round>,
-    /// What is measured.
-    pub operation: Round,
+    /// What is measured: of these, one at a time, drawn by weight.
+    pub operations: Vec<Operation>,
 }
 
 /// Whether the workload is of TLS sessions that are resumed.
@@ -55,85 +86,164 @@ impl Script {
     /// # Errors
     /// A statement that cannot be compiled.
     pub fn compile(workload: &Workload, resumption: Resumption) -> Result<Self, Failure> {
-        let templates = workload
-            .statements
-            .iter()
-            .map(Template::compile)
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|reason| {
-                let message = format!("job field workload.statements: {reason}");
+        let mut script = Self {
+            opening: workload.on_connect.clone(),
+            templates: Vec::new(),
+            spans: Vec::new(),
+            only_reads: workload.only_reads(),
+            set_up: Vec::new(),
+            recover: None,
+            operations: Vec::new(),
+        };
+        let mixed = !workload.mix.is_empty();
+        for (number, transaction) in workload.transactions().iter().enumerate() {
+            script.add(transaction, workload).map_err(|reason| {
+                let place = if mixed {
+                    format!("mix[{number}].statements")
+                } else {
+                    "statements".to_owned()
+                };
+                let message = format!("job field workload.{place}: {reason}");
                 Failure::new(ErrorKind::BadJob, Fault::Job, message)
             })?;
-        let all = 0..templates.len();
-        let prepares: Vec<Step> = match workload.protocol {
-            Protocol::Text => Vec::new(),
-            Protocol::Prepared => all.clone().map(Step::Prepare).collect(),
+        }
+        let prove = |close, more: Vec<Step>| Round {
+            steps: [vec![Step::Prove], more].concat(),
+            close,
         };
-        let runs: Vec<Step> = all.map(Step::Run).collect();
-        let prove = || Round {
-            steps: vec![Step::Prove],
-            close: true,
-        };
-        let mut set_up = Vec::new();
         if resumption == Resumption::On {
             // A full handshake, whose session all later ones take up.
-            set_up.push(prove());
+            script.set_up.push(prove(true, Vec::new()));
         }
-        let (recover, operation) = if workload.reconnect {
-            set_up.push(prove());
-            (
-                None,
-                Round {
-                    steps: [prepares, runs].concat(),
-                    close: true,
-                },
-            )
+        if workload.reconnect {
+            script.set_up.push(prove(true, Vec::new()));
         } else {
-            set_up.push(Round {
-                steps: [vec![Step::Prove], prepares.clone()].concat(),
+            let furnish = script.furnish(0..script.templates.len());
+            script.set_up.push(prove(false, furnish.clone()));
+            script.recover = Some(Round {
+                steps: furnish,
                 close: false,
             });
-            let recover = Round {
-                steps: prepares,
-                close: false,
-            };
-            (
-                Some(recover),
-                Round {
-                    steps: runs,
-                    close: false,
-                },
-            )
+        }
+        Ok(script)
+    }
+
+    /// Draws an operation, by number.
+    #[inline]
+    pub fn choose(&self, rng: &mut Rng) -> usize {
+        if let [_] = self.operations[..] {
+            return 0;
+        }
+        let all = self.operations.last().map_or(0, |last| last.below);
+        let drawn = rng.u64(..all);
+        self.operations
+            .iter()
+            .position(|operation| drawn < operation.below)
+            .unwrap_or_default()
+    }
+
+    fn add(&mut self, transaction: &Transaction, workload: &Workload) -> Result<(), String> {
+        let mut sequences = Sequences {
+            spans: std::mem::take(&mut self.spans),
+            reservations: Vec::new(),
         };
-        Ok(Self {
-            templates,
-            protocol: workload.protocol,
-            set_up,
-            recover,
-            operation,
-        })
+        let none = Slots::default();
+        let shared = Slots::assign(&none, &transaction.parameters, 1, &mut sequences);
+        let first = self.templates.len();
+        let mut runs = Vec::new();
+        for (number, statement) in (first..).zip(&transaction.statements) {
+            let template =
+                Template::compile(statement, workload.protocol, &shared, &mut sequences)?;
+            self.templates.push(template);
+            if runs.len() + statement.repeat as usize > MOST_STEPS {
+                return Err(format!(
+                    "an operation has more than {MOST_STEPS} statements"
+                ));
+            }
+            runs.extend(std::iter::repeat_n(
+                Step::Run(number),
+                statement.repeat as usize,
+            ));
+        }
+        if transaction.bracketed {
+            runs = [vec![Step::Begin], runs, vec![Step::Commit]].concat();
+        }
+        if workload.reconnect {
+            runs = [self.furnish(first..self.templates.len()), runs].concat();
+        }
+        let below = self.operations.last().map_or(0, |last| last.below);
+        self.operations.push(Operation {
+            below: below + u64::from(transaction.weight),
+            shared: shared.into_generators(),
+            reservations: sequences.reservations,
+            round: Round {
+                steps: runs,
+                close: workload.reconnect,
+            },
+        });
+        self.spans = sequences.spans;
+        Ok(())
+    }
+
+    /// What makes a new connection fit for statements.
+    fn furnish(&self, statements: std::ops::Range<usize>) -> Vec<Step> {
+        let by_number = |number: &usize| self.templates[*number].protocol == Protocol::Prepared;
+        let opening = (0..self.opening.len()).map(Step::Open);
+        let prepares = statements.filter(by_number).map(Step::Prepare);
+        opening.chain(prepares).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tlstax_contract::Statement;
+    use tlstax_contract::{Parameters, Statement};
+
+    fn statement(protocol: Option<Protocol>) -> Statement {
+        Statement {
+            sql: "SELECT 1".into(),
+            parameters: Parameters::new(),
+            repeat: 1,
+            protocol,
+        }
+    }
 
     fn workload(reconnect: bool, protocol: Protocol) -> Workload {
-        let statement = Statement {
-            sql: "SELECT 1".into(),
-            parameters: std::collections::BTreeMap::default(),
-        };
         Workload {
             reconnect,
             protocol,
-            statements: vec![statement.clone(), statement],
+            statements: vec![statement(None), statement(None)],
+            ..Workload::default()
         }
     }
 
     fn script(reconnect: bool, protocol: Protocol, resumption: Resumption) -> Script {
         Script::compile(&workload(reconnect, protocol), resumption).unwrap()
+    }
+
+    fn mix(reconnect: bool) -> Script {
+        let transaction = |weight, bracketed, statements| Transaction {
+            weight,
+            bracketed,
+            parameters: Parameters::new(),
+            statements,
+        };
+        let thrice = Statement {
+            repeat: 3,
+            ..statement(None)
+        };
+        let in_text = statement(Some(Protocol::Text));
+        let workload = Workload {
+            reconnect,
+            protocol: Protocol::Prepared,
+            mix: vec![
+                transaction(1, false, vec![in_text]),
+                transaction(3, true, vec![statement(None), thrice]),
+            ],
+            on_connect: vec!["SET @x = 1".into()],
+            ..Workload::default()
+        };
+        Script::compile(&workload, Resumption::Off).unwrap()
     }
 
     #[test]
@@ -148,7 +258,7 @@ mod tests {
             }]
         );
         assert_eq!(
-            script.operation,
+            script.operations[0].round,
             Round {
                 steps: vec![Step::Run(0), Step::Run(1)],
                 close: false
@@ -159,8 +269,9 @@ mod tests {
     #[test]
     fn reconnecting_prepares_every_time_and_hangs_up() {
         let script = script(true, Protocol::Prepared, Resumption::Off);
-        assert_eq!(script.operation.steps.len(), 4);
-        assert!(script.operation.close && script.set_up.iter().all(|round| round.close));
+        let round = &script.operations[0].round;
+        assert_eq!(round.steps.len(), 4);
+        assert!(round.close && script.set_up.iter().all(|round| round.close));
     }
 
     #[test]
@@ -174,5 +285,37 @@ mod tests {
                 .len();
             assert_eq!((without, with), (1, 2));
         }
+    }
+
+    #[test]
+    fn an_operation_of_a_mix_is_one_transaction_with_its_brackets_and_repeats() {
+        use Step::{Begin, Commit, Open, Prepare, Prove, Run};
+        let script = mix(false);
+        let steps = |number: usize| &script.operations[number].round.steps;
+        assert_eq!(*steps(0), [Run(0)]);
+        assert_eq!(*steps(1), [Begin, Run(1), Run(2), Run(2), Run(2), Commit]);
+        let furnish = [Open(0), Prepare(1), Prepare(2)];
+        assert_eq!(script.set_up[0].steps, [&[Prove], &furnish[..]].concat());
+        assert_eq!(script.recover.unwrap().steps, furnish);
+    }
+
+    #[test]
+    fn who_reconnects_opens_each_connection_and_prepares_what_it_runs() {
+        use Step::{Open, Prepare, Prove, Run};
+        let script = mix(true);
+        assert_eq!(script.set_up[0].steps, [Prove]);
+        assert_eq!(script.operations[0].round.steps, [Open(0), Run(0)]);
+        let second = &script.operations[1].round.steps;
+        assert_eq!(second[..3], [Open(0), Prepare(1), Prepare(2)]);
+    }
+
+    #[test]
+    fn transactions_are_drawn_by_their_weights() {
+        let (script, mut rng, mut drawn) = (mix(false), Rng::with_seed(1), [0_u32; 2]);
+        for _ in 0..4000 {
+            drawn[script.choose(&mut rng)] += 1;
+        }
+        // Three of four: five standard deviations are 137.
+        assert!(drawn[1].abs_diff(3000) < 137, "{drawn:?}");
     }
 }

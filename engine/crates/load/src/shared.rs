@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::socket::Target;
+use crate::supply::Supply;
 
 /// Encryption as the job asks for it.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct TlsTerms {
 pub struct Shared {
     /// What they do.
     pub script: Script,
+    /// What they draw from, all of them.
+    pub supply: Supply,
     /// Where they go.
     pub target: Target,
     /// Whom they log in as.
@@ -92,7 +95,12 @@ pub struct Desk {
     pub samples_wanted: usize,
     /// The operation whose result is kept next.
     pub next_sample_at: u64,
+    /// Memory that the results kept so far take.
+    pub sample_bytes: usize,
 }
+
+/// Of results that take so much memory no more are kept: a few of whole tables are enough.
+const ENOUGH_SAMPLE_BYTES: usize = 1 << 20;
 
 impl Desk {
     /// The source address of the next connection.
@@ -107,7 +115,9 @@ impl Desk {
     /// Whether this operation's rows are to be kept. Kept ones lie ever further apart, so that
     /// a few spread over a run of any length.
     pub fn take_sample(&mut self) -> bool {
-        let take = self.samples_wanted > 0 && self.recorder.scheduled >= self.next_sample_at;
+        let take = self.samples_wanted > 0
+            && self.recorder.scheduled >= self.next_sample_at
+            && self.sample_bytes < ENOUGH_SAMPLE_BYTES;
         if take {
             self.samples_wanted -= 1;
             self.next_sample_at = self.next_sample_at * 2 + 1;

@@ -55,6 +55,7 @@ pub struct Worker {
     events: Vec<Event>,
     dispatch: Dispatch,
     alarm: Option<Alarm>,
+    measures: bool,
     before: Counts,
 }
 
@@ -95,10 +96,12 @@ impl Worker {
                 next_source: number,
                 samples_wanted: samples,
                 next_sample_at: 0,
+                sample_bytes: 0,
             },
             events: vec![none; EVENTS],
             dispatch,
             alarm: None,
+            measures: false,
             before: Counts::default(),
         })
     }
@@ -152,6 +155,8 @@ impl Worker {
         let past = std::mem::take(&mut self.desk.recorder);
         merge_counts(&mut self.before, &past.counts);
         (self.desk.samples_wanted, self.desk.next_sample_at) = (samples, 0);
+        self.desk.sample_bytes = 0;
+        self.measures = true;
         self.gauge.operations.store(0, Ordering::Relaxed);
         self.gauge.errors.store(0, Ordering::Relaxed);
     }
@@ -225,6 +230,11 @@ impl Worker {
     }
 
     fn start(&mut self, start: Start, now_ns: u64) -> Result<(), Failure> {
+        let connection = &mut self.connections[start.index];
+        if !connection.take_up(self.measures, &self.shared, &mut self.desk) {
+            self.dispatch.end_with(start.index);
+            return Ok(());
+        }
         let recorder = &mut self.desk.recorder;
         recorder.scheduled += 1;
         if self.dispatch.is_open_loop() {
@@ -246,6 +256,7 @@ impl Worker {
         let at_ns = match advance {
             Ok(Advance::Waiting) => return Ok(()),
             Ok(Advance::Finished { at_ns }) => at_ns,
+            Ok(Advance::Refused) => return self.write_refused(index),
             Err(failure) => return self.fail(index, failure),
         };
         if self.connections[index].round() == RoundId::Operation {
@@ -298,14 +309,27 @@ impl Worker {
         }
     }
 
+    /// Writes down an operation that the server refused, and has its connection go on.
+    fn write_refused(&mut self, index: usize) -> Result<(), Failure> {
+        let now = now_ns();
+        let hopeless = !self.dispatch.refused(index);
+        if let Some(failure) = self.connections[index].take_refusal() {
+            self.write_failure(&failure, now);
+            if hopeless {
+                return Err(failure);
+            }
+        }
+        self.go_on(index, now)
+    }
+
     /// Writes a failure down and lets the connection rest.
     fn fail(&mut self, index: usize, failure: Failure) -> Result<(), Failure> {
-        self.connections[index].abandon(&mut self.desk);
+        let connection = &mut self.connections[index];
+        connection.abandon(&mut self.desk);
+        // Of an operation that failed twice, the first failure counts.
+        let failure = connection.take_refusal().unwrap_or(failure);
         let now = now_ns();
-        let recorder = &mut self.desk.recorder;
-        recorder.error(failure.kind, failure.code);
-        recorder.last_answer_ns = now;
-        self.gauge.errors.fetch_add(1, Ordering::Relaxed);
+        self.write_failure(&failure, now);
         if self.dispatch.rest(index, now) {
             Ok(())
         } else {
@@ -313,9 +337,19 @@ impl Worker {
         }
     }
 
+    fn write_failure(&mut self, failure: &Failure, now_ns: u64) {
+        let recorder = &mut self.desk.recorder;
+        recorder.error(failure.kind, failure.code);
+        recorder.last_answer_ns = now_ns;
+        self.gauge.errors.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Ends what is overdue, wakes what has rested, starts what is due; what time it is then.
     fn look_after(&mut self) -> Result<u64, Failure> {
         let now = now_ns();
+        if self.shared.supply.is_used_up() {
+            self.dispatch.end();
+        }
         while let Some(index) = self.dispatch.overdue(now) {
             self.fail(index, self.silent())?;
         }

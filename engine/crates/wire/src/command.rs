@@ -70,6 +70,15 @@ pub fn stmt_prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
 /// `COM_STMT_EXECUTE` without a cursor, the types sent along: read the answer with
 /// [`crate::ResponseParser::binary`]. `params` must be as many as the statement's placeholders.
 pub fn stmt_execute(out: &mut Vec<u8>, statement_id: u32, params: &[Param<'_>]) -> u8 {
+    stmt_execute_with(out, statement_id, params.iter().copied())
+}
+
+/// [`stmt_execute`], with the values gone through where they are.
+pub fn stmt_execute_with<'p>(
+    out: &mut Vec<u8>,
+    statement_id: u32,
+    params: impl Iterator<Item = Param<'p>> + Clone,
+) -> u8 {
     const NO_CURSOR: u8 = 0;
     const ITERATIONS: u32 = 1;
     const TYPES_FOLLOW: u8 = 1;
@@ -78,10 +87,10 @@ pub fn stmt_execute(out: &mut Vec<u8>, statement_id: u32, params: &[Param<'_>]) 
         out.extend_from_slice(&statement_id.to_le_bytes());
         out.push(NO_CURSOR);
         out.extend_from_slice(&ITERATIONS.to_le_bytes());
-        if !params.is_empty() {
-            append_null_bitmap(out, params);
+        if params.clone().next().is_some() {
+            append_null_bitmap(out, params.clone());
             out.push(TYPES_FOLLOW);
-            append_types(out, params);
+            append_types(out, params.clone());
             append_values(out, params);
         }
     })
@@ -99,18 +108,17 @@ fn bare(out: &mut Vec<u8>, command: u8) -> u8 {
     append_with(out, 0, |out| out.push(command))
 }
 
-fn append_null_bitmap(out: &mut Vec<u8>, params: &[Param<'_>]) {
-    for eight in params.chunks(8) {
-        let is_null = eight.iter().map(|param| u8::from(*param == Param::Null));
-        out.push(
-            is_null
-                .enumerate()
-                .fold(0, |bits, (index, bit)| bits | bit << index),
-        );
+fn append_null_bitmap<'p>(out: &mut Vec<u8>, params: impl Iterator<Item = Param<'p>>) {
+    let start = out.len();
+    for (index, param) in params.enumerate() {
+        if index % 8 == 0 {
+            out.push(0);
+        }
+        out[start + index / 8] |= u8::from(param == Param::Null) << (index % 8);
     }
 }
 
-fn append_types(out: &mut Vec<u8>, params: &[Param<'_>]) {
+fn append_types<'p>(out: &mut Vec<u8>, params: impl Iterator<Item = Param<'p>>) {
     const SIGNED: u8 = 0;
     for param in params {
         let kind = match param {
@@ -123,7 +131,7 @@ fn append_types(out: &mut Vec<u8>, params: &[Param<'_>]) {
     }
 }
 
-fn append_values(out: &mut Vec<u8>, params: &[Param<'_>]) {
+fn append_values<'p>(out: &mut Vec<u8>, params: impl Iterator<Item = Param<'p>>) {
     use crate::payload::append_lenenc_bytes;
     for param in params {
         match param {

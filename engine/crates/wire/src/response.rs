@@ -74,6 +74,7 @@ enum State {
 pub struct ResponseParser {
     decoder: PacketDecoder,
     machine: Machine,
+    unread_bytes: usize,
 }
 
 impl ResponseParser {
@@ -94,6 +95,7 @@ impl ResponseParser {
         Self {
             decoder,
             machine: Machine::new(format, capabilities),
+            unread_bytes: 0,
         }
     }
 
@@ -129,36 +131,49 @@ impl ResponseParser {
         input: &[u8],
         sink: &mut S,
     ) -> Result<Progress, WireError> {
-        self.advance(input, sink).map_err(|error| {
+        let mut rest = input;
+        let complete = self.advance(&mut rest, sink).map_err(|error| {
             self.machine.state = State::Failed;
+            self.unread_bytes = rest.len();
             error.out_of_turn(self.decoder.was_out_of_turn())
+        })?;
+        if !complete {
+            return Ok(Progress::NeedMore);
+        }
+        Ok(Progress::Complete {
+            consumed: input.len() - rest.len(),
+            response: self.machine.response,
         })
     }
 
+    /// After an error: how many bytes there were behind the packet that told of it. A server sends
+    /// none unasked.
+    pub fn unread_bytes(&self) -> usize {
+        self.unread_bytes
+    }
+
+    /// Takes packets off `rest` until the answer is complete; whether it is.
     fn advance<S: RowSink + ?Sized>(
         &mut self,
-        input: &[u8],
+        rest: &mut &[u8],
         sink: &mut S,
-    ) -> Result<Progress, WireError> {
-        let Self { decoder, machine } = self;
+    ) -> Result<bool, WireError> {
+        let Self {
+            decoder, machine, ..
+        } = self;
         if machine.state == State::Failed {
             let what = "ResponseParser::feed after an error, without a reset";
             return Err(WireError::Misuse { what });
         }
-        let mut rest = input;
         while machine.state != State::Complete {
             let may_skip = |first, length| machine.may_skip(first, length, sink);
-            match decoder.next(&mut rest, may_skip)? {
-                None => return Ok(Progress::NeedMore),
+            match decoder.next(rest, may_skip)? {
+                None => return Ok(false),
                 Some(Packet::Whole(payload)) => machine.take(payload, sink)?,
                 Some(Packet::Skipped { first, length }) => machine.pass_over(first, length)?,
             }
         }
-        let consumed = input.len() - rest.len();
-        Ok(Progress::Complete {
-            consumed,
-            response: machine.response,
-        })
+        Ok(true)
     }
 }
 

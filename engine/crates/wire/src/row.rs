@@ -174,6 +174,11 @@ impl RowCollector {
         &self.rows
     }
 
+    /// How much memory the rows so far take, about.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
     /// The rows so far, which are forgotten here.
     pub fn take(&mut self) -> Vec<Vec<Option<String>>> {
         self.kept_bytes = 0;

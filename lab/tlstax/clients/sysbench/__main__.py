@@ -7,26 +7,17 @@ reads its CPU clock from outside while it stands still before and after the wind
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import sys
 
-from pydantic import ValidationError
-
+from tlstax.clients.adapter import Failed, Refusal, failure, job_of, take_limits
+from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
-from tlstax.clients.sysbench.child import Launch, Sysbench, SysbenchFailed
-from tlstax.clients.sysbench.demand import (
-    Demand,
-    Refusal,
-    arguments,
-    demand_of,
-    password_line,
-    version_is_asked_for,
-)
-from tlstax.clients.sysbench.failures import failure
-from tlstax.clients.sysbench.laboratory import Laboratory, LaboratoryGone
+from tlstax.clients.sysbench.child import Launch, Sysbench
+from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Told
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
+from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, TlsOff, TlsOn
 from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
@@ -39,7 +30,7 @@ def main() -> int:
     try:
         try:
             _serve(laboratory)
-        except SysbenchFailed as failed:
+        except Failed as failed:
             laboratory.say(failed.event)
         except Refusal as refusal:
             laboratory.say(failure("bad_job", "job", str(refusal)))
@@ -53,10 +44,10 @@ def main() -> int:
 
 
 def _serve(laboratory: Laboratory) -> None:
-    job = _job(laboratory)
+    job = job_of(laboratory)
     wanted = demand_of(job)
     found = program.present()
-    _take_limits(job)
+    take_limits(job.cpus, "sysbench")
     with open_session() as session, _start(job, wanted, found, session, laboratory) as sysbench:
         told = sysbench.told
         within_s = job.timeout_s + job.warmup_s
@@ -78,48 +69,23 @@ def _serve(laboratory: Laboratory) -> None:
         sysbench.release()
 
 
-def _job(laboratory: Laboratory) -> Job:
-    try:
-        return Job.model_validate_json(laboratory.job_line())
-    except LaboratoryGone:
-        raise Refusal("there was no job on standard input") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise Refusal(f"the job cannot be read at {where}: {first['msg']}") from None
-
-
-def _take_limits(job: Job) -> None:
-    """What sysbench inherits from us: the processors of the job and as many files as are allowed."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if job.cpus:
-        try:
-            os.sched_setaffinity(0, job.cpus)
-        except OSError:
-            asked = ", ".join(map(str, job.cpus))
-            raise SysbenchFailed(
-                failure("limits", "client", f"this machine has no processors {asked} for sysbench")
-            ) from None
-
-
 def _start(
-    job: Job, wanted: Demand, found: SysbenchProgram, session: Session, laboratory: Laboratory
+    job: Job, wanted: Chosen, found: SysbenchProgram, session: Session, laboratory: Laboratory
 ) -> Sysbench:
     """Start sysbench in a directory of its own, where it looks for the files of TLS."""
     directory = session.new_directory()
-    environment = {**found.environment(), "OPENSSL_CONF": os.devnull}
+    environment = {**found.environment(wanted.script.stock), "OPENSSL_CONF": os.devnull}
     if isinstance(job.tls, TlsOn):
         try:
             tls_files.lay_out(directory, job.tls)
         except OSError as error:
             text = f"{error.filename} cannot be read ({error.strerror})"
-            raise SysbenchFailed(failure("certificate", "job", text)) from None
+            raise Failed(failure("certificate", "job", text)) from None
         environment["OPENSSL_CONF"] = str(directory / tls_files.OPENSSL_CONF)
     address = _numeric(job.endpoint) if isinstance(job.endpoint, TcpEndpoint) else None
     launch = Launch(
         program=found,
-        script=SCRIPTS / f"{wanted.script}.lua",
+        script=SCRIPTS / f"{wanted.script.ours}.lua",
         arguments=arguments(job, wanted, address=address),
         options=password_line(job.account.password),
         directory=directory,
@@ -134,26 +100,26 @@ def _numeric(endpoint: TcpEndpoint) -> str:
         found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     except OSError as error:
         text = f"{endpoint.host} cannot be resolved ({error.strerror})"
-        raise SysbenchFailed(failure("resolve", "network", text)) from None
+        raise Failed(failure("resolve", "network", text)) from None
     by_family = sorted(found, key=lambda entry: entry[0] != socket.AF_INET)
     return str(by_family[0][4][0])
 
 
 def _check_encryption(tls: TlsOff | TlsOn, told: Told) -> None:
-    """What was negotiated is what the job asked for; SysbenchFailed otherwise."""
+    """What was negotiated is what the job asked for; Failed otherwise."""
     for proof in told.proofs.values():
         client, server = proof.negotiated()
         if isinstance(tls, TlsOff):
             if client is not None or server is not None:
-                raise SysbenchFailed(
+                raise Failed(
                     failure("internal", "client", "sysbench's client library encrypts without being asked to")
                 )
         elif client is None or server is None:
             text = "TLS was asked for, and sysbench's connection is not encrypted"
-            raise SysbenchFailed(failure("no_tls", "server", text))
+            raise Failed(failure("no_tls", "server", text))
         elif not version_is_asked_for(tls, client.version):
             text = f"sysbench negotiated {client.version}, which the job does not ask for"
-            raise SysbenchFailed(failure("tls_library", "client", text))
+            raise Failed(failure("tls_library", "client", text))
 
 
 def _library_paths(pid: int) -> tuple[str, str] | None:

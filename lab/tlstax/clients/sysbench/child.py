@@ -16,13 +16,12 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
+from tlstax.clients.adapter import Failed, failure, settled_cpu
+from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.sysbench import failures
-from tlstax.clients.sysbench.failures import failure
-from tlstax.clients.sysbench.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.clients.sysbench.program import SysbenchProgram
-from tlstax.contract import ErrorEvent
-from tlstax.observers.process import CpuReading, read_cpu
+from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
 
 STANDARD_ERROR = 2
@@ -30,18 +29,8 @@ READ_BYTES = 1 << 16
 LAST_WORDS_S = 0.2
 """How long more lines are waited for after the first by which sysbench gives up."""
 
-SETTLED_S = 0.002
-SETTLING_S = 2.0
 END_S = 10.0
 LOG_CHARACTERS = 64 * 1024
-
-
-class SysbenchFailed(Exception):
-    """sysbench gave up, died or fell silent; `event` says why in the contract's words."""
-
-    def __init__(self, event: ErrorEvent) -> None:
-        super().__init__(event.message)
-        self.event = event
 
 
 @dataclass(frozen=True)
@@ -116,14 +105,14 @@ class Sysbench:
     def listen_until(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
         """Take in messages until `reached`.
 
-        SysbenchFailed when sysbench gives up, dies or is silent for so long; LaboratoryGone when standard
+        Failed when sysbench gives up, dies or is silent for so long; LaboratoryGone when standard
         input ends meanwhile.
         """
         while not reached():
             ready = self._select(within_s)
             if not ready:
                 message = f"sysbench did not {doing} within {within_s:g} s"
-                raise SysbenchFailed(failure("timeout", "server", message))
+                raise Failed(failure("timeout", "server", message))
             if STANDARD_INPUT in ready:
                 self._laboratory.read_some()
             if self._output in ready:
@@ -146,17 +135,8 @@ class Sysbench:
             self._process.communicate(timeout=END_S)
 
     def settled_cpu(self) -> CpuReading:
-        """Its CPU time once every thread sleeps; SysbenchFailed when they do not, or it cannot be read."""
-        deadline = time.monotonic() + SETTLING_S
-        while not _sleeps(self.pid):
-            if time.monotonic() > deadline:
-                text = f"sysbench still works {SETTLING_S:g} s after it should stand still"
-                raise SysbenchFailed(failure("internal", "client", text))
-            time.sleep(SETTLED_S)
-        reading = read_cpu(self.pid)
-        if reading is None:
-            raise SysbenchFailed(failure("internal", "client", "sysbench's CPU clock cannot be read"))
-        return reading
+        """Its CPU time once every thread sleeps; Failed when they do not, or it cannot be read."""
+        return settled_cpu(self.pid, "sysbench")
 
     @property
     def _output(self) -> int:
@@ -172,12 +152,12 @@ class Sysbench:
     def _take_log(self) -> None:
         """Pass on what sysbench prints; when it gives up, learn why."""
         if not self._read_log():
-            raise SysbenchFailed(failures.death(self._process.wait(), self._log))
+            raise Failed(failures.death(self._process.wait(), self._log))
         if failures.has_failed(self._log):
             for _ in self._last_words():
                 self._read_log()
             event = failures.failure_in(self._log)
-            raise SysbenchFailed(event or failures.death(self._process.wait(), self._log))
+            raise Failed(event or failures.death(self._process.wait(), self._log))
 
     def _read_log(self) -> bool:
         """Keep and pass on some of the log; False at its end."""
@@ -198,14 +178,14 @@ class Sysbench:
         if not data:
             while self._read_log():
                 pass
-            raise SysbenchFailed(failures.death(self._process.wait(), self._log))
+            raise Failed(failures.death(self._process.wait(), self._log))
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             try:
                 self.told.add(MESSAGE.validate_json(line.decode(errors="replace")))
             except ValidationError as error:
                 text = f"our script in sysbench broke its protocol: {error.errors()[0]['msg']}"
-                raise SysbenchFailed(failure("internal", "client", text)) from None
+                raise Failed(failure("internal", "client", text)) from None
 
 
 def _pipe(mode: Literal["rb", "wb"]) -> tuple[FileIO, int]:
@@ -213,16 +193,3 @@ def _pipe(mode: Literal["rb", "wb"]) -> tuple[FileIO, int]:
     read, write = os.pipe()
     ours, theirs = (read, write) if mode == "rb" else (write, read)
     return FileIO(ours, mode), theirs
-
-
-def _sleeps(pid: int) -> bool:
-    """Whether every thread waits for something (state S of proc(5), third field)."""
-    try:
-        states = [task.read_text().rpartition(")")[2].split()[0] for task in _tasks(pid)]
-    except (OSError, IndexError):
-        return False
-    return set(states) == {"S"}
-
-
-def _tasks(pid: int) -> Iterator[Path]:
-    return (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from tlstax.contract import Frozen, Job, TlsOn, UniformInt, UnixEndpoint
-
-STATEMENT = re.compile(r"SELECT c FROM ([A-Za-z0-9_]+) WHERE id=\{(\w+)\}")
-"""What sysbench's oltp_point_select asks; the table's name may be any."""
+from tlstax.clients.adapter import Refusal
+from tlstax.clients.sysbench.scripts import Chosen, chosen
+from tlstax.contract import Job, TlsOn, UnixEndpoint
 
 TIME_GIVEN_S = 999_999
 """What --time is given, by which the script finds the place of the limit; then it sets the real one, which
 need not be whole seconds (quiescence.lua)."""
+
+UNIT_SEPARATOR = "\x1f"
+"""Stands between the statements that a connection begins with (ASCII's US, which no statement has)."""
 
 LARGEST_SEED = 2**31 - 1
 """sysbench reads --rand-seed as a C int, and takes the time of day for 0."""
@@ -28,48 +29,19 @@ UNFIT_SIGNATURE = "ed448"
 a certificate with a key of another kind (SSL_CONF_cmd(3), ClientSignatureAlgorithms)."""
 
 
-class Refusal(Exception):
-    """The job asks for what sysbench cannot do; told in one sentence."""
-
-
-class Demand(Frozen):
-    """Which script is run, on which table of how many rows."""
-
-    script: Literal["point_select", "reconnect"]
-    table: str
-    rows: int
-
-
-def demand_of(job: Job) -> Demand:
-    """What the job asks for; Refusal where sysbench cannot do it."""
+def demand_of(job: Job) -> Chosen:
+    """The script that the job asks for, and its table; Refusal where sysbench cannot do it."""
     for impossible, sentence in _limits(job):
         if impossible:
             raise Refusal(sentence)
-    (statement,) = job.workload.statements
-    match = STATEMENT.fullmatch(statement.sql)
-    identifier = statement.parameters.get(match[2]) if match else None
-    if match is None or not isinstance(identifier, UniformInt) or identifier.low != 1:
-        raise Refusal(
-            "sysbench asks SELECT c FROM table WHERE id={id} with ids from 1 on, and the job something else"
-        )
-    return Demand(
-        script="reconnect" if job.workload.reconnect else "point_select",
-        table=match[1],
-        rows=identifier.high,
-    )
+    return chosen(job.workload)
 
 
 def _limits(job: Job) -> list[tuple[bool, str]]:
-    workload = job.workload
     limits = [
         (
             job.schedule.mode != "closed",
             "sysbench is run in a closed loop only, and the job wants an open one",
-        ),
-        (len(workload.statements) != 1, "sysbench runs one statement an operation, and the job has more"),
-        (
-            workload.reconnect and workload.protocol == "prepared",
-            "sysbench sends a text query on each new connection, and the job wants a prepared statement",
         ),
         (
             isinstance(job.endpoint, UnixEndpoint) and "," in job.endpoint.path,
@@ -103,7 +75,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
     ]
 
 
-def arguments(job: Job, demand: Demand, *, address: str | None) -> list[str]:
+def arguments(job: Job, demand: Chosen, *, address: str | None) -> list[str]:
     """The options that follow from the job, but for the password; `address` is the TCP host's, resolved.
 
     Percentiles, ignored errors and the rest keep sysbench's defaults, which is what people run.
@@ -121,13 +93,17 @@ def arguments(job: Job, demand: Demand, *, address: str | None) -> list[str]:
         f"--db-ps-mode={'auto' if job.workload.protocol == 'prepared' else 'disable'}",
         f"--threads={job.connections}",
         f"--time={TIME_GIVEN_S}",
+        f"--events={job.operations or 0}",
         "--rand-type=uniform",
         f"--rand-seed={job.seed % LARGEST_SEED + 1}",
         f"--table_name={demand.table}",
         f"--table_size={demand.rows}",
         f"--tlstax_warmup_us={round(job.warmup_s * 1e6)}",
         f"--tlstax_duration_us={max(1, round(job.duration_s * 1e6))}",
-        f"--tlstax_samples={job.row_samples}",
+        f"--tlstax_samples={job.row_samples if demand.script.sampled_rows else 0}",
+        f"--tlstax_sampled_rows={demand.script.sampled_rows}",
+        f"--tlstax_on_connect={UNIT_SEPARATOR.join(job.workload.on_connect)}",
+        *demand.script.options,
     ]
 
 

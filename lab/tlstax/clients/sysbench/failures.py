@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
+from tlstax.clients.adapter import Fault, failure
 from tlstax.contract import ErrorEvent, ErrorKind
-
-Fault = Literal["job", "client", "network", "server"]
 
 FATAL = "FATAL:"
 """How sysbench begins a line that means its end."""
@@ -37,11 +35,6 @@ _KINDS: dict[int, tuple[ErrorKind, Fault]] = {
 }
 """Errors of the server (1000 to 1999) and of the client library (2000 to 2999) that have a kind of their
 own; the library's are in libmariadb's errmsg.h."""
-
-
-def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None) -> ErrorEvent:
-    """A fatal error event."""
-    return ErrorEvent(kind=kind, fault=fault, fatal=True, message=message, code=code)
 
 
 def has_failed(log: str) -> bool:

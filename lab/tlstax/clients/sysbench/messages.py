@@ -66,12 +66,17 @@ class Proof(Frozen):
         return client, server
 
 
+class Sampled(Frozen):
+    """A text query before the window; the rows that came back follow."""
+
+    say: Literal["sample"]
+    sql: str
+
+
 class RowShown(Frozen):
-    """A text query before the window and the row that came back."""
+    """One row of the sample before it: its only column."""
 
     say: Literal["row"]
-    sql: str
-    found: bool
     value: str | None
 
 
@@ -97,16 +102,21 @@ class Over(Frozen):
 
 
 class ThreadFinished(Frozen):
-    """How the window went in a thread: when its last event was over, and what it counted."""
+    """How the window went in a thread: when its last event was over, and what it counted.
+
+    `restarts` are events that were begun anew after an error which sysbench ignores, by MySQL's number of it;
+    they are among `errors`.
+    """
 
     say: Literal["finished"]
     thread: NonNegativeInt
     at_ns: NonNegativeInt
     events: NonNegativeInt
     errors: NonNegativeInt
+    restarts: dict[int, NonNegativeInt]
 
 
-Message = Proof | RowShown | ThreadReady | Started | Over | ThreadFinished
+Message = Proof | Sampled | RowShown | ThreadReady | Started | Over | ThreadFinished
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="say")])
 
 
@@ -115,7 +125,7 @@ class Told:
     """All that was told so far."""
 
     proofs: dict[int, Proof] = field(default_factory=dict)
-    rows: list[RowShown] = field(default_factory=list)
+    samples: list[tuple[str, list[str | None]]] = field(default_factory=list)
     ready: dict[int, ThreadReady] = field(default_factory=dict)
     started: Started | None = None
     over: int = 0
@@ -126,8 +136,10 @@ class Told:
         match message:
             case Proof():
                 self.proofs[message.thread] = message
+            case Sampled():
+                self.samples.append((message.sql, []))
             case RowShown():
-                self.rows.append(message)
+                self.samples[-1][1].append(message.value)
             case ThreadReady():
                 self.ready[message.thread] = message
             case Started():
@@ -178,8 +190,10 @@ def done_event(told: Told, *, cpu: CpuTime, reconnects: bool) -> Done:
         histograms_ns={},
         cpu=cpu,
         wire=None,
-        errors=(ErrorCount(kind="server_error", code=None, count=failed),) if failed else (),
-        row_samples=tuple(_samples(told)),
+        errors=tuple(_errors(told, failed)),
+        row_samples=tuple(
+            RowSample(sql=sql, rows=tuple((value,) for value in values)) for sql, values in told.samples
+        ),
     )
 
 
@@ -205,6 +219,12 @@ def _counts(told: Told, connections: dict[int, int]) -> Counts:
     )
 
 
-def _samples(told: Told) -> Iterator[RowSample]:
-    for row in told.rows:
-        yield RowSample(sql=row.sql, rows=((row.value,),) if row.found else ())
+def _errors(told: Told, failed: int) -> Iterator[ErrorCount]:
+    """What sysbench ignored, by the server's number, and what it counted beyond."""
+    restarts: Counter[int] = Counter()
+    for thread in told.finished.values():
+        restarts.update(thread.restarts)
+    for code, count in sorted(restarts.items()):
+        yield ErrorCount(kind="server_error", code=code, count=count)
+    if failed > restarts.total():
+        yield ErrorCount(kind="server_error", code=None, count=failed - restarts.total())

@@ -4,9 +4,6 @@
 -- in the same words, because sysbench would have the table's name be sbtest and a number.
 
 require("oltp_point_select")
-local quiescence = require("quiescence")
-
-quiescence.add_options()
 
 function prepare_statements()
    sysbench.opt.point_selects = 1
@@ -17,16 +14,4 @@ function prepare_statements()
    param[1].point_selects = {id}
 end
 
-local open, close = thread_init, thread_done
-
-function thread_init()
-   open()
-   quiescence.prove(con)
-   quiescence.show_rows(con)
-   quiescence.hold()
-end
-
-function thread_done()
-   quiescence.finish()
-   close()
-end
+require("quiescence").hold_script()

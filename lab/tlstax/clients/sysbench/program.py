@@ -35,6 +35,7 @@ RECIPE = Recipe(
 
 SCRIPTS = Path(__file__).parent
 STOCK_SCRIPTS = "share/sysbench"
+STOCK_SCRIPT_VARIABLE = "TLSTAX_STOCK_SCRIPT"
 FIRST_STOCK_SCRIPT = "oltp_point_select.lua"
 
 
@@ -54,10 +55,17 @@ class SysbenchProgram:
         libraries = ":".join(map(str, directories))
         return [str(loader), "--library-path", libraries, str(self.executable), *arguments]
 
-    def environment(self) -> dict[str, str]:
-        """Where sysbench finds scripts (ours, then its own), and its client library its plugins."""
+    def environment(self, stock_script: str) -> dict[str, str]:
+        """Where sysbench finds scripts (ours, then its own), and its client library its plugins.
+
+        `stock_script` is the one of its own that stock.lua holds still.
+        """
         stock = self.executable.parent.parent / STOCK_SCRIPTS
-        found = {"LUA_PATH": f"{SCRIPTS}/?.lua;{stock}/?.lua", "LC_ALL": "C"}
+        found = {
+            "LUA_PATH": f"{SCRIPTS}/?.lua;{stock}/?.lua",
+            "LC_ALL": "C",
+            STOCK_SCRIPT_VARIABLE: stock_script,
+        }
         if self.root is not None:
             loader, _ = loader_of(self.root)
             found["MARIADB_PLUGIN_DIR"] = str(loader.parent / "libmariadb3" / "plugin")

@@ -49,6 +49,7 @@ local OVER = '{"say":"over"}\n'
 
 local quiescence = {}
 local before = {}
+local restarts = {}
 local time = ffi.new("tlstax_time[1]")
 local buffer = ffi.new("char[1]")
 
@@ -57,12 +58,14 @@ function quiescence.add_options()
    local options = sysbench.cmdline.options or {}
    options.table_name = {"Table to select from", "sbtest1"}
    options.table_size = {"Number of rows in the table", 10000}
+   options.tlstax_on_connect = {"Statements to begin every connection with, a unit separator after each", ""}
    options.tlstax_report = {"Descriptor to write messages to", 0}
    options.tlstax_window = {"Descriptor on which a byte opens the window, and its end closes it", 0}
    options.tlstax_leave = {"Descriptor whose end lets the threads close their connections", 0}
    options.tlstax_warmup_us = {"How long each thread works before it is ready", 0}
    options.tlstax_duration_us = {"How long events are started for", 0}
-   options.tlstax_samples = {"How many rows to show", 0}
+   options.tlstax_samples = {"How many samples of the work to show", 0}
+   options.tlstax_sampled_rows = {"How many rows each of them spans", 1}
    sysbench.cmdline.options = options
 end
 
@@ -133,6 +136,13 @@ local function server_view(con)
                         known.Ssl_version, known.Ssl_cipher, known.Ssl_sessions_reused)
 end
 
+-- Says what every connection is to begin with.
+function quiescence.greet(con)
+   for statement in sysbench.opt.tlstax_on_connect:gmatch("[^\31]+") do
+      con:query(statement)
+   end
+end
+
 -- Asks both sides what this connection is; to be called in thread_init.
 function quiescence.prove(con)
    local mysql = library_connection(con)
@@ -141,22 +151,47 @@ function quiescence.prove(con)
        optional(ffi.C.mysql_get_client_info()), optional(ffi.C.OpenSSL_version(0)))
 end
 
--- Shows some rows of the table as they came back; to be called in thread_init.
+-- Shows some of the table's rows as they came back, one a message; to be called in thread_init.
 function quiescence.show_rows(con)
-   for _ = 1, sysbench.tid == 0 and sysbench.opt.tlstax_samples or 0 do
+   for sample = 1, sysbench.tid == 0 and sysbench.opt.tlstax_samples or 0 do
       local sql = quiescence.statement()
       local answer = con:query(sql)
-      local row = answer.nrows > 0 and answer:fetch_row() or nil
-      say('{"say":"row","sql":%s,"found":%s,"value":%s}', quoted(sql), tostring(row ~= nil),
-          row and row[1] and quoted(row[1]) or "null")
+      say('{"say":"sample","sql":%s}', quoted(sql))
+      for _ = 1, answer.nrows do
+         local row = answer:fetch_row()
+         say('{"say":"row","value":%s}', row[1] and quoted(row[1]) or "null")
+      end
       answer:free()
    end
 end
 
--- The workload's statement with an id drawn as the stock scripts draw it.
+-- The workload's select with an id drawn as the stock scripts draw it.
 function quiescence.statement()
-   return string.format("SELECT c FROM %s WHERE id=%d", sysbench.opt.table_name,
-                        sysbench.rand.default(1, sysbench.opt.table_size))
+   local id, span = sysbench.rand.default(1, sysbench.opt.table_size), sysbench.opt.tlstax_sampled_rows
+   if span > 1 then
+      return string.format("SELECT c FROM %s WHERE id BETWEEN %d AND %d", sysbench.opt.table_name, id, id + span - 1)
+   end
+   return string.format("SELECT c FROM %s WHERE id=%d", sysbench.opt.table_name, id)
+end
+
+-- An event begins anew after an error that sysbench ignores (1213, 1020 and 1205 unless told otherwise). It
+-- counts them all in one; here they are told apart.
+local function count_restarts()
+   local own = sysbench.hooks.before_restart_event
+   function sysbench.hooks.before_restart_event(failed)
+      restarts[failed.sql_errno] = (restarts[failed.sql_errno] or 0) + 1
+      if own then
+         own(failed)
+      end
+   end
+end
+
+-- One unmeasured event. Where sysbench would begin it anew, the warm-up goes on with the next one.
+local function warm_up_once()
+   local went, failed = pcall(event, sysbench.tid)
+   if not went and (type(failed) ~= "table" or failed.errcode ~= sysbench.error.RESTART_EVENT) then
+      error(failed, 0)
+   end
 end
 
 -- sysbench gives up 30 s after it has started its threads, by alarm(2), whatever they wait for. The alarm is
@@ -183,9 +218,10 @@ function quiescence.hold()
    local warm_ns = now_ns() + sysbench.opt.tlstax_warmup_us * 1000
    local warmup_events = 0
    while now_ns() < warm_ns do
-      event(sysbench.tid)
+      warm_up_once()
       warmup_events = warmup_events + 1
    end
+   count_restarts()
    before.events, before.errors = counted(ffi.C.SB_CNT_TRX), counted(ffi.C.SB_CNT_ERROR)
    if first then
       take_alarm_away()
@@ -200,15 +236,43 @@ function quiescence.hold()
    end
 end
 
+local function counts_by_code()
+   local counts = {}
+   for code, count in pairs(restarts) do
+      counts[#counts + 1] = string.format('"%d":%d', code, count)
+   end
+   return "{" .. table.concat(counts, ",") .. "}"
+end
+
 -- Ends the window: holds still until the adapter has read the clocks, then says how the window went and
 -- waits until that is passed on; to be called first in thread_done.
 function quiescence.finish()
    ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
    ffi.C.write(sysbench.opt.tlstax_report, OVER, #OVER)
    wait_on(sysbench.opt.tlstax_window)
-   say('{"say":"finished","thread":%d,"at_ns":%.0f,"events":%d,"errors":%d}', sysbench.tid, noted_ns(),
-       counted(ffi.C.SB_CNT_TRX) - before.events, counted(ffi.C.SB_CNT_ERROR) - before.errors)
+   say('{"say":"finished","thread":%d,"at_ns":%.0f,"events":%d,"errors":%d,"restarts":%s}', sysbench.tid,
+       noted_ns(), counted(ffi.C.SB_CNT_TRX) - before.events, counted(ffi.C.SB_CNT_ERROR) - before.errors,
+       counts_by_code())
    wait_on(sysbench.opt.tlstax_leave)
+end
+
+-- Holds a script still that keeps its connection in `con`, as the stock ones do; to be called when it is loaded.
+function quiescence.hold_script()
+   quiescence.add_options()
+   local open, close = thread_init, thread_done
+
+   function thread_init()
+      open()
+      quiescence.greet(con)
+      quiescence.prove(con)
+      quiescence.show_rows(con)
+      quiescence.hold()
+   end
+
+   function thread_done()
+      quiescence.finish()
+      close()
+   end
 end
 
 return quiescence

@@ -8,6 +8,7 @@ local driver
 
 function event()
    local connection = driver:connect()
+   quiescence.greet(connection)
    connection:query(quiescence.statement())
    connection:disconnect()
 end
@@ -15,6 +16,7 @@ end
 function thread_init()
    driver = sysbench.sql.driver()
    local connection = driver:connect()
+   quiescence.greet(connection)
    quiescence.prove(connection)
    quiescence.show_rows(connection)
    connection:disconnect()

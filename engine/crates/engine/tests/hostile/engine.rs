@@ -188,6 +188,11 @@ impl Ending {
         errors.iter().map(|error| error.count).sum()
     }
 
+    /// The result of a job that came to its end.
+    pub fn result(&self) -> &Done {
+        self.done.as_ref().unwrap_or_else(|| panic!("{self:?}"))
+    }
+
     /// The job ended as with any server.
     pub fn succeeded(&self) {
         let done = self.done.as_ref().unwrap_or_else(|| panic!("{self:?}"));

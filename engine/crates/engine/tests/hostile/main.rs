@@ -6,6 +6,7 @@ mod engine;
 mod messages;
 mod order;
 mod oversized;
+mod refusals;
 mod server;
 mod silence;
 mod tls;

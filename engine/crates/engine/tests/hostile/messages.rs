@@ -38,6 +38,8 @@ pub fn greeting() -> Vec<u8> {
 
 /// An OK packet's payload.
 pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+/// An OK packet's payload that says that a transaction is open.
+pub const OK_IN_TRANSACTION: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
 /// An OK packet's payload after which another result follows.
 pub const OK_AND_MORE: &[u8] = &[0, 0, 0, 0x0a, 0, 0, 0];
 /// The payload that ends a result set.

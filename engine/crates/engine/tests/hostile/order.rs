@@ -70,7 +70,7 @@ fn an_error_among_columns_and_rows() {
         let server = Server::start(move |peer| {
             peer.come_to_the_window()?;
             peer.send(&answer)?;
-            peer.fall_silent()
+            peer.answer(usize::MAX)
         });
         run(&job(&server)).counted(ErrorKind::ServerError);
     }

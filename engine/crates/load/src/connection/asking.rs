@@ -1,10 +1,11 @@
 //! A connection at work: a round's steps, one command and one answer each.
 
 use tlstax_contract::{Negotiated, Protocol, RowSample};
-use tlstax_wire::command::{self, Param};
-use tlstax_wire::{DiscardRows, PrepareProgress, Progress, RowCollector};
+use tlstax_wire::{
+    DiscardRows, PrepareProgress, Progress, Response, RowCollector, Status, command,
+};
 
-use super::{Advance, Connection, RoundId, State, internal, nothing_more, socket};
+use super::{Advance, Connection, Parsers, RoundId, State, internal, nothing_more, socket};
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::proof;
@@ -13,8 +14,8 @@ use crate::script::{Round, Step};
 use crate::shared::{Desk, Shared};
 use crate::statement::Template;
 
-/// More rows than a checked statement has; what is over is not compared.
-const MOST_SAMPLE_ROWS: usize = 1000;
+/// More rows than a checked statement has; an answer with more is not kept.
+const MOST_SAMPLE_ROWS: usize = 20_000;
 
 /// So many reads for one connection, and the others and the clock have their turn: a server that never
 /// pauses would otherwise keep them waiting for ever.
@@ -25,7 +26,10 @@ impl Connection {
         match self.round {
             RoundId::SetUp(number) => shared.script.set_up.get(number),
             RoundId::Recover => shared.script.recover.as_ref(),
-            RoundId::Operation => Some(&shared.script.operation),
+            RoundId::Operation => {
+                let operation = shared.script.operations.get(self.operation);
+                operation.map(|operation| &operation.round)
+            }
         }
         .ok_or_else(|| internal("a round that the script does not have"))
     }
@@ -39,64 +43,74 @@ impl Connection {
         let round = self.round_of(shared)?;
         let Some(&step) = round.steps.get(self.step) else {
             let at_ns = self.phase_ns;
-            if round.close {
-                self.close(desk);
-            } else {
-                self.state = State::Idle;
-            }
+            self.end_round(round, desk);
             return Ok(Advance::Finished { at_ns });
         };
         self.ask(step, shared, desk)?;
-        self.state = State::Answering;
-        self.flush()?;
         Ok(Advance::Waiting)
     }
 
-    /// Writes a step's command to the outgoing buffer.
+    fn end_round(&mut self, round: &Round, desk: &mut Desk) {
+        if round.close {
+            self.close(desk);
+        } else {
+            self.state = State::Idle;
+        }
+    }
+
+    /// Sends a step's command.
     fn ask(&mut self, step: Step, shared: &Shared, desk: &mut Desk) -> Result<(), Failure> {
-        let parsers = self
-            .parsers
-            .as_mut()
-            .ok_or_else(|| internal("not logged in"))?;
+        let script = &shared.script;
         match step {
             Step::Prove => {
                 self.collector =
                     Some(RowCollector::new(proof::MOST_ROWS).with_max_bytes(proof::MOST_BYTES));
-                parsers
-                    .text
-                    .reset_at(command::query(&mut self.out, proof::QUESTION));
+                self.say(proof::QUESTION)?;
             }
+            Step::Open(number) => self.say(script.opening[number].as_bytes())?,
+            Step::Begin => self.say(b"BEGIN")?,
+            Step::Commit => self.say(b"COMMIT")?,
+            Step::RollBack => self.say(b"ROLLBACK")?,
             Step::Prepare(number) => {
-                let sql = shared.script.templates[number].prepared_sql();
-                parsers
-                    .prepare
-                    .reset_at(command::stmt_prepare(&mut self.out, sql.as_bytes()));
+                let sql = script.templates[number].prepared_sql();
+                let answer = command::stmt_prepare(&mut self.out, sql.as_bytes());
+                parsers(&mut self.parsers)?.prepare.reset_at(answer);
             }
             Step::Run(number) => {
-                let template = &shared.script.templates[number];
-                template.draw(&mut desk.rng, &mut self.values);
-                if self.round == RoundId::Operation && desk.take_sample() {
+                let template = &script.templates[number];
+                self.values.draw(&template.generators, &mut desk.rng);
+                let measured = self.round == RoundId::Operation;
+                if measured && script.only_reads && desk.take_sample() {
                     self.collector = Some(RowCollector::new(MOST_SAMPLE_ROWS));
                 }
-                self.run(template, self.statement_ids[number], shared.script.protocol)?;
+                self.run(template, self.statement_ids[number])?;
             }
         }
+        self.doing = step;
+        self.state = State::Answering;
+        self.flush().map(drop)
+    }
+
+    /// Writes a query as it is.
+    fn say(&mut self, sql: &[u8]) -> Result<(), Failure> {
+        let answer = command::query(&mut self.out, sql);
+        parsers(&mut self.parsers)?.text.reset_at(answer);
         Ok(())
     }
 
     /// Writes a statement's command with the values drawn for it.
-    fn run(&mut self, template: &Template, id: u32, protocol: Protocol) -> Result<(), Failure> {
-        let parsers = self
-            .parsers
-            .as_mut()
-            .ok_or_else(|| internal("not logged in"))?;
+    fn run(&mut self, template: &Template, id: u32) -> Result<(), Failure> {
+        let parsers = parsers(&mut self.parsers)?;
         let (out, values) = (&mut self.out, &self.values);
-        match protocol {
+        match template.protocol {
             Protocol::Text => {
                 let answer = command::query_with(out, |sql| template.render(values, sql));
                 parsers.text.reset_at(answer);
             }
-            Protocol::Prepared => parsers.binary.reset_at(execute(out, id, values)),
+            Protocol::Prepared => {
+                let answer = command::stmt_execute_with(out, id, template.params(values));
+                parsers.binary.reset_at(answer);
+            }
         }
         Ok(())
     }
@@ -113,78 +127,153 @@ impl Connection {
             let Some(count) = self.read(desk, "while an answer was due")? else {
                 return Ok(Advance::Waiting);
             };
-            let step = self.round_of(shared)?.steps[self.step];
-            if self.parse(step, &desk.buffer[..count], shared.script.protocol)? {
-                self.write_down(step, shared, desk)?;
-                self.step += 1;
-                return self.next_step(shared, desk);
+            match self.parse(&desk.buffer[..count], shared) {
+                Ok(None) => {}
+                Ok(Some(response)) => return self.answered(&response, shared, desk),
+                Err(failure) => return self.refused(failure, shared, desk),
             }
         }
         self.report_again(desk)?;
         Ok(Advance::Waiting)
     }
 
-    /// Feeds what was read to the step's parser; true when the answer is whole.
-    fn parse(&mut self, step: Step, input: &[u8], protocol: Protocol) -> Result<bool, Failure> {
-        let parsers = self
-            .parsers
-            .as_mut()
-            .ok_or_else(|| internal("not logged in"))?;
-        let parser = match (step, protocol) {
-            (Step::Prepare(number), _) => {
+    /// Feeds what was read to the step's parser; the answer, when it is whole.
+    fn parse(&mut self, input: &[u8], shared: &Shared) -> Result<Option<Response>, Failure> {
+        let parsers = parsers(&mut self.parsers)?;
+        let parser = match self.doing {
+            Step::Prepare(number) => {
                 return Ok(match parsers.prepare.feed(input)? {
-                    PrepareProgress::NeedMore => false,
+                    PrepareProgress::NeedMore => None,
                     PrepareProgress::Complete {
                         consumed,
                         statement,
                     } => {
                         self.statement_ids[number] = statement.statement_id;
                         nothing_more(&input[consumed..])?;
-                        true
+                        Some(Response::default())
                     }
                 });
             }
-            (Step::Run(_), Protocol::Prepared) => &mut parsers.binary,
-            (Step::Run(_), Protocol::Text) | (Step::Prove, _) => &mut parsers.text,
+            Step::Run(number) if shared.script.templates[number].protocol == Protocol::Prepared => {
+                &mut parsers.binary
+            }
+            _ => &mut parsers.text,
         };
-        let progress = match &mut self.collector {
-            Some(collector) => parser.feed(input, collector)?,
-            None => parser.feed(input, &mut DiscardRows)?,
+        let fed = match &mut self.collector {
+            Some(collector) => parser.feed(input, collector),
+            None => parser.feed(input, &mut DiscardRows),
         };
-        match progress {
-            Progress::NeedMore => Ok(false),
-            Progress::Complete { consumed, .. } => nothing_more(&input[consumed..]).map(|()| true),
+        match fed {
+            Ok(Progress::NeedMore) => Ok(None),
+            Ok(Progress::Complete { consumed, response }) => {
+                nothing_more(&input[consumed..])?;
+                Ok(Some(response))
+            }
+            Err(error) => {
+                let usable = error.leaves_connection_usable() && parser.unread_bytes() == 0;
+                let failure = Failure::from(error);
+                Err(if usable {
+                    failure.of_a_statement()
+                } else {
+                    failure
+                })
+            }
         }
     }
 
+    /// Goes on after an answer.
+    fn answered(
+        &mut self,
+        response: &Response,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<Advance, Failure> {
+        self.in_transaction = response.status.contains(Status::IN_TRANSACTION);
+        self.write_down(response, shared, desk)?;
+        if self.doing == Step::RollBack {
+            self.end_round(self.round_of(shared)?, desk);
+            return Ok(Advance::Refused);
+        }
+        self.step += 1;
+        self.next_step(shared, desk)
+    }
+
+    /// Goes on after a failure, if it is the server's answer to a statement of an operation: that has
+    /// failed then and what it did is taken back, but the connection stays, because a new one would
+    /// put a login and a handshake into the window that the workload has not.
+    fn refused(
+        &mut self,
+        failure: Failure,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<Advance, Failure> {
+        let of_operation = matches!(self.doing, Step::Run(_) | Step::Begin | Step::Commit);
+        if !failure.is_of_a_statement || !of_operation || self.round != RoundId::Operation {
+            return Err(failure);
+        }
+        self.phase_ns = now_ns();
+        (self.first_query, self.collector) = (false, None);
+        self.refusal = Some(failure);
+        if self.in_transaction {
+            self.ask(Step::RollBack, shared, desk)?;
+            return Ok(Advance::Waiting);
+        }
+        self.end_round(self.round_of(shared)?, desk);
+        Ok(Advance::Refused)
+    }
+
     /// Writes down an answer that is whole.
-    fn write_down(&mut self, step: Step, shared: &Shared, desk: &mut Desk) -> Result<(), Failure> {
-        match step {
-            Step::Prepare(_) => self.phase_ns = now_ns(),
+    fn write_down(
+        &mut self,
+        response: &Response,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<(), Failure> {
+        match self.doing {
+            Step::Prepare(_) | Step::Open(_) | Step::RollBack => self.phase_ns = now_ns(),
             Step::Prove => {
                 self.phase_ns = now_ns();
                 self.write_proof(shared, desk)?;
             }
+            Step::Begin | Step::Commit => self.end_query(desk),
             Step::Run(number) => {
-                let phase = if self.first_query {
-                    Phase::FirstQuery
-                } else {
-                    Phase::Query
-                };
-                self.first_query = false;
-                self.end_phase(phase, self.phase_ns, desk);
-                if let Some(mut collector) = self.collector.take() {
-                    let mut sql = Vec::new();
-                    shared.script.templates[number].render(&self.values, &mut sql);
-                    let sql = String::from_utf8_lossy(&sql).into_owned();
-                    desk.recorder.row_samples.push(RowSample {
-                        sql,
-                        rows: collector.take(),
-                    });
+                self.end_query(desk);
+                if let Some(collector) = self.collector.take() {
+                    self.keep(&shared.script.templates[number], response, collector, desk);
                 }
             }
         }
         Ok(())
+    }
+
+    fn end_query(&mut self, desk: &mut Desk) {
+        let phase = if self.first_query {
+            Phase::FirstQuery
+        } else {
+            Phase::Query
+        };
+        self.first_query = false;
+        self.end_phase(phase, self.phase_ns, desk);
+    }
+
+    /// Keeps a statement and its rows for checking, if all of them were collected.
+    fn keep(
+        &self,
+        template: &Template,
+        response: &Response,
+        mut collector: RowCollector,
+        desk: &mut Desk,
+    ) {
+        if response.result_sets != 1 || response.rows != collector.rows().len() as u64 {
+            return;
+        }
+        let mut sql = Vec::new();
+        template.render(&self.values, &mut sql);
+        desk.sample_bytes += collector.kept_bytes();
+        desk.recorder.row_samples.push(RowSample {
+            sql: String::from_utf8_lossy(&sql).into_owned(),
+            rows: collector.take(),
+        });
     }
 
     /// Puts both sides' views side by side. Only the last round of setting up is like the
@@ -221,14 +310,6 @@ impl Connection {
     }
 }
 
-fn execute(out: &mut Vec<u8>, statement_id: u32, values: &[i64]) -> u8 {
-    // Nearly every statement has one parameter or none; those are kept free of allocation.
-    match values {
-        [] => command::stmt_execute(out, statement_id, &[]),
-        [value] => command::stmt_execute(out, statement_id, &[Param::Int(*value)]),
-        several => {
-            let params: Vec<Param<'_>> = several.iter().map(|value| Param::Int(*value)).collect();
-            command::stmt_execute(out, statement_id, &params)
-        }
-    }
+fn parsers(parsers: &mut Option<Parsers>) -> Result<&mut Parsers, Failure> {
+    parsers.as_mut().ok_or_else(|| internal("not logged in"))
 }

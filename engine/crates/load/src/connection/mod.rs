@@ -21,8 +21,10 @@ use tlstax_wire::{
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::recorder::Phase;
+use crate::script::Step;
 use crate::shared::{Desk, Shared};
 use crate::transport::{Moved, Transport};
+use crate::values::Values;
 
 /// What epoll is asked to report of a socket.
 const INTEREST: EventFlags = EventFlags::IN
@@ -68,6 +70,8 @@ pub enum Advance {
         /// When.
         at_ns: u64,
     },
+    /// The server refused a statement, and with it the operation; the connection is fit for the next.
+    Refused,
 }
 
 /// The parsers of an open connection; they depend on what the login agreed on.
@@ -105,12 +109,16 @@ pub struct Connection {
     out: Vec<u8>,
     written: usize,
     round: RoundId,
+    operation: usize,
     step: usize,
+    doing: Step,
+    in_transaction: bool,
+    refusal: Option<Failure>,
     connect_ns: u64,
     phase_ns: u64,
     first_query: bool,
     statement_ids: Vec<u32>,
-    values: Vec<i64>,
+    values: Values,
     collector: Option<RowCollector>,
     session: Option<SavedSession>,
     settled: Settled,
@@ -132,12 +140,16 @@ impl Connection {
             out: Vec::new(),
             written: 0,
             round: RoundId::SetUp(0),
+            operation: 0,
             step: 0,
+            doing: Step::Prove,
+            in_transaction: false,
+            refusal: None,
             connect_ns: 0,
             phase_ns: 0,
             first_query: true,
             statement_ids: vec![0; shared.script.templates.len()],
-            values: Vec::new(),
+            values: Values::default(),
             collector: None,
             session: None,
             settled: Settled::default(),
@@ -152,6 +164,28 @@ impl Connection {
     /// Whether there is a socket.
     pub fn is_open(&self) -> bool {
         self.state != State::Closed
+    }
+
+    /// Takes up the next operation, which [`Connection::begin`] is to begin: which it is, and the
+    /// values that its statements share. False when something that it needs is used up.
+    #[inline]
+    pub fn take_up(&mut self, measured: bool, shared: &Shared, desk: &mut Desk) -> bool {
+        self.operation = shared.script.choose(&mut desk.rng);
+        let operation = &shared.script.operations[self.operation];
+        let firsts = self.values.start_afresh();
+        if !shared
+            .supply
+            .take(measured, &operation.reservations, firsts)
+        {
+            return false;
+        }
+        self.values.draw_shared(&operation.shared, &mut desk.rng);
+        true
+    }
+
+    /// Why the last operation was refused.
+    pub fn take_refusal(&mut self) -> Option<Failure> {
+        self.refusal.take()
     }
 
     /// Begins a round.
@@ -226,6 +260,7 @@ impl Connection {
         self.transport = None;
         self.parsers = None;
         self.collector = None;
+        self.in_transaction = false;
         self.state = State::Closed;
         self.settled = Settled::default();
     }

@@ -1,0 +1,127 @@
+"""Proof of treatment from the server alone, for load clients that cannot be asked what they negotiated.
+
+Every connection that did measured work has told the server of itself, within the window (`connections_seen`).
+mysqlslap sets its TLS options on its main connection; whether those that do the work have them too is another
+question, and in some versions they have not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.checks.treatment import counts_handshakes, is_of_level
+from tlstax.contract import Job, TlsOff, TlsOn
+from tlstax.records import ConnectionsSeen
+
+WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}
+"""Versions of clients whose working connections were seen to ignore --ssl-mode: over TCP they encrypt where
+the server can, over a Unix socket they do not. It only explains; the verdict is the server's word alone."""
+
+_MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
+
+
+def seen_at_server(trial: Complete) -> Iterator[Doubt]:
+    """As many connections as worked have told of themselves, and are encrypted as the case has it."""
+    seen = trial.server.connections
+    if seen is None:
+        return
+    worked, told = trial.done.window.connections, sum(group.connections for group in seen)
+    wanted = str(trial.levels.get("tls", "off"))
+    for group in seen:
+        if _disagrees(group, wanted):
+            yield Doubt("invalid", _disobedience(trial, group, told))
+    if told != worked:
+        yield Doubt(
+            "invalid",
+            f"{worked} connections are said to have done the measured work, and {told} told the server of "
+            "themselves",
+        )
+    yield from _counted_handshakes(trial, wanted)
+    if wanted != "off" and _ignores_ssl_mode(trial) and _verifies(trial.evidence.job):
+        yield Doubt(
+            "note",
+            f"the connections of {_client(trial)} that do the work encrypt, and do not verify the server's "
+            "certificate: they ignore --ssl-mode",
+        )
+
+
+def statements_counted(trial: Complete) -> Iterator[Doubt]:
+    """The server counted the statements that the client says it ran: it shows no rows to be checked."""
+    job, window = trial.evidence.job, trial.evidence.window
+    if trial.server.connections is None or job is None or not job.workload.statements:
+        return
+    if window is None or not window.status_delta:
+        yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
+        return
+    said: Counter[str] = Counter()
+    for statement in job.workload.statements:
+        said[statement.sql.split()[0].lower()] += statement.repeat * trial.done.operations
+    restores = job.rounds > 1 and bool(job.reset)
+    for verb, claimed in said.items():
+        counted = window.status_delta.get(f"Com_{verb}", 0)
+        if counted < claimed or (counted > claimed and not restores and not trial.evidence.guest):
+            yield Doubt(
+                "invalid",
+                f"the server ran {counted} statements of the kind {verb.upper()} in the window (Com_{verb}), "
+                f"the client says {claimed}",
+            )
+
+
+def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:
+    if wanted == "off":
+        return group.version is not None
+    return group.version is None or not is_of_level(group.version, wanted)
+
+
+def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
+    """The server's own counter agrees: a handshake for each connection of the client's life, or none."""
+    if not counts_handshakes(trial.server):
+        return
+    connections = trial.done.lifetime.connections
+    counted = trial.server.status_delta.get("Ssl_finished_accepts", 0)
+    expected = 0 if wanted == "off" else connections
+    if counted != expected:
+        yield Doubt(
+            "invalid",
+            f"the server counted {counted} TLS handshakes on {connections} connections "
+            f"(Ssl_finished_accepts), where there must be {expected or 'none'}",
+        )
+
+
+def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
+    """For example "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections …"."""
+    were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
+    if group.connections == told:
+        who = f"all {told} connections that did the measured work" if told > 1 else "its working connection"
+    else:
+        who = f"{group.connections} of the {told} connections that did the measured work"
+    verb = "were" if told > 1 else "was"
+    sentence = (
+        f"{_client(trial)} was told {_told(trial.evidence.job)}, and yet {who} {verb} {were}, as the server "
+        f"says on {'each of them' if told > 1 else 'it'}"
+    )
+    if _ignores_ssl_mode(trial):
+        return f"{sentence}: this {trial.ready.client}'s workers ignore --ssl-mode"
+    return sentence
+
+
+def _told(job: Job | None) -> str:
+    """What it was told, in its own words."""
+    if job is None or isinstance(job.tls, TlsOff):
+        return "--ssl-mode=DISABLED"
+    version = job.tls.min_version if job.tls.min_version == job.tls.max_version else None
+    return f"--ssl-mode={_MODES[job.tls.verify]}{f' --tls-version=TLSv{version}' if version else ''}"
+
+
+def _verifies(job: Job | None) -> bool:
+    return job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none"
+
+
+def _ignores_ssl_mode(trial: Complete) -> bool:
+    return trial.ready.client_version in WORKERS_IGNORE_SSL_MODE.get(trial.ready.client, frozenset())
+
+
+def _client(trial: Complete) -> str:
+    return f"{trial.ready.client} {trial.ready.client_version}"

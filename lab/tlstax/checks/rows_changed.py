@@ -1,0 +1,74 @@
+"""Proof that writing was done: each statement that is to change a row changed one, by the server's count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tlstax import workloads
+from tlstax.checks.complete import Complete, Doubt
+
+
+class _Kind(NamedTuple):
+    """A kind of change: its statements, how they fail, InnoDB's counter and the server's own."""
+
+    statements: str
+    missed: str
+    innodb: str
+    handler: str
+
+
+_KINDS = {
+    "inserted": _Kind("inserts", "added no row", "Innodb_rows_inserted", "Handler_write"),
+    "updated": _Kind("updates", "changed no row", "Innodb_rows_updated", "Handler_update"),
+    "deleted": _Kind("deletes", "found no row: the table ran dry", "Innodb_rows_deleted", "Handler_delete"),
+}
+
+
+def rows_changed(trial: Complete) -> Iterator[Doubt]:
+    """The server counted a changed row for each statement of a built-in workload that changes one.
+
+    What a user's own statements are to change is not known. Counted is the window; where that was not
+    watched, the client's whole life, which has the warm-up in it. More than is claimed is no doubt where
+    others use the server, or the data was put back between rounds.
+    """
+    job = trial.evidence.job
+    if job is None or str(trial.levels.get("workload")) not in workloads.NAMES:
+        return
+    failed = sum(error.count for error in trial.done.errors)
+    in_window = trial.evidence.window.status_delta if trial.evidence.window else {}
+    delta = in_window or trial.server.status_delta
+    exact = bool(in_window) and not trial.evidence.guest and not _is_put_back_between(trial)
+    for change, each in workloads.rows_changed(job.workload)._asdict().items():
+        if not each:
+            continue
+        kind, wanted = _KINDS[change], each * trial.done.operations
+        counted = delta.get(_counter(kind, trial.server.version), 0)
+        if counted < wanted:
+            yield Doubt("invalid", f"of {wanted:,} {kind.statements} {wanted - counted:,} {kind.missed}")
+        elif exact and counted > each * (trial.done.operations + failed):
+            yield Doubt(
+                "invalid",
+                f"the server counted {counted:,} rows {change}, where the client claims {wanted:,}",
+            )
+
+
+def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
+    """A trial of so many operations had so many."""
+    job = trial.evidence.job
+    if job is None or job.operations is None:
+        return
+    tried = trial.done.operations + sum(error.count for error in trial.done.errors)
+    if tried < job.operations:
+        why = "the table ran dry" if trial.done.elapsed_s < job.duration_s else "it took too long"
+        yield Doubt("invalid", f"it ended after {tried:,} of {job.operations:,} operations: {why}")
+
+
+def _counter(kind: _Kind, version: str) -> str:
+    """MySQL's own counters have rows of temporary tables in them; MariaDB counts InnoDB's no more."""
+    return kind.handler if "MariaDB" in version else kind.innodb
+
+
+def _is_put_back_between(trial: Complete) -> bool:
+    job = trial.evidence.job
+    return job is not None and job.rounds > 1 and bool(job.reset)

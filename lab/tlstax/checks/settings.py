@@ -1,0 +1,59 @@
+"""Proof of settings: the server showed the certificate, took TLS and kept commits as the case has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.contract import TlsOn
+from tlstax.server_choice import choice_of, is_switched_at_server, key_of
+
+
+def certificate(trial: Complete) -> Iterator[Doubt]:
+    """Every certificate that clients saw has the key of the case.
+
+    A session that is resumed shows none. A client that does not tell the key has still proved it by
+    verifying: the authority of a private server signs one certificate, and its key is thrown away.
+    """
+    if trial.evidence.claim is None or trial.levels.get("tls", "off") == "off":
+        return
+    wanted = key_of(choice_of(trial.levels).certificate)
+    views = [seen.client for seen in trial.ready.negotiated if seen.client is not None]
+    shown = {view.certificate_key for view in views if view.certificate_key is not None}
+    for key in sorted(shown - {wanted}):
+        yield Doubt("invalid", f"the server showed a certificate with the key {key}, not {wanted}")
+    if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
+        return
+    job = trial.evidence.job
+    if job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none":
+        yield Doubt(
+            "note",
+            "the client does not tell the certificate's key; it verified it by an authority that signed no "
+            "other",
+        )
+    else:
+        yield Doubt("unknown", f"it is not known whether the certificate's key was {wanted}")
+
+
+def tls_switch(trial: Complete) -> Iterator[Doubt]:
+    """Where TLS is switched at the server, it took TLS exactly where the case has it."""
+    if not is_switched_at_server(trial.levels):
+        return
+    took, wanted = trial.server.tls_versions, trial.levels.get("tls", "off") != "off"
+    if took is None:
+        yield Doubt("unknown", "it is not known whether the server took TLS")
+    elif took and not wanted:
+        yield Doubt("invalid", f"the server still took TLS ({took}), where it was to be turned off there")
+    elif wanted and not took:
+        yield Doubt("invalid", "the server took no TLS, where it was to be left on there")
+
+
+def durability(trial: Complete) -> Iterator[Doubt]:
+    """Commits were on the disk when the case says so, by the server's own setting."""
+    wanted, seen = trial.levels.get("durability"), trial.server.durability
+    if wanted is None:
+        return
+    if seen is None:
+        yield Doubt("unknown", "it is not known when the server had a commit on the disk")
+    elif seen != wanted:
+        yield Doubt("invalid", f"the server's durability was {seen}, where it was to be {wanted}")

@@ -1,0 +1,119 @@
+"""What load clients of other makers cannot do: the cases that a study leaves out, and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tlstax.contract import OpenLoop, Schedule
+from tlstax.factors import ENGINE, OWN
+from tlstax.user_workload import UserSequence, UserWorkload
+
+SYSBENCH = "sysbench"
+MYSQLSLAP = "mysqlslap-"
+"""How the levels of `client` that are a mysqlslap begin; the version of its server follows."""
+
+_PREPARED = frozenset(
+    {
+        "point-select",
+        "select-range",
+        "insert",
+        "update",
+        "delete",
+        "oltp-read-only",
+        "oltp-read-write",
+    }
+)
+"""Built-in workloads whose statements are prepared unless `protocol` says otherwise."""
+
+_COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
+"""Built-in workloads that draw each id once, over all connections together."""
+
+_TEXT_IN_SYSBENCH = frozenset({"insert", "reconnect"})
+"""Built-in workloads that sysbench does without preparing anything."""
+
+_PEOPLE = "people-"
+
+
+def works_in_rounds(client: str) -> bool:
+    """Whether the client does its operations in rounds and puts the data back between them."""
+    return client.startswith(MYSQLSLAP)
+
+
+def why_not(
+    levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload], schedule: Schedule
+) -> str:
+    """Why the case with these levels cannot be measured with its client; empty where it can.
+
+    `workloads` are the user's own, by name. What only shows when a job is read is the client's to refuse.
+    """
+    client = str(levels.get("client", ENGINE))
+    if client == ENGINE:
+        return ""
+    for impossible, words in _common(levels, schedule):
+        if impossible:
+            return f"{client} {words}"
+    if client == SYSBENCH:
+        words = _why_not_sysbench(str(levels.get("workload", "")), levels, workloads)
+        return f"{client} {words}" if words else ""
+    return _why_not_mysqlslap(client, levels, workloads)
+
+
+def _common(levels: Mapping[str, str | int], schedule: Schedule) -> list[tuple[bool, str]]:
+    return [
+        (isinstance(schedule, OpenLoop), "cannot be given a rate"),
+        (levels.get("resumption", "off") == "on", "resumes no session"),
+        (levels.get("group", "default") != "default", "cannot be told a key exchange group"),
+        (
+            levels.get("client_tls_library", OWN) != OWN,
+            "keeps the TLS library that it comes with",
+        ),
+    ]
+
+
+def _why_not_sysbench(
+    workload: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
+) -> str:
+    if workload in workloads or workload.startswith(_PEOPLE):
+        return "has no such workload"
+    if workload == "delete":
+        return "draws ids at random to delete, so that ever more of them are gone already"
+    protocol = str(levels.get("protocol", "default"))
+    prepared = protocol == "prepared" or (protocol == "default" and workload in _PREPARED)
+    if prepared and workload in _TEXT_IN_SYSBENCH:
+        return f"does {workload} with a text query alone (protocol = text)"
+    return ""
+
+
+def _why_not_mysqlslap(
+    client: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
+) -> str:
+    workload = str(levels.get("workload", ""))
+    own = workloads.get(workload)
+    if levels.get("tls") in {"1.0", "1.1"}:
+        return f"{client} speaks TLS 1.2 and 1.3 alone"
+    if workload == "reconnect" or (own is not None and own.reconnect):
+        return f"{client} cannot prove each of the connections that it would make for one query"
+    if _is_prepared(str(levels.get("protocol", "default")), workload, own):
+        return f"{client} sends statements as text alone (protocol = text)"
+    several = int(levels.get("connections", 1)) > 1
+    if several and (workload in _COUNTING or (own is not None and _counts(own))):
+        return f"{client} gives all its connections the same statements, and each id is to be used once"
+    return ""
+
+
+def _is_prepared(protocol: str, workload: str, own: UserWorkload | None) -> bool:
+    if protocol != "default":
+        return protocol == "prepared"
+    if own is None:
+        return workload in _PREPARED
+    statements = [statement for transaction in own.transactions for statement in transaction.statements]
+    return any((statement.protocol or own.protocol) == "prepared" for statement in statements)
+
+
+def _counts(own: UserWorkload) -> bool:
+    """Whether the user's workload draws from a sequence."""
+    drawn = [transaction.parameters for transaction in own.transactions]
+    drawn += [
+        statement.parameters for transaction in own.transactions for statement in transaction.statements
+    ]
+    return any(isinstance(parameter, UserSequence) for found in drawn for parameter in found.values())

@@ -1,0 +1,90 @@
+"""What adapters of load clients share: the job, the limits they lend, the clock of a client at rest."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from tlstax.clients.laboratory import Laboratory, LaboratoryGone
+from tlstax.contract import ErrorEvent, ErrorKind, Job
+from tlstax.observers.process import CpuReading, read_cpu
+
+Fault = Literal["job", "client", "network", "server"]
+
+SETTLED_S = 0.002
+SETTLING_S = 2.0
+
+
+class Refusal(Exception):
+    """The job asks for what the client cannot do; told in one sentence."""
+
+
+class Failed(Exception):
+    """The client gave up, died or fell silent; `event` says why in the contract's words."""
+
+    def __init__(self, event: ErrorEvent) -> None:
+        super().__init__(event.message)
+        self.event = event
+
+
+def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None) -> ErrorEvent:
+    """A fatal error event."""
+    return ErrorEvent(kind=kind, fault=fault, fatal=True, message=message, code=code)
+
+
+def job_of(laboratory: Laboratory) -> Job:
+    """The job that stands on the first line; Refusal where there is none or it cannot be read."""
+    try:
+        return Job.model_validate_json(laboratory.job_line())
+    except LaboratoryGone:
+        raise Refusal("there was no job on standard input") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise Refusal(f"the job cannot be read at {where}: {first['msg']}") from None
+
+
+def take_limits(cpus: Sequence[int], client: str) -> None:
+    """What the client inherits from its adapter: these processors, and as many files as are allowed."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if cpus:
+        try:
+            os.sched_setaffinity(0, cpus)
+        except OSError:
+            asked = ", ".join(map(str, cpus))
+            text = f"this machine has no processors {asked} for {client}"
+            raise Failed(failure("limits", "client", text)) from None
+
+
+def settled_cpu(pid: int, client: str) -> CpuReading:
+    """The client's CPU time once every thread of it sleeps; Failed when they do not, or it cannot be read."""
+    deadline = time.monotonic() + SETTLING_S
+    while not _sleeps(pid):
+        if time.monotonic() > deadline:
+            text = f"{client} still works {SETTLING_S:g} s after it should stand still"
+            raise Failed(failure("internal", "client", text))
+        time.sleep(SETTLED_S)
+    reading = read_cpu(pid)
+    if reading is None:
+        raise Failed(failure("internal", "client", f"the CPU clock of {client} cannot be read"))
+    return reading
+
+
+def _sleeps(pid: int) -> bool:
+    """Whether every thread waits for something (state S of proc(5), third field)."""
+    try:
+        states = [task.read_text().rpartition(")")[2].split()[0] for task in _tasks(pid)]
+    except (OSError, IndexError):
+        return False
+    return set(states) == {"S"}
+
+
+def _tasks(pid: int) -> Iterator[Path]:
+    return (task / "stat" for task in Path(f"/proc/{pid}/task").iterdir())

@@ -1,0 +1,38 @@
+"""The load clients of a study: every level of the factor `client`, there to be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlstax.client_limits import SYSBENCH
+from tlstax.clients import sysbench
+from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients.mysqlslap import program as mysqlslap
+from tlstax.factors import ENGINE
+from tlstax.records import Specimen
+from tlstax.specimens.telling import Progress
+
+
+@dataclass(frozen=True)
+class ClientProgram:
+    """A load client that can be started.
+
+    One that `asks` asks its connections, before the window, what they have negotiated, and keeps them;
+    any other holds one connection then, makes those that work within the window, and they are proved at
+    the server.
+    """
+
+    specimen: Specimen
+    command: Sequence[str]
+    asks: bool = True
+
+
+def obtain_client(name: str, progress: Progress) -> ClientProgram:
+    """The client of that name, fetched if it is not there; MachineFault when it cannot be had."""
+    if name == ENGINE:
+        return ClientProgram(engine_specimen(), engine_command())
+    if name == SYSBENCH:
+        return ClientProgram(sysbench.sysbench_specimen(progress), sysbench.sysbench_command(progress))
+    specimen, command = mysqlslap.obtain(name, progress)
+    return ClientProgram(specimen, command, asks=False)

@@ -1,0 +1,1 @@
+"""MySQL's mysqlslap as a load client behind the contract: see `__main__` for the conversation."""

@@ -1,0 +1,163 @@
+"""mysqlslap behind the contract: one job from standard input, events to standard output.
+
+`program.adapter_command` starts it, with the version and the command line of a mysqlslap as its arguments.
+The measured work is all mysqlslap's: this program writes its query file, holds it at gates before and after
+each of its rounds, and reads its CPU clock while it stands still.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tlstax.clients.adapter import Failed, Refusal, failure, job_of, take_limits
+from tlstax.clients.laboratory import Laboratory, LaboratoryGone
+from tlstax.clients.mysqlslap import demand
+from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
+from tlstax.clients.mysqlslap.events import Measured, done_event, ready_event
+from tlstax.clients.mysqlslap.query_file import QueryFile, query_file
+from tlstax.clients.mysqlslap.statements import Written, only_reads
+from tlstax.contract import CpuTime, Job, TlsOn
+from tlstax.errors import TlstaxError
+from tlstax.observers.process import cpu_between
+
+FIRST_TRY, LAST_TRY = 1, 1000
+"""Operations of a connection in the first of the runs that tell the rate, and the most of any."""
+
+TELLING_S = 0.1
+"""A run that took so long tells the rate."""
+
+TRIED_SHARE = 0.01
+"""How much of a sequence, at most, is used by one run that tells the rate."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve one job; the exit status is 0 after `done`."""
+    laboratory = Laboratory()
+    try:
+        try:
+            version, *program = arguments
+            _Service(laboratory, version, program).serve()
+        except Failed as failed:
+            laboratory.say(failed.event)
+        except Refusal as refusal:
+            laboratory.say(failure("bad_job", "job", str(refusal)))
+        except TlstaxError as error:
+            laboratory.say(failure("internal", "client", error.sentence()))
+        else:
+            return 0
+    except LaboratoryGone:
+        pass
+    return 1
+
+
+@dataclass
+class _Service:
+    """One job on its way. `connections` counts those that were opened before the window."""
+
+    laboratory: Laboratory
+    version: str
+    program: Sequence[str]
+    connections: int = field(default=0)
+
+    def serve(self) -> None:
+        job = job_of(self.laboratory)
+        demand.check(job)
+        _check_files(job)
+        take_limits(job.cpus, "mysqlslap")
+        written = Written(job.workload, job.seed)
+        operations = self._operations(job, written)
+        told = query_file(written, operations, job.workload.on_connect)
+        reset = demand.reset_statements(job)
+        with self._start(job, told, job.rounds, reset) as mysqlslap:
+            mysqlslap.wait_for(BEGIN, job.timeout_s, "connect")
+            before = mysqlslap.settled_cpu()
+            self.laboratory.say(ready_event(pid=mysqlslap.pid, version=self.version))
+            mysqlslap.wait_for_go()
+            took_s = self._rounds(mysqlslap, job.rounds, job.duration_s + job.timeout_s)
+            used = CpuTime.model_validate(cpu_between(before, mysqlslap.settled_cpu()), from_attributes=True)
+            mysqlslap.pass_gate()
+            measured = Measured(
+                report=mysqlslap.report(),
+                gate_to_gate_s=took_s,
+                told=told,
+                connections_before=self.connections + 1,
+                cpu=used,
+            )
+            self.laboratory.say(done_event(job, measured))
+            self._wait_to_leave()
+
+    def _start(self, job: Job, told: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
+        launch = Launch(
+            program=self.program,
+            arguments=demand.arguments(job, queries=told.queries, rounds=rounds),
+            options=demand.option_file(job),
+            queries=told.statements,
+            reset=reset,
+        )
+        return Mysqlslap(launch, self.laboratory)
+
+    def _rounds(self, mysqlslap: Mysqlslap, rounds: int, within_s: float) -> float:
+        """Let every round run; stops at the last gate. Seconds from gate to gate, all rounds together."""
+        took_s = 0.0
+        for place in range(rounds):
+            if place:
+                mysqlslap.pass_gate()
+                mysqlslap.wait_for(BEGIN, within_s, "begin another round")
+            begun = mysqlslap.pass_gate()
+            took_s += mysqlslap.wait_for(END, within_s, "finish its queries") - begun
+        return took_s
+
+    def _operations(self, job: Job, written: Written) -> int:
+        """How many operations each connection does in a round, after as many unmeasured ones as tell that."""
+        if job.operations is not None:
+            each = max(1, job.operations // job.rounds // job.connections)
+            if only_reads(job.workload):
+                self._unmeasured(job, written, min(each, FIRST_TRY))
+            return each
+        most = max(1, int(min(LAST_TRY, TRIED_SHARE * written.left())))
+        tried = min(FIRST_TRY, most)
+        took_s = self._unmeasured(job, written, tried)
+        while took_s < TELLING_S and tried < most:
+            tried = min(most, math.ceil(1.2 * tried * TELLING_S / took_s))
+            took_s = self._unmeasured(job, written, tried)
+        return max(1, round(tried / took_s * job.duration_s / job.rounds))
+
+    def _unmeasured(self, job: Job, written: Written, operations: int) -> float:
+        """Run so many operations on each connection, without proof; the seconds that they took."""
+        told = query_file(written, operations, ())
+        with self._start(job, told, 1) as mysqlslap:
+            mysqlslap.wait_for(BEGIN, job.timeout_s, "connect")
+            took_s = self._rounds(mysqlslap, 1, job.timeout_s + job.duration_s)
+            mysqlslap.pass_gate()
+            mysqlslap.report()
+        self.connections += 1 + job.connections
+        return took_s
+
+    def _wait_to_leave(self) -> None:
+        """Until nobody needs the ended process's clocks any more."""
+        try:
+            while True:
+                self.laboratory.read_some()
+        except LaboratoryGone:
+            return
+
+
+def _check_files(job: Job) -> None:
+    """The job's files can be read; mysqlslap's own words for it name none of them."""
+    if not isinstance(job.tls, TlsOn):
+        return
+    for path in (job.tls.ca_file, job.tls.certificate_file, job.tls.key_file):
+        try:
+            if path is not None:
+                Path(path).open("rb").close()
+        except OSError as error:
+            text = f"{error.filename} cannot be read ({error.strerror})"
+            raise Failed(failure("certificate", "job", text)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

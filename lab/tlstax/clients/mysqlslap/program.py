@@ -1,0 +1,78 @@
+"""Which mysqlslap is run: the one that came with the server of the same version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tlstax.checksums import sha256_of
+from tlstax.client_limits import MYSQLSLAP
+from tlstax.errors import MachineFault
+from tlstax.records import Specimen
+from tlstax.specimens.resolve import named_server
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.telling import Progress
+
+_PLACES = ("bin", "usr/bin")
+
+
+def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
+    """The mysqlslap of that name (`mysqlslap-8.0.33`) and the command that starts it behind the contract.
+
+    Its server is fetched if it is not there. MachineFault when it cannot be had or does not run.
+    """
+    build = named_server(f"mysql-{name.removeprefix(MYSQLSLAP)}", progress, why=f"{name} comes with it")
+    executable = _executable(build)
+    command = [*_environment(build), *build.command(program=executable)]
+    specimen = Specimen(
+        name=name,
+        kind="client",
+        version=_version(name, command),
+        origin=build.specimen.origin,
+        why=f"it comes with {build.specimen.name}",
+        path=str(executable),
+        sha256=sha256_of(executable),
+        packages=build.specimen.packages,
+    )
+    return specimen, adapter_command(specimen.version, command)
+
+
+def adapter_command(version: str, command: list[str]) -> list[str]:
+    """The command that starts a mysqlslap of that version, itself run by `command`, behind the contract."""
+    return [sys.executable, "-P", "-m", "tlstax.clients.mysqlslap", version, *command]
+
+
+def _environment(build: ServerBuild) -> list[str]:
+    """The words that set what the program needs of the environment; env(1) replaces itself by it."""
+    variables = [f"{name}={value}" for name, value in build.environment().items()]
+    return ["/usr/bin/env", *variables] if variables else []
+
+
+def _executable(build: ServerBuild) -> Path:
+    tree = build.root or build.basedir or build.executable.parent.parent
+    for place in _PLACES:
+        path = tree / place / "mysqlslap"
+        if path.is_file():
+            return path
+    raise MachineFault(f"{build.specimen.name} came without its mysqlslap")
+
+
+def _version(name: str, command: list[str]) -> str:
+    """What it says to --version: `mysqlslap  Ver 8.0.33 for Linux on x86_64 (…)`."""
+    try:
+        done = subprocess.run(
+            [*command, "--no-defaults", "--version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{name} does not run ({error})") from error
+    found = re.search(r"mysqlslap\s+Ver (\d+\.\d+\.\d+)", done.stdout)
+    if done.returncode != 0 or found is None:
+        last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"
+        raise MachineFault(f"{name} does not run ({last})")
+    return found[1]

@@ -1,0 +1,138 @@
+"""A workload written out as the statements of a mysqlslap query file, drawn by a seed; pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from tlstax.clients.adapter import Refusal
+from tlstax.contract import Digits, Offset, OneOf, Parameter, Sequence, Statement, Transaction, Workload
+
+DELIMITER = "\n"
+"""What ends a statement of a query file (mysqlslap's --delimiter, where none is given)."""
+
+_PLACE = re.compile(r"\{\{|\{(\w+)\}")
+
+Values = Mapping[str, int | str]
+
+
+class UsedUp(Exception):
+    """A sequence has no further value."""
+
+
+class Written:
+    """Draws operations one after another; all sequences go on where the last operation left them."""
+
+    def __init__(self, workload: Workload, seed: int) -> None:
+        self._workload = workload
+        self._transactions = workload.transactions
+        self._weights = [transaction.weight for transaction in self._transactions]
+        self._random = Random(seed)  # noqa: S311 (statements, not secrets)
+        self._next: dict[int, int] = {}
+
+    def operation(self) -> list[str]:
+        """The statements of one operation. UsedUp when a sequence has ended."""
+        (transaction,) = self._random.choices(self._transactions, self._weights)
+        return list(self._statements(transaction))
+
+    def operations(self, most: int) -> list[list[str]]:
+        """So many operations, or fewer where a sequence ends."""
+        drawn: list[list[str]] = []
+        try:
+            while len(drawn) < most:
+                drawn.append(self.operation())
+        except UsedUp:
+            pass
+        return drawn
+
+    def left(self) -> float:
+        """How many values the sequence that ends first still has; infinite without one."""
+        sequences = [
+            parameter for parameter in _parameters(self._workload) if isinstance(parameter, Sequence)
+        ]
+        return min((one.last - self._next.get(id(one), one.first) + 1 for one in sequences), default=math.inf)
+
+    def _statements(self, transaction: Transaction) -> Iterator[str]:
+        shared = self._drawn(transaction.parameters, {})
+        if transaction.bracketed:
+            yield "BEGIN"
+        for statement in transaction.statements:
+            for _ in range(statement.repeat):
+                yield self._text(statement, shared)
+        if transaction.bracketed:
+            yield "COMMIT"
+
+    def _text(self, statement: Statement, shared: Values) -> str:
+        values = {**shared, **self._drawn(statement.parameters, shared)}
+        text = _PLACE.sub(lambda place: _put(values, place[1]), statement.sql)
+        if DELIMITER in text:
+            raise Refusal("mysqlslap takes the end of a line for the end of a statement")
+        return text
+
+    def _drawn(self, parameters: Mapping[str, Parameter], known: Values) -> dict[str, int | str]:
+        values = {
+            name: self._value(parameter)
+            for name, parameter in parameters.items()
+            if not isinstance(parameter, Offset)
+        }
+        for name, parameter in parameters.items():
+            if isinstance(parameter, Offset):
+                values[name] = int({**known, **values}[parameter.of]) + parameter.by
+        return values
+
+    def _value(self, parameter: Parameter) -> int | str:
+        match parameter:
+            case Sequence():
+                value = self._next.get(id(parameter), parameter.first)
+                if value > parameter.last:
+                    raise UsedUp
+                self._next[id(parameter)] = value + 1
+                return value
+            case Digits():
+                return re.sub("#", lambda _: str(self._random.randrange(10)), parameter.template)
+            case OneOf():
+                return self._random.choice(parameter.values)
+            case Offset():
+                raise AssertionError("an offset is worked out from the value that it is of")
+            case _:
+                return self._random.randint(parameter.low, parameter.high)
+
+
+def has_sequence(workload: Workload) -> bool:
+    """Whether values are drawn that are to be used once, over all connections."""
+    return any(isinstance(parameter, Sequence) for parameter in _parameters(workload))
+
+
+def only_reads(workload: Workload) -> bool:
+    """Whether every statement is a SELECT, so that running one more often changes nothing."""
+    return all(
+        statement.sql.lstrip().upper().startswith("SELECT")
+        for transaction in workload.transactions
+        for statement in transaction.statements
+    )
+
+
+def _parameters(workload: Workload) -> Iterator[Parameter]:
+    for transaction in workload.transactions:
+        yield from transaction.parameters.values()
+        for statement in transaction.statements:
+            yield from statement.parameters.values()
+
+
+def _put(values: Values, name: str | None) -> str:
+    """What stands in the place of `{name}`, or of `{{`."""
+    if name is None:
+        return "{"
+    if name not in values:
+        raise Refusal(f"a statement of the job has a place for no parameter {name!r}")
+    return _literal(values[name])
+
+
+def _literal(value: int | str) -> str:
+    """The value as MySQL reads it in a statement (reference manual, "String Literals")."""
+    if isinstance(value, int):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"'{escaped}'"

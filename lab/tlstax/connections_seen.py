@@ -1,0 +1,72 @@
+"""Connections that tell the server of themselves: for load clients that cannot be asked what they negotiated.
+
+Each begins with a statement that writes down, at the server, which connection it is and what the server
+says of its encryption. So the word is the server's own, and of every connection that did measured work.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tlstax.contract import Job
+from tlstax.records import ConnectionsSeen
+from tlstax.specimens.server import Database
+
+TABLE = "tlstax_connections"
+
+_FIRST_WITH_PERFORMANCE_SCHEMA = (5, 7)
+"""MySQL from which session status is in performance_schema; before, and in MariaDB, in information_schema."""
+
+
+def create(admin: Database) -> None:
+    """Make the table in the laboratory's schema; in memory, so that a row costs next to nothing."""
+    with admin.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        cursor.execute(
+            f"CREATE TABLE {TABLE} (id BIGINT UNSIGNED PRIMARY KEY, version VARCHAR(64), cipher VARCHAR(64)) "
+            "ENGINE=MEMORY"
+        )
+
+
+def telling(job: Job, server_version: str) -> Job:
+    """The job, each of whose connections begins by telling of itself."""
+    on_connect = (statement(server_version), *job.workload.on_connect)
+    return job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": on_connect})})
+
+
+def statement(server_version: str) -> str:
+    """What a connection says to write itself down; said twice, it is written down once."""
+    source = f"{_schema(server_version)}.session_status"
+    return (
+        f"REPLACE INTO {TABLE} SELECT CONNECTION_ID(), "  # noqa: S608 - every name is our own
+        "MAX(IF(VARIABLE_NAME='Ssl_version',VARIABLE_VALUE,NULL)), "
+        "MAX(IF(VARIABLE_NAME='Ssl_cipher',VARIABLE_VALUE,NULL)) "
+        f"FROM {source} WHERE VARIABLE_NAME IN ('Ssl_version','Ssl_cipher')"
+    )
+
+
+def clear(admin: Database) -> None:
+    """Forget those of earlier trials."""
+    with admin.cursor() as cursor:
+        cursor.execute(f"TRUNCATE TABLE {TABLE}")
+
+
+def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
+    """Those that have told of themselves since the table was cleared, counted by what they said."""
+    with admin.cursor() as cursor:
+        cursor.execute(
+            f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
+        )
+        rows = cursor.fetchall()
+    return tuple(
+        ConnectionsSeen(connections=int(count), version=version or None, cipher=cipher or None)
+        for version, cipher, count in rows
+    )
+
+
+def _schema(server_version: str) -> str:
+    number = re.match(r"(\d+)\.(\d+)", server_version)
+    era = (int(number[1]), int(number[2])) if number else _FIRST_WITH_PERFORMANCE_SCHEMA
+    if "MariaDB" in server_version or era < _FIRST_WITH_PERFORMANCE_SCHEMA:
+        return "information_schema"
+    return "performance_schema"

@@ -1,0 +1,140 @@
+"""Data as it was before every trial: what a trial changed is put back, checked, and left to settle.
+
+Each table that a run's workloads change has a copy that nobody works on. Before a trial the table is emptied
+and filled from it, where a trial changed it since; whether it then holds what it must is counted and summed
+up at the server.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+
+from pymysql.err import MySQLError
+
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.records import TableState
+from tlstax.specimens import table
+from tlstax.specimens.server import Database, Server, TableContent
+from tlstax.study import Levels
+from tlstax.user_workload import UserWorkload, with_table
+from tlstax.workload_choice import DataNeeds, changes_data, name_of, table_of
+from tlstax.workloads import Shape
+
+SETTLING_S, LOOK_AGAIN_S = 2.0, 0.01
+"""How long a trial waits for the purge of what an earlier one changed, at most."""
+
+
+@dataclass
+class TrialData:
+    """The data of one server's trials, and which tables have been changed since they were put back."""
+
+    server: Server
+    contents: dict[Shape, TableContent]
+    needs: DataNeeds = field(default_factory=DataNeeds)
+    _changed: set[Shape] = field(default_factory=set)
+    _unsettled: bool = False
+
+    def ready(self, database: Database, levels: Levels) -> tuple[TableState, ...]:
+        """Make the data as the case's trial needs it; what a table that will change holds then.
+
+        MachineFault where it is not what it must be, pymysql's errors where the server fails, UserMistake
+        where it refuses a statement of the user's.
+        """
+        own, shape = self.needs.own.get(name_of(levels)), table_of(levels, self.needs.own)
+        writes, name = changes_data(levels, self.needs.own), self.server.tables[shape]
+        to_check = writes or shape in self._changed
+        if shape in self._changed:
+            table.put_back(database, name)
+            self._unsettled = True
+        if own is not None and own.restore:
+            self._said(database, own, "restore")
+            self._unsettled = True
+        if self._unsettled:
+            _settle(database, name)
+        self._unsettled = False
+        states = (self._checked(database, shape),) if to_check else ()
+        self._changed.discard(shape)
+        if writes:
+            self._changed.add(shape)
+            self._unsettled = True
+        return states
+
+    def prepare(self, database: Database) -> None:
+        """Keep copies of what will change, and say what the user's workloads say once.
+
+        Tables that those statements make are the server's to drop in the end. UserMistake where it refuses
+        one of them.
+        """
+        for shape in self.needs.changed:
+            table.keep_copy(database, self.server.tables[shape])
+        before = _tables(database)
+        try:
+            for own in self.needs.own.values():
+                self._said(database, own, "prepare")
+        finally:
+            self.server.adopt(_tables(database) - before)
+
+    def _checked(self, database: Database, shape: Shape) -> TableState:
+        name = self.server.tables[shape]
+        found, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
+        if found != wanted:
+            raise MachineFault(
+                f"the table {name} holds {found.rows:,} rows (checksum {found.checksum}) before a trial, "
+                f"where it must hold {wanted.rows:,} (checksum {wanted.checksum})"
+            )
+        return found
+
+    def _said(self, database: Database, own: UserWorkload, which: str) -> None:
+        name = self.server.tables[own.table]
+        for sql in own.said_by_themselves()[which]:
+            with database.cursor() as cursor:
+                try:
+                    cursor.execute(with_table(sql, name))
+                    cursor.fetchall()
+                except MySQLError as error:
+                    raise UserMistake(
+                        f"workload {own.name}: the server refuses a statement of {which} "
+                        f"({error.args[-1]}): {sql}"
+                    ) from error
+
+
+def _tables(database: Database) -> set[str]:
+    with database.cursor() as cursor:
+        cursor.execute("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")
+        return {str(row[0]) for row in cursor.fetchall()}
+
+
+def _settle(database: Database, name: str) -> None:
+    """Let what putting back has left to do be done before the trial, not in it.
+
+    Changed pages of the table are written, as an export has it (MySQL reference manual, FLUSH TABLES ... FOR
+    EXPORT); then InnoDB's purge is waited for. An account that may not do the one or know the other goes
+    without: a guest's server does its work whenever it likes.
+    """
+    with database.cursor() as cursor:
+        try:
+            cursor.execute(f"FLUSH TABLES `{name}` FOR EXPORT")
+            cursor.execute("UNLOCK TABLES")
+        except MySQLError:
+            pass
+    deadline = time.monotonic() + SETTLING_S
+    while _is_purging(database) and time.monotonic() < deadline:
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _is_purging(database: Database) -> bool:
+    """Whether InnoDB says that it removes what transactions left behind; False where it may not be asked.
+
+    The length of its history does not tell: MySQL shortens the list long after the work is done (seen with
+    5.6.14 to 9.7).
+    """
+    with database.cursor() as cursor:
+        try:
+            cursor.execute("SHOW ENGINE INNODB STATUS")
+        except MySQLError:
+            return False
+        told = "".join(str(row[2]) for row in cursor.fetchall())
+    purge = re.search(r"^Purge done .* state: (.*)$", told, re.MULTILINE)
+    return purge is not None and purge[1].strip() == "running"

@@ -1,0 +1,82 @@
+"""From the levels of a case to the workload that it runs and the data that this works on; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tlstax import workloads
+from tlstax.contract import Statement, Transaction, Workload
+from tlstax.study import Levels, Study
+from tlstax.user_workload import UserWorkload, as_workload
+from tlstax.workloads import TABLES, Shape
+
+Own = Mapping[str, UserWorkload]
+"""The workloads that a user wrote, by name."""
+
+POINT_SELECT = "point-select"
+"""The workload of a case that names none."""
+
+
+@dataclass(frozen=True)
+class DataNeeds:
+    """The tables that a run's workloads read, those that they change, and the workloads of the user's own."""
+
+    tables: tuple[Shape, ...] = ("sbtest",)
+    changed: tuple[Shape, ...] = ()
+    own: Own = field(default_factory=dict)
+
+
+def data_needs(study: Study) -> DataNeeds:
+    """What a study's cases need, each table once."""
+    cases = list(study.included())
+    shapes = dict.fromkeys(table_of(levels, study.workloads) for levels in cases)
+    changed = dict.fromkeys(
+        table_of(levels, study.workloads) for levels in cases if changes_data(levels, study.workloads)
+    )
+    return DataNeeds(tuple(shapes), tuple(changed), study.workloads)
+
+
+def workload_of(levels: Levels, own: Own, tables: Mapping[Shape, str], rows: int) -> Workload:
+    """The workload of the case with these levels, over tables of so many rows that are called like this."""
+    name = name_of(levels)
+    table = tables[table_of(levels, own)]
+    workload = as_workload(own[name], table, rows) if name in own else workloads.built_in(name, table, rows)
+    return _over_protocol(workload, str(levels.get("protocol", "default")))
+
+
+def name_of(levels: Levels) -> str:
+    """The name of the case's workload."""
+    return str(levels.get("workload", POINT_SELECT))
+
+
+def table_of(levels: Levels, own: Own) -> Shape:
+    """The shape of the table that the case's workload works on."""
+    name = name_of(levels)
+    return own[name].table if name in own else workloads.table_of(name)
+
+
+def changes_data(levels: Levels, own: Own) -> bool:
+    """Whether the case's workload may change data."""
+    name = name_of(levels)
+    return (
+        workloads.writes(as_workload(own[name], TABLES[own[name].table], 1))
+        if name in own
+        else (workloads.changes_data(name))
+    )
+
+
+def _over_protocol(workload: Workload, level: str) -> Workload:
+    """The workload with all its statements sent as the level of `protocol` has it."""
+    if level == "default":
+        return workload
+
+    def sent(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(one.model_copy(update={"protocol": None}) for one in statements)
+
+    mix: tuple[Transaction, ...] = tuple(
+        one.model_copy(update={"statements": sent(one.statements)}) for one in workload.mix
+    )
+    return workload.model_copy(
+        update={"protocol": level, "statements": sent(workload.statements), "mix": mix}
+    )

@@ -1,0 +1,71 @@
+"""Workloads as the contract describes them: the built-in ones by name, and what they do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tlstax.contract import Workload
+from tlstax.factors import WORKLOADS as NAMES
+from tlstax.workloads import people, sysbench_oltp
+from tlstax.workloads.effects import RowsChanged, returns_rows, rows_changed, writes
+from tlstax.workloads.tables import KEPT, TABLES, Shape, put_back_sql
+
+__all__ = [
+    "KEPT",
+    "NAMES",
+    "TABLES",
+    "RowsChanged",
+    "Shape",
+    "built_in",
+    "changes_data",
+    "in_words",
+    "put_back_sql",
+    "returns_rows",
+    "rows_changed",
+    "table_of",
+    "writes",
+]
+
+
+@dataclass(frozen=True)
+class _BuiltIn:
+    table: Shape
+    words: str
+    made: Callable[[str, int], Workload]
+
+
+_BUILT_IN = {
+    "point-select": _BuiltIn("sbtest", "point selects on kept connections", sysbench_oltp.point_select),
+    "reconnect": _BuiltIn("sbtest", "reconnecting for every point select", sysbench_oltp.reconnect),
+    "select-range": _BuiltIn("sbtest", "selects of 100 rows by key", sysbench_oltp.select_range),
+    "insert": _BuiltIn("sbtest", "inserts of one row", sysbench_oltp.insert),
+    "update": _BuiltIn("sbtest", "updates of one row by key", sysbench_oltp.update),
+    "delete": _BuiltIn("sbtest", "deletes of one row by key", sysbench_oltp.delete),
+    "oltp-read-only": _BuiltIn("sbtest", "sysbench's read-only transactions", sysbench_oltp.read_only),
+    "oltp-read-write": _BuiltIn("sbtest", "sysbench's read-write transactions", sysbench_oltp.read_write),
+    "people-insert": _BuiltIn("people", "inserts into the table of people", people.insert),
+    "people-select": _BuiltIn("people", "selects of the whole table of people", people.select),
+    "people-update": _BuiltIn("people", "updates of one of the people, without an index", people.update),
+    "people-delete": _BuiltIn("people", "deletes of one of the people, without an index", people.delete),
+}
+
+
+def built_in(name: str, table: str, rows: int) -> Workload:
+    """The workload of that name over ids 1 to `rows` of `table`. KeyError for another name."""
+    return _BUILT_IN[name].made(table, rows)
+
+
+def table_of(name: str) -> Shape:
+    """The shape of the table that the built-in workload works on. KeyError for another name."""
+    return _BUILT_IN[name].table
+
+
+def changes_data(name: str) -> bool:
+    """Whether the built-in workload changes its table. KeyError for another name."""
+    return writes(built_in(name, TABLES[table_of(name)], 1))
+
+
+def in_words(name: str) -> str:
+    """What the workload is called in a report; a name that is not built in stands for itself."""
+    return _BUILT_IN[name].words if name in _BUILT_IN else name

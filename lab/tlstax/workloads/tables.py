@@ -1,0 +1,19 @@
+"""The tables that workloads work on, by shape; pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Shape = Literal["sbtest", "people"]
+"""How a table is laid out and filled: sysbench's, or people with names and addresses, without an index."""
+
+TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people"}
+"""What the table of each shape is called in a schema of the laboratory's own."""
+
+KEPT = "_kept"
+"""Ends the name of a table's copy that is never worked on."""
+
+
+def put_back_sql(table: str) -> tuple[str, ...]:
+    """The statements that make a table equal to its kept copy."""
+    return (f"TRUNCATE TABLE {table}", f"INSERT INTO {table} SELECT * FROM {table}{KEPT}")  # noqa: S608

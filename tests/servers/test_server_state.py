@@ -1,0 +1,178 @@
+"""Certificates, TLS switched at the server, durability: real servers have them in the trial, and then not."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from tlstax import server_state
+from tlstax.bench import Bench, Needs, Wanted, private_bench
+from tlstax.benches import Benches
+from tlstax.contract import Job, TlsOn
+from tlstax.errors import UserMistake
+from tlstax.jobs import job_for
+from tlstax.observers.machine import describe_machine
+from tlstax.records import Trial, TrialRecord
+from tlstax.server_choice import choice_of
+from tlstax.specimens import tls_facts
+from tlstax.specimens.server import Database
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import Session
+from tlstax.study import Case, Level, load_study, override
+from tlstax.trial import run_trial
+
+NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
+BASE: dict[str, Level] = {"workload": "reconnect", "connections": 2, "tls": "off"}
+
+
+@contextmanager
+def started(session: Session, build: ServerBuild, certificate: str = "rsa-2048") -> Iterator[Bench]:
+    wanted = Wanted(build=build, certificate=certificate)
+    with private_bench(session, wanted, describe_machine(), NEEDS, lambda _: None) as bench:
+        yield bench
+
+
+@pytest.fixture(scope="module")
+def benches(
+    session: Session, mysql_build: ServerBuild, mariadb_build: ServerBuild
+) -> Iterator[dict[str, Bench]]:
+    """A bench on each product, with the usual certificate."""
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(started(session, build))
+            for name, build in (("mysql", mysql_build), ("mariadb", mariadb_build))
+        }
+
+
+def job(bench: Bench, levels: dict[str, Level]) -> Job:
+    return job_for({**BASE, **levels}, bench.terms, sequence=0)
+
+
+def tried(bench: Bench, levels: dict[str, Level], told: Job | None = None) -> TrialRecord:
+    """A trial of a case; the client is told what the case says, unless it is told something else."""
+    trial = Trial(block=0, position=0, case=Case(levels={**BASE, **levels}, role="treatment"))
+    return run_trial(trial, told or job(bench, levels), bench)
+
+
+def assert_valid(record: TrialRecord) -> None:
+    assert (record.verdict.value, record.verdict.reasons) == ("valid", ())
+
+
+@pytest.mark.parametrize("product", ["mysql", "mariadb"])
+@pytest.mark.parametrize(
+    ("certificate", "key"), [("rsa-1024", "RSA 1024"), ("rsa-4096", "RSA 4096"), ("ec-p256", "EC P-256")]
+)
+def test_clients_see_the_certificate_of_the_case(  # noqa: PLR0913, PLR0917 (fixtures)
+    product: str,
+    certificate: str,
+    key: str,
+    session: Session,
+    mysql_build: ServerBuild,
+    mariadb_build: ServerBuild,
+) -> None:
+    build = mysql_build if product == "mysql" else mariadb_build
+    with started(session, build, certificate) as bench:
+        for version in ("1.2", "1.3"):
+            record = tried(bench, {"certificate": certificate, "tls": version})
+            assert_valid(record)
+            assert record.ready is not None
+            assert {seen.client and seen.client.certificate_key for seen in record.ready.negotiated} == {key}
+        other = tried(
+            bench,
+            {"certificate": "rsa-3072", "tls": "1.3"},
+            job(bench, {"certificate": certificate, "tls": "1.3"}),
+        )
+        assert other.verdict.reasons == (f"the server showed a certificate with the key {key}, not RSA 3072",)
+
+
+def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]) -> None:
+    bench = benches["mysql"]
+    before = tls_facts.read(bench.server.admin())
+    off = tried(bench, {"tls_switch": "server"})
+    assert_valid(off)
+    assert off.server is not None
+    assert not off.server.tls_versions
+    on = tried(bench, {"tls_switch": "server", "tls": "1.3"})
+    assert_valid(on)
+    assert on.server is not None
+    assert on.server.tls_versions == "TLSv1.2,TLSv1.3"
+    assert tls_facts.read(bench.server.admin()) == before
+
+
+def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Bench]) -> None:
+    bench = benches["mysql"]
+    told = job(bench, {}).model_copy(update={"tls": TlsOn()})
+    record = tried(bench, {"tls_switch": "server"}, told)
+    assert record.verdict.value == "invalid"
+    assert "the server does not offer it" in record.failure
+    assert tls_facts.read(bench.server.admin()).offered
+
+
+def test_a_switch_that_does_nothing_is_found(
+    benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without NO ROLLBACK ON ERROR the variable says that there is no TLS, and the server takes it still."""
+    bench = benches["mysql"]
+
+    def rolled_back(admin: Database, versions: str) -> None:
+        with admin.cursor() as cursor:
+            cursor.execute("SET GLOBAL tls_version = %s", (versions,))
+
+    monkeypatch.setattr(server_state, "_take_tls", rolled_back)
+    assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
+        "the server still took TLS (TLSv1.2,TLSv1.3), where it was to be turned off there",
+    )
+
+
+@pytest.mark.parametrize("product", ["mysql", "mariadb"])
+def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]) -> None:
+    bench = benches[product]
+    for level in ("none", "write", "full"):
+        record = tried(bench, {"durability": level})
+        assert_valid(record)
+        assert record.server is not None
+        assert record.server.durability == level
+        assert server_state.in_force({"durability": level}, bench).durability == "full"
+
+
+def test_durability_that_does_not_take_effect_is_found(
+    benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_state, "_flush", lambda *_: None)
+    assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
+        "the server's durability was full, where it was to be none",
+    )
+
+
+def test_mariadb_is_not_asked_to_switch_tls(benches: dict[str, Bench]) -> None:
+    study = load_study("tax")
+    for factor, level in (("server", "mariadb-11.8"), ("tls_switch", "server")):
+        study = override(study, factor, [level])
+    bench = benches["mariadb"]
+    choice = choice_of(next(iter(study.included())))
+    mariadb = Benches(bench.machine, (), guest=False, benches={choice: bench})
+    with pytest.raises(UserMistake, match="cannot turn TLS off and on while it runs"):
+        server_state.check_switchable(study, mariadb)
+
+
+def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
+    session: Session, mysql_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started(session, mysql_build) as bench:
+        levels: dict[str, Level] = {"tls_switch": "server", "durability": "none"}
+
+        def dies(_: int) -> tuple[()]:
+            bench.server._process.signal(signal.SIGKILL)  # type: ignore[attr-defined]
+            bench.server._process._child.wait()  # type: ignore[attr-defined]
+            return ()
+
+        monkeypatch.setattr("tlstax.trial.process.mapped_tls_libraries", dies)
+        record = tried(bench, levels)
+        monkeypatch.undo()
+        assert record.verdict.value == "invalid"
+        bench.revive(record.failure, lambda _: None)
+        assert tls_facts.read(bench.admin).offered
+        assert_valid(tried(bench, levels))

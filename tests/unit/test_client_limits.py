@@ -1,0 +1,87 @@
+"""What a load client cannot do is left out of a study, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlstax.client_limits import why_not
+from tlstax.contract import ClosedLoop, OpenLoop
+from tlstax.errors import UserMistake
+from tlstax.plan import plan
+from tlstax.study import load_study, override
+from tlstax.user_workload import UserWorkload
+
+SLAP = "mysqlslap-8.0.33"
+CLOSED = ClosedLoop()
+
+
+def mine(**changes: object) -> UserWorkload:
+    statement = {"sql": "SELECT {id}", "parameters": {"id": {"kind": "uniform_int"}}}
+    return UserWorkload.model_validate(
+        {"name": "mine", "transactions": [{"statements": [{**statement, **changes}]}]}
+    )
+
+
+OWN = {
+    "mine": mine(),
+    "mine-prepared": mine(protocol="prepared"),
+    "mine-once": mine(parameters={"id": {"kind": "sequence"}}),
+}
+
+
+@pytest.mark.parametrize(
+    ("levels", "word"),
+    [
+        ({"client": SLAP, "workload": "point-select"}, "text alone"),
+        ({"client": SLAP, "workload": "people-select", "protocol": "prepared"}, "text alone"),
+        ({"client": SLAP, "workload": "reconnect"}, "cannot prove"),
+        ({"client": SLAP, "workload": "people-delete", "connections": 2}, "the same statements"),
+        ({"client": SLAP, "workload": "people-select", "tls": "1.1"}, "TLS 1.2 and 1.3"),
+        ({"client": SLAP, "workload": "people-select", "tls": "1.3", "resumption": "on"}, "resumes no"),
+        ({"client": SLAP, "workload": "people-select", "group": "X25519"}, "group"),
+        ({"client": SLAP, "workload": "people-select", "client_tls_library": "openssl-3.5.5"}, "TLS library"),
+        ({"client": SLAP, "workload": "mine-prepared"}, "text alone"),
+        ({"client": SLAP, "workload": "mine-once", "connections": 8}, "the same statements"),
+        ({"client": "sysbench", "workload": "people-select"}, "no such workload"),
+        ({"client": "sysbench", "workload": "mine"}, "no such workload"),
+        ({"client": "sysbench", "workload": "point-select", "resumption": "on"}, "resumes no"),
+    ],
+)
+def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word: str) -> None:
+    why = why_not(levels, OWN, CLOSED)
+    assert why.startswith(str(levels["client"]))
+    assert word in why
+    assert why_not({**levels, "client": "engine"}, OWN, CLOSED) == ""
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"client": SLAP, "workload": "people-select", "connections": 64, "tls": "default"},
+        {"client": SLAP, "workload": "point-select", "protocol": "text"},
+        {"client": SLAP, "workload": "people-delete", "connections": 1},
+        {"client": SLAP, "workload": "mine-prepared", "protocol": "text"},
+        {"client": SLAP, "workload": "mine", "connections": 8},
+        {"client": "sysbench", "workload": "reconnect", "tls": "1.3"},
+        {"workload": "reconnect", "resumption": "on"},
+    ],
+)
+def test_what_a_client_can_do_is_left_in(levels: dict[str, str | int]) -> None:
+    assert why_not(levels, OWN, CLOSED) == ""
+
+
+def test_a_rate_is_the_engines_alone() -> None:
+    assert "rate" in why_not({"client": "sysbench", "workload": "point-select"}, {}, OpenLoop(rate_per_s=10))
+
+
+def test_a_plan_shows_what_is_left_out_and_which_clients_must_be_had() -> None:
+    study = override(load_study("tax"), "client", ["engine", "sysbench"])
+    planned = plan(study)
+    assert [excluded.why for excluded in planned.excluded] == ["sysbench resumes no session"] * 2
+    assert {case.levels["client"] for case in planned.cases} == {"engine", "sysbench"}
+    assert planned.specimens == ("sysbench",)
+
+
+def test_a_study_of_which_nothing_is_left_says_why() -> None:
+    with pytest.raises(UserMistake, match="nothing is left to measure: mysqlslap"):
+        override(load_study("tax"), "client", ["mysqlslap-9.7"])

@@ -1,0 +1,137 @@
+"""What is set at a server for a trial is put back, whatever becomes of the trial or of the server."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pymysql
+import pytest
+
+from tlstax import server_state
+from tlstax.benches import Benches
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.server_choice import ServerChoice, choice_of
+from tlstax.study import Level, parse_study
+
+OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}
+HAD = ("TLSv1.2,TLSv1.3", 1)
+
+
+class FakeServer:
+    """A server as the laboratory's connection sees it; `fails_at` is a statement that it does not survive."""
+
+    def __init__(self) -> None:
+        self.versions, self.flushing = HAD
+        self.in_force = self.versions
+        self.fails_at = ""
+        self.said: list[str] = []
+        self.rows: list[tuple[object, ...]] = []
+
+    def cursor(self) -> FakeServer:
+        return self
+
+    def __enter__(self) -> FakeServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    def execute(self, statement: str, values: tuple[Any, ...] | None) -> None:
+        self.said.append(statement)
+        if self.fails_at and statement.startswith(self.fails_at):
+            raise pymysql.OperationalError(2013, "Lost connection to MySQL server during query")
+        self.rows = []
+        if "SELECT" in statement:
+            self.rows = [(self.versions if "tls_version" in statement else self.flushing,)]
+        elif "tls_version" in statement:
+            (self.versions,) = values or ("",)
+        elif "innodb" in statement:
+            (self.flushing,) = values or (0,)
+        elif "RELOAD" in statement and (self.versions or "NO ROLLBACK" in statement):
+            self.in_force = self.versions
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return self.rows
+
+    @property
+    def state(self) -> tuple[str, str, int]:
+        return self.versions, self.in_force, self.flushing
+
+
+def bench(server: FakeServer) -> Any:
+    return SimpleNamespace(admin=server, server=SimpleNamespace(resume=bool, pause=bool))
+
+
+def test_it_is_so_within_and_as_before_behind() -> None:
+    server = FakeServer()
+    with server_state.applied(OFF, bench(server)):
+        assert server.state == ("", "", 0)
+    assert server.state == (HAD[0], *HAD)
+
+
+def test_it_is_put_back_when_the_trial_fails() -> None:
+    server = FakeServer()
+    with pytest.raises(ZeroDivisionError), server_state.applied(OFF, bench(server)):
+        raise ZeroDivisionError
+    assert server.state == (HAD[0], *HAD)
+
+
+def test_what_was_set_is_put_back_when_the_rest_cannot_be_set() -> None:
+    server = FakeServer()
+    server.fails_at = "SET GLOBAL innodb"
+    told = r"did not carry out SET GLOBAL innodb.* \(Lost connection"
+    with pytest.raises(MachineFault, match=told), server_state.applied(OFF, bench(server)):
+        pytest.fail("the block must not begin")
+    assert server.state == (HAD[0], *HAD)
+
+
+def test_a_trial_in_which_the_server_died_tells_its_own_failure() -> None:
+    server = FakeServer()
+
+    def dies() -> None:
+        server.fails_at = "S"
+        raise MachineFault("it died")
+
+    with pytest.raises(MachineFault, match="it died"), server_state.applied(OFF, bench(server)):
+        dies()
+
+
+def test_a_server_that_cannot_be_put_back_makes_the_trial_fail() -> None:
+    server = FakeServer()
+    with pytest.raises(MachineFault, match="ALTER INSTANCE"), server_state.applied(OFF, bench(server)):
+        server.fails_at = "ALTER"
+    assert server.flushing == 1, "what could be put back was"
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [{"tls": "off"}, {"tls": "off", "tls_switch": "client"}, {"tls": "1.3", "tls_switch": "server"}],
+)
+def test_a_server_is_left_alone_where_there_is_nothing_to_set(levels: dict[str, Level]) -> None:
+    server = FakeServer()
+    with server_state.applied(levels, bench(server)):
+        assert server.said == []
+
+
+def test_a_server_that_cannot_switch_tls_ends_the_study_before_its_first_trial() -> None:
+    study = parse_study(
+        """
+        name = "switched"
+        title = "t"
+        question = "q"
+        baseline = { tls = "off" }
+        [factors]
+        server = ["mariadb-11.8"]
+        tls = ["off", "1.3"]
+        tls_switch = ["server"]
+        workload = ["point-select"]
+        connections = [1]
+        """,
+        where="switched.toml",
+    )
+    (choice,) = {choice_of(levels) for levels in study.included()}
+    assert choice == ServerChoice("mariadb-11.8")
+    benches = Benches(None, (), guest=False, benches={choice: bench(FakeServer())})  # type: ignore[arg-type]
+    with pytest.raises(UserMistake, match=r"mariadb-11\.8 cannot turn TLS off and on while it runs"):
+        server_state.check_switchable(study, benches)

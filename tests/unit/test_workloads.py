@@ -1,0 +1,96 @@
+"""Built-in workloads: sysbench's statements as sysbench has them, and what each does to its table."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tlstax import workloads
+from tlstax.contract import Offset, Sequence, Transaction
+
+ROWS = 1000
+
+READS = [
+    (10, "SELECT c FROM sbtest1 WHERE id={id}"),
+    (1, "SELECT c FROM sbtest1 WHERE id BETWEEN {id} AND {last}"),
+    (1, "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN {id} AND {last}"),
+    (1, "SELECT c FROM sbtest1 WHERE id BETWEEN {id} AND {last} ORDER BY c"),
+    (1, "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN {id} AND {last} ORDER BY c"),
+]
+WRITES = [
+    (1, "UPDATE sbtest1 SET k=k+1 WHERE id={id}"),
+    (1, "UPDATE sbtest1 SET c={c} WHERE id={id}"),
+    (1, "DELETE FROM sbtest1 WHERE id={id}"),
+    (1, "INSERT INTO sbtest1 (id, k, c, pad) VALUES ({id}, {k}, {c}, {pad})"),
+]
+WRITING = {
+    "insert": workloads.RowsChanged(inserted=1),
+    "update": workloads.RowsChanged(updated=1),
+    "delete": workloads.RowsChanged(deleted=1),
+    "oltp-read-write": workloads.RowsChanged(inserted=1, updated=2, deleted=1),
+    "people-insert": workloads.RowsChanged(inserted=1),
+    "people-update": workloads.RowsChanged(updated=1),
+    "people-delete": workloads.RowsChanged(deleted=1),
+}
+
+
+def only_transaction(name: str) -> Transaction:
+    (transaction,) = workloads.built_in(name, "sbtest1", ROWS).transactions
+    return transaction
+
+
+@pytest.mark.parametrize(
+    ("name", "statements"), [("oltp-read-only", READS), ("oltp-read-write", [*READS, *WRITES])]
+)
+def test_mixes_are_sysbenchs_statements_in_its_order(name: str, statements: list[tuple[int, str]]) -> None:
+    transaction = only_transaction(name)
+    assert transaction.bracketed
+    assert [(each.repeat, each.sql) for each in transaction.statements] == statements
+
+
+def test_ranges_are_a_hundred_ids() -> None:
+    for statement in only_transaction("oltp-read-only").statements[1:]:
+        assert statement.parameters["last"] == Offset(of="id", by=99)
+
+
+def test_the_row_that_is_deleted_is_inserted_again() -> None:
+    transaction = only_transaction("oltp-read-write")
+    deletes, inserts = transaction.statements[-2:]
+    assert "id" in transaction.parameters
+    assert "id" not in {**deletes.parameters, **inserts.parameters}
+
+
+@pytest.mark.parametrize("name", ["delete", "people-delete"])
+def test_deletes_take_every_row_once(name: str) -> None:
+    (statement,) = workloads.built_in(name, "t", ROWS).statements
+    assert statement.parameters["id"] == Sequence(first=1, last=ROWS)
+
+
+@pytest.mark.parametrize("name", ["insert", "people-insert"])
+def test_inserts_do_not_meet_the_rows_of_the_table(name: str) -> None:
+    (statement,) = workloads.built_in(name, "t", ROWS).statements
+    new_id = statement.parameters["id"]
+    assert isinstance(new_id, Sequence)
+    assert new_id.first > ROWS
+
+
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_it_is_known_what_a_workload_changes(name: str) -> None:
+    expected = WRITING.get(name, workloads.RowsChanged())
+    assert workloads.rows_changed(workloads.built_in(name, "t", ROWS)) == expected
+    assert workloads.changes_data(name) == (name in WRITING)
+
+
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_all_parameters_of_a_statement_are_there_and_used(name: str) -> None:
+    for transaction in workloads.built_in(name, "t", ROWS).transactions:
+        for statement in transaction.statements:
+            wanted = set(re.findall(r"\{(\w+)\}", statement.sql))
+            assert set(statement.parameters) <= wanted <= {*statement.parameters, *transaction.parameters}
+
+
+@pytest.mark.parametrize("name", workloads.NAMES)
+def test_every_workload_has_words_and_a_table(name: str) -> None:
+    assert workloads.in_words(name) != name
+    assert workloads.table_of(name) == ("people" if name.startswith("people-") else "sbtest")
