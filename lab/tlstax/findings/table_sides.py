@@ -91,7 +91,10 @@ def _side(records: Iterable[TrialRecord], wanted: Sequence[Wanted]) -> Side:
 
 
 def why_not_tested(sides: Sequence[Shown]) -> str:
-    """Why these sides cannot be compared as what they are called; empty where they can."""
+    """Why these sides cannot be compared as what they are called; empty where they can.
+
+    In short: the reasons of verdicts stand with the part and with each side.
+    """
     if any(shown.standing == "not run" for shown in sides):
         return "it was not run"
     bad = [shown for shown in sides if shown.standing != "valid"]
@@ -101,7 +104,7 @@ def why_not_tested(sides: Sequence[Shown]) -> str:
         return "TLS was compared with TLS"
     if all(shown.ran == PLAINTEXT for shown in sides):
         return "plaintext was compared with plaintext"
-    return bad[0].why or f"its trials are {bad[0].standing}"
+    return f"its trials are {bad[0].standing}"
 
 
 def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:
