@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.factors import NO_FAULT, OWN
+from tlstax.factors import ENGINE, NO_FAULT, OWN
 from tlstax.server_choice import SERVER_FACTORS, choice_of, key_of, planted_words, twin_words
 from tlstax.study import Case, Level, Levels, Study
 
@@ -32,8 +32,9 @@ DURABILITY = {
 _IN_WORDS = {"tls_switch": TLS_SWITCH, "durability": DURABILITY, "observers": OBSERVERS}
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
-_SAID_WHERE_VARIED = (*_SERVER, "group")
-_GROUP = (*_SAID_WHERE_VARIED, "workload", "connections")
+_SAID_WHERE_VARIED = (*_SERVER, "group", "client", "tls_switch", "queries", "rounds")
+_LOAD = ("workload", "connections", "client", "queries", "rounds")
+_GROUP = (*_SERVER, "group", *_LOAD)
 
 
 def label(case: Case, study: Study | None = None) -> str:
@@ -63,6 +64,11 @@ def full_label(case: Case, study: Study | None = None) -> str:
     """A case and its group: "TLS 1.3, point selects on kept connections, 8 connections"."""
     group = _group_words(case.levels, _naming_the_case(case.levels, study), study)
     return f"{label(case, study)}, {group}" if group else label(case, study)
+
+
+def client_words(client: Level) -> str:
+    """What a load client is called: "the engine", "mysqlslap 8.0.33"."""
+    return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
 
 
 def schedule_label(schedule: OpenLoop) -> str:
@@ -117,17 +123,31 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
         yield f"{key_of(levels['certificate'])} certificate"
     if "group" in names and "group" in levels:
         yield "groups as the client chooses" if levels["group"] == "default" else f"{levels['group']} alone"
-    if "workload" in names and "workload" in levels:
-        yield workloads.in_words(str(levels["workload"]))
-    if "connections" in names and "connections" in levels:
-        many = levels["connections"]
-        yield f"{many} connection{'s' if many != 1 else ''}"
+    yield from _load_words({name: levels[name] for name in _LOAD if name in names and name in levels})
     for name, said in _IN_WORDS.items():
         if name in names and name in levels:
             yield said.get(str(levels[name]), str(levels[name]))
     for name in sorted(names):
         if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK, *_IN_WORDS):
             yield f"{name}={levels[name]}"
+
+
+def _load_words(levels: Levels) -> Iterator[str]:
+    """What is done, on how many connections, by whom and how much of it, as far as `levels` tells."""
+    if "workload" in levels:
+        yield workloads.in_words(str(levels["workload"]))
+    if "connections" in levels:
+        yield _many(levels["connections"], "connection")
+    if "client" in levels:
+        yield f"by {client_words(levels['client'])}"
+    if "queries" in levels:
+        yield f"{_many(levels['queries'], 'operation')} a round"
+    if "rounds" in levels:
+        yield _many(levels["rounds"], "round")
+
+
+def _many(number: Level, thing: str) -> str:
+    return f"{number} {thing}{'s' if number != 1 else ''}"
 
 
 def _server_words(levels: Levels, *, with_tls: bool) -> Iterator[str]:

@@ -99,7 +99,7 @@ def test_clients_that_agree_are_said_to() -> None:
             assert beside.clues == ()
     assert of(taxes[0], "sysbench").value == pytest.approx(TLS_FACTOR, rel=0.02)
     assert (
-        "the engine, sysbench and mysqlslap-9.7 agree on server CPU per operation, 60." in costs[0].sentence
+        "the engine, sysbench and mysqlslap 9.7 agree on server CPU per operation, 60." in costs[0].sentence
     )
 
 

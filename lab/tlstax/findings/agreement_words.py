@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.factors import ENGINE
 from tlstax.findings.explanation_words import microseconds
 from tlstax.findings.stats import relative_difference
 from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
-from tlstax.labels import group_label, label_levels
+from tlstax.labels import client_words, group_label, label_levels
 from tlstax.results import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
 
@@ -43,11 +42,6 @@ def case_words(levels: Levels, study: Study) -> str:
     named = set(study.baseline) & set(said)
     parts = [group_label(said, study), label_levels(said, study) if named else ""]
     return ", ".join(part for part in parts if part)
-
-
-def client_words(client: str) -> str:
-    """What a client is called in a sentence."""
-    return f"the {client}" if client == ENGINE else client
 
 
 def value_words(value: float, agreement: Agreement) -> str:

@@ -13,10 +13,10 @@ from math import exp
 from statistics import fmean
 
 from tlstax.findings import stats
-from tlstax.findings.agreement_words import client_words
 from tlstax.findings.explanation_words import microseconds, number, signed
 from tlstax.findings.series import Frozen, Series, difference, frozen
 from tlstax.findings.wording import signed_percent
+from tlstax.labels import client_words
 from tlstax.records import TrialRecord
 from tlstax.results import Clue
 from tlstax.server_choice import client_of

@@ -44,10 +44,10 @@ _BUILT_IN = {
     "delete": _BuiltIn("sbtest", "deletes of one row by key", sysbench_oltp.delete),
     "oltp-read-only": _BuiltIn("sbtest", "sysbench's read-only transactions", sysbench_oltp.read_only),
     "oltp-read-write": _BuiltIn("sbtest", "sysbench's read-write transactions", sysbench_oltp.read_write),
-    "people-insert": _BuiltIn("people", "inserts into the table of people", people.insert),
-    "people-select": _BuiltIn("people", "selects of the whole table of people", people.select),
-    "people-update": _BuiltIn("people", "updates of one of the people, without an index", people.update),
-    "people-delete": _BuiltIn("people", "deletes of one of the people, without an index", people.delete),
+    "people-insert": _BuiltIn("people", "inserts into people", people.insert),
+    "people-select": _BuiltIn("people", "selects of all of people", people.select),
+    "people-update": _BuiltIn("people", "updates in people without an index", people.update),
+    "people-delete": _BuiltIn("people", "deletes from people without an index", people.delete),
 }
 
 
