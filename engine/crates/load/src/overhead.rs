@@ -129,12 +129,18 @@ mod tests {
         }
     }
 
+    /// The least of three, because whatever else runs on the machine only adds.
+    fn least_us(workload: &str, rows: usize) -> f64 {
+        let all = (0..3).map(|_| cost_us(workload, rows));
+        all.fold(f64::INFINITY, f64::min)
+    }
+
     #[test]
     fn what_is_added_to_the_loops_work_is_seen() {
-        let plain = cost_us(&workload(false, "text", 1), ROWS);
-        let many_rows = cost_us(&workload(false, "text", 1), 1000);
-        let many_statements = cost_us(&workload(false, "prepared", 10), ROWS);
-        let reconnecting = cost_us(&workload(true, "text", 1), ROWS);
+        let plain = least_us(&workload(false, "text", 1), ROWS);
+        let many_rows = least_us(&workload(false, "text", 1), 1000);
+        let many_statements = least_us(&workload(false, "prepared", 10), ROWS);
+        let reconnecting = least_us(&workload(true, "text", 1), ROWS);
         assert!(many_rows > 1.5 * plain, "{many_rows} after {plain}");
         assert!(
             many_statements > 3.0 * plain,

@@ -18,6 +18,8 @@ enum Piece {
 #[derive(Debug)]
 pub struct Template {
     pieces: Vec<Piece>,
+    /// The slots of the values that are bound, in the order of the question marks.
+    bound: Vec<usize>,
     /// How its own values are made.
     pub generators: Vec<Generator>,
     /// How it travels.
@@ -124,8 +126,14 @@ impl Template {
         sequences: &mut Sequences,
     ) -> Result<Self, String> {
         let slots = Slots::assign(shared, &statement.parameters, statement.repeat, sequences);
+        let pieces = pieces(&statement.sql, &slots)?;
+        let bound = pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(_) => None,
+            Piece::Value(slot) => Some(*slot),
+        });
         Ok(Self {
-            pieces: pieces(&statement.sql, &slots)?,
+            bound: bound.collect(),
+            pieces,
             generators: slots.into_generators(),
             protocol: statement.protocol.unwrap_or(protocol),
         })
@@ -143,11 +151,12 @@ impl Template {
     }
 
     /// The values to bind, in the order of the question marks.
-    pub fn params<'v>(&'v self, values: &'v Values) -> impl Iterator<Item = Param<'v>> + Clone {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Literal(_) => None,
-            Piece::Value(slot) => Some(values.param(*slot)),
-        })
+    #[inline]
+    pub fn params<'v>(
+        &'v self,
+        values: &'v Values,
+    ) -> impl ExactSizeIterator<Item = Param<'v>> + Clone {
+        self.bound.iter().map(|slot| values.param(*slot))
     }
 
     /// Appends the text with `values` filled in.

@@ -124,6 +124,7 @@ impl Values {
         }
     }
 
+    #[inline]
     fn make(&mut self, generator: &Generator, rng: &mut Rng) -> Value {
         match generator {
             Generator::UniformInt { low, high } => Value::Int(rng.i64(*low..=*high)),

@@ -77,7 +77,7 @@ pub fn stmt_execute(out: &mut Vec<u8>, statement_id: u32, params: &[Param<'_>]) 
 pub fn stmt_execute_with<'p>(
     out: &mut Vec<u8>,
     statement_id: u32,
-    params: impl Iterator<Item = Param<'p>> + Clone,
+    params: impl ExactSizeIterator<Item = Param<'p>> + Clone,
 ) -> u8 {
     const NO_CURSOR: u8 = 0;
     const ITERATIONS: u32 = 1;
@@ -87,7 +87,7 @@ pub fn stmt_execute_with<'p>(
         out.extend_from_slice(&statement_id.to_le_bytes());
         out.push(NO_CURSOR);
         out.extend_from_slice(&ITERATIONS.to_le_bytes());
-        if params.clone().next().is_some() {
+        if params.len() > 0 {
             append_null_bitmap(out, params.clone());
             out.push(TYPES_FOLLOW);
             append_types(out, params.clone());
@@ -108,13 +108,13 @@ fn bare(out: &mut Vec<u8>, command: u8) -> u8 {
     append_with(out, 0, |out| out.push(command))
 }
 
-fn append_null_bitmap<'p>(out: &mut Vec<u8>, params: impl Iterator<Item = Param<'p>>) {
-    let start = out.len();
+fn append_null_bitmap<'p>(out: &mut Vec<u8>, params: impl ExactSizeIterator<Item = Param<'p>>) {
+    let (mut bits, last) = (0, params.len() - 1);
     for (index, param) in params.enumerate() {
-        if index % 8 == 0 {
-            out.push(0);
+        bits |= u8::from(matches!(param, Param::Null)) << (index % 8);
+        if index % 8 == 7 || index == last {
+            out.push(std::mem::take(&mut bits));
         }
-        out[start + index / 8] |= u8::from(param == Param::Null) << (index % 8);
     }
 }
 

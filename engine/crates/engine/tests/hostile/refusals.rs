@@ -26,15 +26,17 @@ fn bracketed(server: &Server, operations: u64) -> Job {
     }
 }
 
-/// Answers a client's commands one by one, by what `answer` says to each.
+/// Answers a client's commands one by one, by what `answer` says to each but the proof.
 fn serve(peer: &mut Peer, mut answer: impl FnMut(&str) -> Vec<u8>) -> io::Result<()> {
     peer.log_in()?;
-    peer.answer(1)?;
     loop {
         let (_, command) = peer.read()?;
         match command.split_first() {
             Some((&COM_QUERY, sql)) => {
-                let payload = answer(&String::from_utf8_lossy(sql));
+                let payload = match sql {
+                    [b'S', b'H', b'O', b'W', ..] => OK.to_vec(),
+                    _ => answer(&String::from_utf8_lossy(sql)),
+                };
                 peer.send(&packet(1, &payload))?;
             }
             Some((&COM_QUIT, _)) | None => return Ok(()),
