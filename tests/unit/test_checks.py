@@ -132,6 +132,14 @@ def test_a_failed_trial_is_invalid_with_its_reason() -> None:
     assert reasons(failed) == "the load client was killed by signal 9"
 
 
+def test_a_users_own_statement_may_be_answered_otherwise_every_time() -> None:
+    strange = record_of(PLAIN).model_copy(update={"row_mismatches": ("SELECT NOW()",)})
+    assert "rows differ" in reasons(strange)
+    own = claiming(strange, Case(levels={**PLAIN.levels, "workload": "mine"}, role="treatment"))
+    assert judge(own).value == "valid"
+    assert judge(own).notes == ("rows differ from the server's: SELECT NOW()",)
+
+
 def test_transactions_that_got_in_each_others_way_are_part_of_the_load() -> None:
     failed = with_errors(record_of(PLAIN), "server_error", 500)
     assert failed.done is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,13 @@ def test_what_a_study_needs_is_known_from_its_workloads() -> None:
     people = override(load_study("tax"), "workload", ["people-select", "people-delete"])
     assert data_needs(people).tables == ("people",)
     assert data_needs(people).changed == ("people",)
+
+
+def test_every_parameter_that_the_page_shows_can_be_written() -> None:
+    shown = re.findall(r"`(\{ kind = .*? \})`", (EXAMPLE.parent / "workloads.md").read_text(encoding="utf-8"))
+    assert len(shown) == 5
+    for parameter in shown:
+        parse_workload(
+            'name = "shown"\n' + statement(f"sql = 'DO {{id}}, {{a}}', parameters.a = {parameter}"),
+            where="page",
+        )
