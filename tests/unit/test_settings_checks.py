@@ -77,6 +77,9 @@ def test_a_client_that_does_not_tell_the_key_must_have_verified() -> None:
         told = job.model_copy(update={"tls": TlsOn(verify=verify, ca_file="/ca.pem")})
         evidence = asked.evidence.model_copy(update={"job": told})
         assert [doubt.weight for doubt in settings.certificate(asked._replace(evidence=evidence))] == [weight]
+        slap = {**asked.levels, "client": "mysqlslap-8.0.33"}
+        (doubt,) = settings.certificate(asked._replace(evidence=evidence, levels=slap))
+        assert doubt == Doubt("unknown", "it is not known whether the certificate's key was RSA 4096")
     assert certificate(key=None, levels={}) == []
 
 

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.server_choice import choice_of, is_switched_at_server, key_of
+from tlstax.factors import ENGINE
+from tlstax.server_choice import choice_of, client_of, is_switched_at_server, key_of
+
+VERIFYING_CLIENTS = (ENGINE, "sysbench")
+"""Clients that verify on every connection where they are told to; mysqlslap's workers may not be told."""
 
 
 def certificate(trial: Complete) -> Iterator[Doubt]:
@@ -25,7 +29,8 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
     if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
         return
     job = trial.evidence.job
-    if job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none":
+    verifies = client_of(trial.levels) in VERIFYING_CLIENTS
+    if verifies and job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none":
         yield Doubt(
             "note",
             "the client does not tell the certificate's key; it verified it by an authority that signed no "
