@@ -38,6 +38,9 @@ from tlstax.observers.status import read_status, status_delta
 from tlstax.records import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
 from tlstax.study import Case
 from tlstax.trial import run_trial
 
@@ -297,6 +300,22 @@ def test_a_server_that_stalls_is_given_up(filled: PrivateServer, program: Client
         finally:
             filled.resume()
     assert kind_of(failure.value)[0] == "timeout"
+
+
+def test_a_server_that_dies_in_the_window_ends_the_job(
+    mysql_build: ServerBuild, session: Session, program: ClientProgram
+) -> None:
+    small = ServerSettings(buffer_pool_bytes=64 * 1024 * 1024)
+    with PrivateServer.start(mysql_build, session, small) as server:
+        server.prepare_table(TableContent(rows=ROWS, seed=1))
+        with LoadClient(program.command, job(server, duration_s=20.0)) as client:
+            client.wait_ready(WITHIN_S)
+            client.go()
+            time.sleep(0.3)
+            os.kill(server.pid or 0, signal.SIGKILL)
+            with pytest.raises(ClientFailure) as failure:
+                client.wait_done(WITHIN_S)
+    assert kind_of(failure.value)[0] in {"server_closed", "connect"}
 
 
 def test_a_killed_mysqlslap_is_a_failure_that_says_so(filled: PrivateServer, program: ClientProgram) -> None:
