@@ -163,6 +163,14 @@ def test_what_else_is_said_on_connecting_is_no_surprise() -> None:
 
 
 def test_an_unverified_certificate_is_noted_where_the_workers_ignore_the_option() -> None:
-    (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)).notes
+    always, note = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)).notes
     assert "do not verify the server's certificate" in note
-    assert judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True, version="9.7.4")).notes == ()
+    assert judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True, version="9.7.4")).notes == (
+        always,
+    )
+
+
+def test_handshakes_in_the_window_are_noted() -> None:
+    (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME)).notes
+    assert note.startswith("mysqlslap connects within the measured window")
+    assert judge(trial("off", [PLAIN], handshakes=0)).notes == ()

@@ -47,6 +47,12 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
             "themselves",
         )
     yield from _counted_handshakes(trial, wanted)
+    if wanted != "off":
+        yield Doubt(
+            "note",
+            f"{trial.ready.client} connects within the measured window: a TLS handshake for each of its "
+            "connections is in the figures",
+        )
     if wanted != "off" and _ignores_ssl_mode(trial) and _verifies(trial.evidence.job):
         yield Doubt(
             "note",
