@@ -202,6 +202,11 @@ def test_too_noisy_is_neither_agreement_nor_difference() -> None:
     assert "cannot be told" in agreements[0].sentence
 
 
+def test_an_interval_without_end_is_told_as_too_few_blocks() -> None:
+    (first, *_) = found(ran(noise=0.5, blocks=2))
+    assert "in 2 blocks, which are too few" in first.sentence
+
+
 def test_behind_a_control_that_strays_far_nothing_agrees() -> None:
     """Clients that differ by a fifth, each known well, where the same client twice differs by a third."""
 
@@ -232,6 +237,23 @@ def test_invalid_trials_are_not_compared() -> None:
     ]
     agreements = document(run.model_copy(update={"trials": tuple(gone)})).agreements
     assert {beside.client for agreement in agreements for beside in agreement.clients} == {"sysbench"}
+
+
+def test_who_switches_tls_is_a_matter_of_the_client() -> None:
+    """A client whose TLS is switched at the server is set beside one that does it by its own option."""
+    treatments = [{"client": client, "tls": tls, "tls_switch": switch}
+                  for client, switch in (("engine", "client"), ("mysqlslap-9.7", "server"))
+                  for tls in ("off", "1.3")]  # fmt: skip
+    baseline = {"client": "engine", "tls": "off", "tls_switch": "client"}
+    study = STUDY.model_copy(update={"treatments": tuple(treatments), "baseline": baseline})
+    run = fake_run(study, truth=agreeing, noise=0.01, number_of_blocks=10, invalid=False)
+    agreements = found(run)
+    assert len(agreements) == 4
+    for agreement in agreements:
+        (beside,) = agreement.clients
+        assert beside.client == "mysqlslap-9.7 (TLS switched at the server)"
+        assert beside.verdict == "agrees"
+        assert "tls_switch" not in agreement.case
 
 
 def test_a_run_with_one_client_says_nothing_of_agreement() -> None:

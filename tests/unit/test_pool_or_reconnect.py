@@ -8,13 +8,16 @@ from functools import cache
 import pytest
 from fake_trials import Truth, fake_run, kept, reconnecting
 
+from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
 from tlstax.labels import full_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
+from tlstax.report.html import html
 from tlstax.report.markdown import markdown
+from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
 from tlstax.results import PoolSaving, Ratio, RunDocument
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
@@ -120,7 +123,25 @@ def test_the_answer_says_it_in_words() -> None:
     assert said.endswith("making it is less than 5 % of what the server spends")
     (table, *_) = tables(shown())
     assert len(table.rows) == len(STUDY.treatments)
-    assert "What a connection costs the server" in markdown(run(), shown())
+    assert "What a connection costs the server, in sysbench" in markdown(run(), shown())
+
+
+def test_the_page_has_the_table_and_a_line_for_each_key() -> None:
+    """Of one server alone, because drawing takes its time."""
+    study = override(override(STUDY, "server", ["mysql-9.7"]), "workload", ["reconnect"])
+    stored = fake_run(study, number_of_blocks=2, truth=truth, invalid=False)
+    (drawn,) = overview(stored, document(stored)).ladder_sets[0].ladders
+    assert [style.label for style in drawn.styles] == [
+        "as it is",
+        "RSA 1024",
+        "RSA 2048",
+        "RSA 4096",
+        "EC P-256",
+    ]
+    assert len({style.colour for style in drawn.styles}) == 4, "plaintext looks like its process's own key"
+    small = override(override(STUDY, "server", ["mysql-9.7"]), "certificate", ["rsa-2048"])
+    stored = fake_run(override(small, "connections", ["8"]), number_of_blocks=2, truth=truth, invalid=False)
+    assert "What keeping connections saves" in html(stored, document(stored))
 
 
 def test_each_published_figure_has_its_stand_in() -> None:
@@ -133,6 +154,32 @@ def test_each_published_figure_has_its_stand_in() -> None:
     made = named["a connection for each request, RSA 4096"]
     assert made.ratio is not None
     assert made.ratio.point == pytest.approx(PLAIN_US / (PLAIN_US + HANDSHAKE_US["rsa-4096"]), rel=0.02)
+
+
+def test_an_option_that_leaves_one_of_the_two_out_leaves_nothing_to_tell() -> None:
+    alone = override(override(STUDY, "connections", ["8"]), "workload", ["oltp-read-only"])
+    assert document(fake_run(alone, number_of_blocks=2, truth=truth, invalid=False)).pool == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            'kept = "oltp-readonly"',
+            r"pool.kept: 'oltp-readonly' is not a workload of this study \(did you mean",
+        ),
+        ('kept = "reconnect"\nfrom = 1', "there is no field pool.from; the fields are kept, made, share"),
+    ],
+)
+def test_a_pool_of_what_is_not_measured_is_a_mistake_at_the_door(wrong: str, told: str) -> None:
+    text = study_toml(STUDY).replace('kept = "oltp-read-only"', wrong)
+    with pytest.raises(UserMistake, match=told):
+        parse_study(text, where="mine.toml")
+
+
+def test_alike_must_say_within_what() -> None:
+    with pytest.raises(UserMistake, match="must say `by` what factor alike things may differ"):
+        parse_study(study_toml(STUDY).replace("by = 1.05", ""), where="mine.toml")
 
 
 def test_a_study_that_asks_nothing_of_pools_is_told_nothing() -> None:

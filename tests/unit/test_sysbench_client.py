@@ -169,6 +169,7 @@ BY_ID = Statement(sql="SELECT c FROM t WHERE id={id}", parameters={"id": Uniform
             },
             "in none",
         ),
+        ({"reset": ("TRUNCATE sbtest1",), "operations": 9, "rounds": 3}, "in one go"),
         ({"endpoint": UnixEndpoint(path="/a,b")}, "comma"),
         ({"tls": tls(resumption=True)}, "tls.resumption"),
         ({"tls": tls(library="/usr/lib/libssl.so.3")}, "tls.library"),

@@ -24,12 +24,17 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.stats import Interval
+from tlstax.labels import TLS_SWITCH
 from tlstax.records import TrialRecord
 from tlstax.results import Agreement, ClientAgreement, Clue
 from tlstax.server_choice import client_of
 from tlstax.study import Level, Levels
 
 CLIENT = "client"
+SWITCH = "tls_switch"
+WHO = (CLIENT, SWITCH)
+"""The factors that say who asks, and not what the server is to do."""
+
 COSTS = ("server_cpu_us_per_op", "outside_client_us_per_op")
 TAXED = "server_cpu_us_per_op"
 
@@ -76,11 +81,16 @@ def _groups(series: Series) -> Iterator[_Group]:
     groups: dict[Frozen, dict[str, Levels]] = {}
     for case in series.cases.values():
         if CLIENT in case.levels:
-            clients = groups.setdefault(frozen(case.levels, CLIENT), {})
-            clients[client_of(case.levels)] = case.levels
+            groups.setdefault(frozen(case.levels, *WHO), {})[_named(case.levels)] = case.levels
     for clients in groups.values():
         levels = next(iter(clients.values()))
-        yield _Group({name: level for name, level in levels.items() if name != CLIENT}, clients)
+        yield _Group({name: level for name, level in levels.items() if name not in WHO}, clients)
+
+
+def _named(levels: Levels) -> str:
+    """The client, and how it comes to its TLS where that is not by its own option."""
+    at_server = levels.get(SWITCH) == "server"
+    return f"{client_of(levels)} ({TLS_SWITCH['server']})" if at_server else client_of(levels)
 
 
 def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:

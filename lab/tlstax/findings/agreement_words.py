@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tlstax.factors import ENGINE
 from tlstax.findings.explanation_words import microseconds
 from tlstax.findings.stats import relative_difference
-from tlstax.findings.wording import alike, counted, percent, signed_percent
+from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import group_label, label_levels
 from tlstax.results import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
@@ -107,6 +107,8 @@ def interval_words(client: ClientAgreement) -> str:
     ratio = client.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
+    if not is_telling(ratio):
+        return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
     ends = alike(*(100 * (value - 1) for value in (ratio.point, ratio.low, ratio.high)))
     point, low, high = (_signed(text) for text in ends)
     return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"

@@ -33,15 +33,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
     ]
-    if document.findings:
-        if wants_overview(document.design):
-            parts += [part for table in tables(document) for part in _overview_table(table)]
-        if document.published:
-            parts += _published(document)
-        if document.agreements:
-            parts += _agreements(document)
-    if document.tables is not None:
-        parts += _tables(document.tables)
+    parts += _across_groups(document)
     if document.findings:
         if is_large(document.design):
             parts.append(escaped(where_the_rest_is(document)))
@@ -60,6 +52,21 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     if caveats:
         parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _across_groups(document: RunDocument) -> list[str]:
+    """What is told of the whole run, and not of one group of cases."""
+    parts = []
+    if document.findings:
+        if wants_overview(document.design):
+            parts += [part for table in tables(document) for part in _overview_table(table)]
+        if document.published:
+            parts += _published(document)
+        if document.agreements:
+            parts += _agreements(document)
+    if document.tables is not None:
+        parts += _tables(document.tables)
+    return parts
 
 
 def escaped(text: str) -> str:

@@ -44,6 +44,10 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             "sysbench is run in a closed loop only, and the job wants an open one",
         ),
         (
+            bool(job.reset),
+            "sysbench does all operations in one go, and the job wants the data put back between rounds",
+        ),
+        (
             isinstance(job.endpoint, UnixEndpoint) and "," in job.endpoint.path,
             "sysbench takes a comma in a socket's path for the end of it",
         ),
