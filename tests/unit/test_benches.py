@@ -139,6 +139,16 @@ def test_only_the_load_clients_that_a_study_needs_are_had(monkeypatch: pytest.Mo
     assert had.described()[1:] == (engine, sysbench)
 
 
+def test_a_server_that_is_not_ours_is_measured_with_the_engine() -> None:
+    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
+    study = override(load_study("tax"), "client", ["sysbench"])
+    with (
+        pytest.raises(UserMistake, match="measured with our own engine alone"),
+        benches.open_guest(study, access, NEEDS, lambda _: None),
+    ):
+        pytest.fail("it was opened all the same")
+
+
 def test_a_load_client_that_cannot_be_had_is_named_with_the_way_around_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

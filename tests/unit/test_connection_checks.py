@@ -149,7 +149,28 @@ def test_the_server_must_have_run_the_statements() -> None:
     assert judge(record.model_copy(update={"window": None})).value == "unknown"
 
 
+def test_what_else_is_said_on_connecting_is_no_surprise() -> None:
+    record = trial("off", [PLAIN], handshakes=0)
+    assert record.job is not None
+    assert record.window is not None
+    assert record.done is not None
+    more = record.window.model_copy(update={"status_delta": {"Com_select": record.done.operations + 8}})
+    more_counted = record.model_copy(update={"window": more})
+    assert "statements of the kind SELECT" in reasons(more_counted)
+    workload = record.job.workload.model_copy(update={"on_connect": ("the proof", "SELECT 1")})
+    asked = record.job.model_copy(update={"workload": workload})
+    assert judge(more_counted.model_copy(update={"job": asked})).value == "valid"
+
+
 def test_an_unverified_certificate_is_noted_where_the_workers_ignore_the_option() -> None:
-    (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)).notes
+    always, note = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)).notes
     assert "do not verify the server's certificate" in note
-    assert judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True, version="9.7.4")).notes == ()
+    assert judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True, version="9.7.4")).notes == (
+        always,
+    )
+
+
+def test_handshakes_in_the_window_are_noted() -> None:
+    (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME)).notes
+    assert note.startswith("mysqlslap connects within the measured window")
+    assert judge(trial("off", [PLAIN], handshakes=0)).notes == ()

@@ -24,11 +24,14 @@ from tlstax.contract import CpuTime, Job, TlsOn
 from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between
 
-FIRST_TRY, LAST_TRY = 1, 1000
-"""Operations of a connection in the first of the runs that tell the rate, and the most of any."""
+LAST_TRY = 1000
+"""Operations of a connection in the longest of the runs that tell the rate."""
 
 TELLING_S = 0.1
-"""A run that took so long tells the rate."""
+"""Operations that took so long tell the rate."""
+
+MOST_GROWTH, PATIENCE_S = 10, 2.0
+"""How many times as many operations a run has than the one before; the second one is not to take longer."""
 
 TRIED_SHARE = 0.01
 """How much of a sequence, at most, is used by one run that tells the rate."""
@@ -116,15 +119,25 @@ class _Service:
         if job.operations is not None:
             each = max(1, job.operations // job.rounds // job.connections)
             if only_reads(job.workload):
-                self._unmeasured(job, written, min(each, FIRST_TRY))
+                self._unmeasured(job, written, 1)
             return each
+        return max(1, round(self._rate_per_s(job, written) * job.duration_s / job.rounds))
+
+    def _rate_per_s(self, job: Job, written: Written) -> float:
+        """Operations a second of each connection.
+
+        A run has its connections made within its time, so its rate is told by how much longer it takes than
+        one with a single operation; but by half of it at least, as that one may have met a busy machine.
+        """
         most = max(1, int(min(LAST_TRY, TRIED_SHARE * written.left())))
-        tried = min(FIRST_TRY, most)
-        took_s = self._unmeasured(job, written, tried)
-        while took_s < TELLING_S and tried < most:
-            tried = min(most, math.ceil(1.2 * tried * TELLING_S / took_s))
-            took_s = self._unmeasured(job, written, tried)
-        return max(1, round(tried / took_s * job.duration_s / job.rounds))
+        single_s = self._unmeasured(job, written, 1)
+        tried, took_s = 1, single_s
+        while tried < most and (tried == 1 or took_s < TELLING_S):
+            grown = math.ceil(min(MOST_GROWTH, PATIENCE_S / single_s)) if tried == 1 else MOST_GROWTH
+            tried = min(most, max(2, tried * grown))
+            run_s = self._unmeasured(job, written, tried)
+            took_s = max(run_s - single_s, run_s / 2)
+        return tried / took_s
 
     def _unmeasured(self, job: Job, written: Written, operations: int) -> float:
         """Run so many operations on each connection, without proof; the seconds that they took."""
