@@ -33,6 +33,14 @@ _TEXT_IN_SYSBENCH = frozenset({"insert", "reconnect"})
 
 _PEOPLE = "people-"
 
+_BEFORE_TLS_1_2 = ("mysql-5.", "mariadb-10.1-")
+"""How the names of servers begin that have no TLS 1.2; clients that try TLS unasked get in by no option."""
+
+_NATIVE_PASSWORDS = ("mariadb-", "mysql-5.")
+"""How the names of servers begin whose accounts have mysql_native_password; MySQL 9 has left it out."""
+
+_WITHOUT_NATIVE_PASSWORDS = f"{MYSQLSLAP}9."
+
 
 def works_in_rounds(client: str) -> bool:
     """Whether the client does its operations in rounds and puts the data back between them."""
@@ -87,18 +95,30 @@ def _why_not_sysbench(
 def _why_not_mysqlslap(
     client: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
 ) -> str:
-    workload = str(levels.get("workload", ""))
+    workload, server = str(levels.get("workload", "")), str(levels.get("server", ""))
     own = workloads.get(workload)
-    if levels.get("tls") in {"1.0", "1.1"}:
-        return f"{client} speaks TLS 1.2 and 1.3 alone"
-    if workload == "reconnect" or (own is not None and own.reconnect):
-        return f"{client} cannot prove each of the connections that it would make for one query"
-    if _is_prepared(str(levels.get("protocol", "default")), workload, own):
-        return f"{client} sends statements as text alone (protocol = text)"
     several = int(levels.get("connections", 1)) > 1
-    if several and (workload in _COUNTING or (own is not None and _counts(own))):
-        return f"{client} gives all its connections the same statements, and each id is to be used once"
-    return ""
+    limits = [
+        (levels.get("tls") in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"),
+        (server.startswith(_BEFORE_TLS_1_2), f"speaks TLS 1.2 and 1.3 alone, and {server} has neither"),
+        (
+            client.startswith(_WITHOUT_NATIVE_PASSWORDS) and server.startswith(_NATIVE_PASSWORDS),
+            f"does not know mysql_native_password, by which clients log in to {server}",
+        ),
+        (
+            workload == "reconnect" or (own is not None and own.reconnect),
+            "cannot prove each of the connections that it would make for one query",
+        ),
+        (
+            _is_prepared(str(levels.get("protocol", "default")), workload, own),
+            "sends statements as text alone (protocol = text)",
+        ),
+        (
+            several and (workload in _COUNTING or (own is not None and _counts(own))),
+            "gives all its connections the same statements, and each id is to be used once",
+        ),
+    ]
+    return next((f"{client} {words}" for impossible, words in limits if impossible), "")
 
 
 def _is_prepared(protocol: str, workload: str, own: UserWorkload | None) -> bool:

@@ -111,7 +111,8 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
     """Each thing that the factors among `names` say, in the order in which people say it."""
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
-    yield from _server_words({name: levels[name] for name in _SERVER if name in names and name in levels})
+    of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}
+    yield from _server_words(of_server, with_tls="tls" in names and "tls" in levels)
     if "certificate" in names and "certificate" in levels and not ("tls" in names and _is_plain(levels)):
         yield f"{key_of(levels['certificate'])} certificate"
     if "group" in names and "group" in levels:
@@ -129,8 +130,11 @@ def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
             yield f"{name}={levels[name]}"
 
 
-def _server_words(levels: Levels) -> Iterator[str]:
-    """The server and what is put under it and under the client, as far as `levels` tells."""
+def _server_words(levels: Levels, *, with_tls: bool) -> Iterator[str]:
+    """The server and what is put under it and under the client, as far as `levels` tells.
+
+    That a process is the first goes without saying where TLS has been said.
+    """
     if "server" in levels:
         yield choice_of({name: level for name, level in levels.items() if name != "certificate"}).words()
     elif "tls_library" in levels:
@@ -141,7 +145,7 @@ def _server_words(levels: Levels) -> Iterator[str]:
     elif "fault" in levels:
         planted = "nothing planted" if levels["fault"] == NO_FAULT else f"{levels['fault']} planted"
         yield f"{planted}{twin_words(levels.get('instance', 1))}"
-    elif "instance" in levels:
+    elif "instance" in levels and (levels["instance"] != 1 or not with_tls):
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
     if "client_tls_library" in levels:
         library = levels["client_tls_library"]

@@ -156,6 +156,26 @@ class PooledRatio(Frozen):
     judgement: Judgement
 
 
+class PoolSaving(Frozen):
+    """What making one connection costs the server, in operations on connections that are kept.
+
+    Both are CPU time of the server per operation, of the workloads `made` and `kept`, in the same blocks and
+    with as many connections, pooled over `connections`. `case` lacks the workload and the connections.
+    From `operations_needed` operations on each connection, making it is less than `share` of what the
+    server spends. `kept_to_plaintext` and `made_to_plaintext` are what TLS does to either; None without TLS.
+    """
+
+    case: dict[str, Level]
+    kept: str
+    made: str
+    connections: tuple[int, ...]
+    operations_worth: Ratio
+    share: float
+    operations_needed: Ratio
+    kept_to_plaintext: Ratio | None = None
+    made_to_plaintext: Ratio | None = None
+
+
 class Tally(Frozen):
     """In how many cases a statement held, the opposite held, and neither could be told."""
 
@@ -168,8 +188,8 @@ class StatementCase(Frozen):
     """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
 
     `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
-    to its own server's baseline. `sides` names the two servers, the better's first. `cells` counts the
-    single numbers of connections.
+    to its own server's baseline. `sides` names the two servers, the better's first; `chosen` says whether
+    the best of several was taken for one of them. `cells` counts the single numbers of connections.
     """
 
     case: dict[str, Level]
@@ -181,6 +201,7 @@ class StatementCase(Frozen):
     noise_from: str
     outcome: Literal["held", "opposite", "could not be told"]
     cells: Tally
+    chosen: bool = False
 
 
 class StatementResult(Frozen):
@@ -310,9 +331,10 @@ class RunDocument(Frozen):
     contrasts: tuple[ContrastFinding, ...] = ()
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
+    pool: tuple[PoolSaving, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
-    agreements: tuple[Agreement, ...] = ()
     tables: Tables | None = None
+    agreements: tuple[Agreement, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -124,8 +124,7 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
                 profiler=_profiler(trial, bench, gathered.ready.pid, watching),
             )
             if observed:
-                kept = 0 if job.workload.reconnect else job.connections if asks else 1
-                watched = _all_observers(watched, status_before["Threads_connected"] + kept, bench)
+                watched = _all_observers(watched, _kept(job, asks), status_before["Threads_connected"], bench)
             watch = watching.enter_context(Watch(watched))
             watch.begin()
             client.go()
@@ -166,16 +165,26 @@ def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) 
     return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
 
 
-def _all_observers(watched: Watched, connected: int, bench: Bench) -> Watched:
+def _kept(job: Job, asks: bool) -> tuple[int, int]:
+    """How many connections the client keeps before the window, and after it."""
+    if not asks:
+        return 1, 0
+    kept = 0 if job.workload.reconnect else job.connections
+    return kept, kept
+
+
+def _all_observers(watched: Watched, kept: tuple[int, int], others: int, bench: Bench) -> Watched:
     """What is watched beside the CPU clocks and memory, which results need.
 
-    `connected` of them are there before the window and after it; at a guest's others come and go.
+    Beside `others`, so many of the client's connections are there before the window and after it; at a
+    guest's others come and go.
     """
+    expected = iter(kept)
 
     def read_status() -> dict[str, int]:
         if bench.guest:
             return status.read_status(bench.admin)
-        return status.read_settled_status(bench.admin, connected)
+        return status.read_settled_status(bench.admin, others + next(expected))
 
     return replace(
         watched,

@@ -19,6 +19,7 @@ from report_runs import (
     not_begun,
     one_block,
     page_of,
+    published_tables,
 )
 
 WIDTHS = (1280, 400)
@@ -114,6 +115,7 @@ def opened(running: Browser, make: Make, folder: Path, *, width: int = 1280, dar
         hostile,
         many_levels,
         small_openssl_run,
+        published_tables,
     ],
 )
 def test_it_opens_without_a_complaint_and_asks_for_nothing(
@@ -126,7 +128,9 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 720, 320])
-@pytest.mark.parametrize("make", [noisy_run, all_invalid, hostile, many_levels, small_openssl_run])
+@pytest.mark.parametrize(
+    "make", [noisy_run, all_invalid, hostile, many_levels, small_openssl_run, published_tables]
+)
 def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, tmp_path: Path) -> None:
     page = opened(running, make, tmp_path, width=width)
     assert page.evaluate(OVERFLOW) <= 0
@@ -136,7 +140,7 @@ def test_nothing_hangs_over_the_edge(running: Browser, make: Make, width: int, t
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 720])
-@pytest.mark.parametrize("make", [noisy_run, small_openssl_run])
+@pytest.mark.parametrize("make", [noisy_run, small_openssl_run, published_tables])
 def test_the_text_in_charts_is_large_enough(running: Browser, make: Make, width: int, tmp_path: Path) -> None:
     page = opened(running, make, tmp_path, width=width)
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
@@ -144,7 +148,7 @@ def test_the_text_in_charts_is_large_enough(running: Browser, make: Make, width:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("make", [noisy_run, small_openssl_run])
+@pytest.mark.parametrize("make", [noisy_run, small_openssl_run, published_tables])
 def test_text_stands_out_from_the_paper(running: Browser, make: Make, *, dark: bool, tmp_path: Path) -> None:
     words, letters = opened(running, make, tmp_path, dark=dark).evaluate(PALE_TEXT)
     assert words >= 4.5
@@ -177,3 +181,16 @@ def test_a_test_that_looks_for_complaints_finds_them(running: Browser, tmp_path:
     page.open(path)
     assert any("Uncaught" in complaint for complaint in page.complaints)
     assert len(page.requests) == 2
+
+
+def test_published_tables_and_their_figures_are_on_the_page(running: Browser, tmp_path: Path) -> None:
+    page = opened(running, published_tables, tmp_path)
+    tables = "[...document.querySelectorAll('.tables h2')].map(part => part.textContent.split('.')[0])"
+    assert page.evaluate(tables)[1:] == ["Table VI", "Table II", "Table III", "Table IV", "Table V"]
+    rows = "document.querySelectorAll('.tables table.processors')[0].querySelectorAll('tbody tr').length"
+    assert page.evaluate(rows) == 15 + 1
+    drawn = (
+        "[...document.querySelectorAll('.tables figure svg:not(.sign)')].filter(s => s.clientWidth).length"
+    )
+    assert page.evaluate(drawn) == 4 * 5 + 4 + 5, "%system in 5 ways, ratios of 4 lines, times in 5 ways"
+    assert page.evaluate("document.querySelectorAll('script').length") == 0

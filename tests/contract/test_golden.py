@@ -50,6 +50,15 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     assert {job["tls"]["mode"] for job in jobs} == {"off", "on"}
     assert {job["endpoint"]["kind"] for job in jobs} == {"tcp", "unix"}
     assert {job["workload"]["protocol"] for job in jobs} == {"text", "prepared"}
+    assert {bool(job["workload"]["mix"]) for job in jobs} == {True, False}
+
+
+def test_the_example_of_a_mix_has_every_kind_of_parameter() -> None:
+    (definition,) = (part for part in job_schema()["$defs"].values() if part.get("title") == "Transaction")
+    kinds = definition["properties"]["parameters"]["additionalProperties"]["discriminator"]["mapping"]
+    mix = example("job-mix")["workload"]["mix"]
+    parts = [part for transaction in mix for part in (transaction, *transaction["statements"])]
+    assert {parameter["kind"] for part in parts for parameter in part["parameters"].values()} == set(kinds)
 
 
 def test_histograms_of_the_example_hold_one_value_for_every_operation() -> None:
@@ -78,7 +87,7 @@ def without(*path: str) -> Callable[[Any], None]:
     return remove
 
 
-def with_value(value: object, *path: str) -> Callable[[Any], None]:
+def with_value(value: object, *path: str | int) -> Callable[[Any], None]:
     def put(document: Any) -> None:
         for part in path[:-1]:
             document = document[part]
@@ -97,6 +106,20 @@ def with_value(value: object, *path: str) -> Callable[[Any], None]:
         ("job-tls13-resumed", with_value(0, "connections")),
         ("job-tls13-resumed", with_value(70000, "endpoint", "port")),
         ("job-tls13-resumed", with_value([], "workload", "statements")),
+        ("job-tls13-resumed", with_value(0, "operations")),
+        ("job-tls13-resumed", with_value(0, "rounds")),
+        ("job-tls13-resumed", with_value(0, "workload", "statements", 0, "repeat")),
+        ("job-mix", with_value([], "workload", "mix")),
+        ("job-mix", with_value([{"sql": "SELECT 1"}], "workload", "statements")),
+        ("job-mix", with_value([], "workload", "mix", 0, "statements")),
+        ("job-mix", with_value(0, "workload", "mix", 0, "weight")),
+        ("job-mix", with_value({"x": {"kind": "zipf"}}, "workload", "mix", 0, "parameters")),
+        (
+            "job-mix",
+            with_value({"x": {"kind": "digits", "template": ""}}, "workload", "mix", 0, "parameters"),
+        ),
+        ("job-mix", with_value({"x": {"kind": "one_of", "values": []}}, "workload", "mix", 0, "parameters")),
+        ("event-done", with_value({"average": -1}, "reported_s")),
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),
         ("job-tls13-resumed", without("account")),
         ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from fake_crud_study import crud_run
 from fake_trials import Truth, crashed, fake_run, kept, untrue
 
 from tlstax.contract import Negotiated, TlsView
@@ -123,6 +124,11 @@ def many_levels() -> StoredRun:
     return fake_run(study, number_of_blocks=2, truth=_slower_by_version, invalid=False)
 
 
+def published_tables() -> StoredRun:
+    """A study with published tables, of which one part tests nothing."""
+    return crud_run(blocks=2)
+
+
 def changed(run: StoredRun, change: Callable[[TrialRecord], TrialRecord]) -> StoredRun:
     """The run with every trial changed."""
     return run.model_copy(update={"trials": tuple(change(record) for record in run.trials)})
@@ -171,4 +177,5 @@ EVERY_RUN: dict[str, Make] = {
     "not begun": not_begun,
     "hostile": hostile,
     "many levels": many_levels,
+    "published tables": published_tables,
 }

@@ -14,6 +14,7 @@ from tlstax import abilities, benches
 from tlstax.abilities import cut_to
 from tlstax.bench import Needs
 from tlstax.benches import Benches, Specimens, left_out, obtain, open_benches
+from tlstax.clients.choice import ClientProgram
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
 from tlstax.observers.perf_events import INSTRUCTIONS, Usable
@@ -125,6 +126,40 @@ def test_the_load_client_is_one_of_the_specimens(monkeypatch: pytest.MonkeyPatch
     assert Specimens({}, {}).described() == (engine,)
 
 
+def test_only_the_load_clients_that_a_study_needs_are_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = fake_header().specimens[-1]
+    sysbench = engine.model_copy(update={"name": "sysbench-1.0.20"})
+    programs = {"engine": ClientProgram(engine, ["engine"]), "sysbench": ClientProgram(sysbench, ["sb"])}
+    monkeypatch.setattr(benches, "engine_command", lambda: ["engine"])
+    monkeypatch.setattr(benches, "default_server", lambda _: SimpleNamespace(specimen=engine))
+    monkeypatch.setattr(benches, "obtain_client", lambda name, _: programs[name])
+    had = obtain(override(load_study("tax"), "client", ["sysbench"]), lambda _: None)
+    assert had.described()[1:] == (sysbench,)
+    had = obtain(override(load_study("tax"), "client", ["engine", "sysbench"]), lambda _: None)
+    assert had.described()[1:] == (engine, sysbench)
+
+
+def test_a_load_client_that_cannot_be_had_is_named_with_the_way_around_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone(name: str, _: object) -> ClientProgram:
+        if name == "engine":
+            return ClientProgram(fake_header().specimens[-1], ["engine"])
+        raise MachineFault("the mirror does not answer", remedy="try later")
+
+    monkeypatch.setattr(benches, "engine_command", lambda: ["engine"])
+    monkeypatch.setattr(benches, "default_server", lambda _: None)
+    monkeypatch.setattr(benches, "obtain_client", gone)
+    study = override(load_study("tax"), "client", ["engine", "sysbench"])
+    for name, option in (("tax", "--client engine"), ("mine", "--set client=engine")):
+        with pytest.raises(MachineFault) as caught:
+            obtain(study.model_copy(update={"name": name}), lambda _: None)
+        assert caught.value.sentence() == (
+            f"the load client sysbench cannot be had: the mirror does not answer; try later, or leave it out "
+            f"with {option}"
+        )
+
+
 @pytest.fixture
 def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Servers that start and stop on paper; the names of those that are up."""
@@ -178,6 +213,30 @@ def test_a_server_that_does_not_start_ends_the_study_before_its_first_trial(star
         pytest.fail("it was opened all the same")
     assert caught.value.sentence() == (
         "broken cannot be measured: it did not start: no such option; leave it out with --server mysql-9.7"
+    )
+    assert startable == []
+
+
+def test_a_certificate_that_a_server_does_not_take_is_named_with_the_way_around_it(
+    startable: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = benches.private_bench
+
+    def private_bench(session: Any, wanted: Any, *rest: Any) -> Any:
+        build = "broken" if wanted.certificate == "ec-p256" else wanted.build
+        return opened(session, SimpleNamespace(build=build, tls_library=None), *rest)
+
+    monkeypatch.setattr(benches, "private_bench", private_bench)
+    builds: Any = {"mysql-9.7": "mysql-9.7"}
+    study = study_of("mysql-9.7", certificate="rsa-2048,ec-p256")
+    with (
+        pytest.raises(MachineFault) as caught,
+        open_benches(study, Specimens(builds, {}), NEEDS, lambda _: None),
+    ):
+        pytest.fail("it was opened all the same")
+    assert caught.value.sentence() == (
+        "mysql-9.7 with an EC P-256 certificate cannot be measured: it did not start: no such option; "
+        "leave it out with --set certificate=rsa-2048"
     )
     assert startable == []
 

@@ -40,6 +40,11 @@ OWN = {
         ({"client": SLAP, "workload": "people-select", "tls": "1.3", "resumption": "on"}, "resumes no"),
         ({"client": SLAP, "workload": "people-select", "group": "X25519"}, "group"),
         ({"client": SLAP, "workload": "people-select", "client_tls_library": "openssl-3.5.5"}, "TLS library"),
+        ({"client": SLAP, "workload": "people-select", "server": "mysql-5.6.14"}, "has neither"),
+        (
+            {"client": "mysqlslap-9.7", "workload": "people-select", "server": "mariadb-11.8"},
+            "mysql_native_password",
+        ),
         ({"client": SLAP, "workload": "mine-prepared"}, "text alone"),
         ({"client": SLAP, "workload": "mine-once", "connections": 8}, "the same statements"),
         ({"client": "sysbench", "workload": "people-select"}, "no such workload"),
@@ -59,6 +64,7 @@ def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word
     [
         {"client": SLAP, "workload": "people-select", "connections": 64, "tls": "default"},
         {"client": SLAP, "workload": "point-select", "protocol": "text"},
+        {"client": SLAP, "workload": "people-select", "server": "mariadb-11.8"},
         {"client": SLAP, "workload": "people-delete", "connections": 1},
         {"client": SLAP, "workload": "mine-prepared", "protocol": "text"},
         {"client": SLAP, "workload": "mine", "connections": 8},

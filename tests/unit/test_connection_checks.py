@@ -102,6 +102,20 @@ def test_a_client_that_does_not_encrypt_is_told_too() -> None:
     assert "were not encrypted" in said
 
 
+def test_few_connections_are_told_in_words() -> None:
+    for number, words in ((1, "the connection that did the measured work was"), (2, "both connections that")):
+        seen = TLS_1_3.model_copy(update={"connections": number})
+        assert f"and yet {words}" in reasons(trial("off", [seen], handshakes=16))
+
+
+def test_putting_the_data_back_between_rounds_is_noted() -> None:
+    record = trial("off", [PLAIN], handshakes=0)
+    assert record.job is not None
+    job = record.job.model_copy(update={"rounds": 5, "reset": ("DELETE FROM t",)})
+    (note,) = judge(record.model_copy(update={"job": job})).notes
+    assert note.startswith("the server put its data back before each of 5 rounds")
+
+
 def test_some_that_disobey_are_enough() -> None:
     six, two = (group.model_copy(update={"connections": n}) for group, n in ((TLS_1_3, 6), (PLAIN, 2)))
     assert "2 of the 8 connections that did the measured work were not encrypted" in reasons(

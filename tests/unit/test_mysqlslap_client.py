@@ -321,6 +321,13 @@ PROGRAM = "/opt/mysql/bin/mysqlslap"
             "server",
             None,
         ),
+        (
+            "Error when connecting to server: Authentication plugin 'mysql_native_password' cannot be "
+            "loaded: /usr/lib/mysql/plugin/mysql_native_password.so: cannot open shared object file",
+            "bad_job",
+            "client",
+            None,
+        ),
         ("[ERROR] unknown variable 'ssl-mode=DISABLED'.", "internal", "client", None),
     ],
 )

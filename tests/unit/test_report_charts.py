@@ -17,6 +17,7 @@ from tlstax.report.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ra
 from tlstax.report.drawing import svg
 from tlstax.report.marks import BlockPoint, BlockStrip, Curve, CurvePoint, RatioMark, Segment, Style
 from tlstax.report.palette import every_ink
+from tlstax.report.table_charts import LoadLine, LoadPoint, load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
 CONTROL = Style("plaintext again", "#8491a0", "circle", hollow=True)
@@ -40,6 +41,10 @@ STRIPS = (
     ),
 )
 SEGMENTS = (Segment("TLS", 0, 20, "#0072b2", "user"), Segment("TLS", 20, 25, "#0072b2", "kernel", faint=True))
+LOADS = (
+    LoadLine(CONTROL, (LoadPoint(5, 14.5, "No <SSL>: 14.50 % at 5 s"), LoadPoint(10, 15.0, "then"))),
+    LoadLine(LEVEL, (LoadPoint(5, 17.5, "SSL"),)),
+)
 
 EVERY_CHART: dict[str, dict[str, Any]] = {
     "ratio": charts.ratio_chart(MARKS, noise_floor=0.02, domain=(0.15, 1.2), width=345),
@@ -47,6 +52,7 @@ EVERY_CHART: dict[str, dict[str, Any]] = {
     "latency": charts.latency_chart(CURVES, width=510),
     "bars": charts.bar_chart(SEGMENTS, {"TLS": "25.0 µs"}, end_us=25, width=510),
     "blocks": charts.block_chart(STRIPS, width=345),
+    "loads": load_chart(LOADS, highest=20.0, width=345),
 }
 
 
@@ -68,7 +74,7 @@ def test_a_drawing_stands_alone_and_uses_only_inks_that_have_a_dark_twin(chart: 
     assert colours <= {ink.light for ink in every_ink()}
 
 
-@pytest.mark.parametrize("name", ["ratio", "latency", "bars"])
+@pytest.mark.parametrize("name", ["ratio", "latency", "bars", "loads"])
 def test_a_drawing_is_as_wide_as_asked(name: str) -> None:
     width = re.search(r'<svg [^>]*viewBox="0 0 (\d+)', svg(EVERY_CHART[name]))
     assert width
@@ -84,6 +90,13 @@ def test_ratios_are_written_out_and_described() -> None:
 def test_latency_is_read_off_nines_and_round_durations() -> None:
     words = text_of(svg(EVERY_CHART["latency"]))
     assert {"50 %", "90 %", "99 %", "99.9 %", "100 µs", "1 ms", "1 s"} <= set(words)
+
+
+def test_loads_are_drawn_over_time_and_described() -> None:
+    drawn = svg(EVERY_CHART["loads"])
+    assert {"seconds", "%system", "0", "10", "20"} <= set(text_of(drawn))
+    assert drawn.count("<title>") == 3
+    assert "<title>No &lt;SSL&gt;: 14.50 % at 5 s</title>" in drawn
 
 
 def test_a_block_without_a_pair_breaks_the_line() -> None:

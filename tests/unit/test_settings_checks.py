@@ -14,6 +14,9 @@ from tlstax.contract import TlsOn
 from tlstax.factors import CERTIFICATES
 from tlstax.plan import cases
 from tlstax.records import Trial
+from tlstax.report.evidence import proof
+from tlstax.report.groups import Row
+from tlstax.report.marks import Style
 from tlstax.server_choice import key_of
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
@@ -75,6 +78,15 @@ def test_a_client_that_does_not_tell_the_key_must_have_verified() -> None:
         evidence = asked.evidence.model_copy(update={"job": told})
         assert [doubt.weight for doubt in settings.certificate(asked._replace(evidence=evidence))] == [weight]
     assert certificate(key=None, levels={}) == []
+
+
+def test_what_was_set_stands_beside_what_was_negotiated() -> None:
+    record = fake_record(Trial(block=0, position=0, case=PLAIN), tax_truth(PLAIN), duration_s=0.1)
+    assert record.server is not None
+    was_set = record.server.model_copy(update={"tls_versions": "", "durability": "write"})
+    style = Style(label="plaintext", colour="#000", shape="circle")
+    row = Row(PLAIN, style, trials=(record.model_copy(update={"server": was_set}),))
+    assert proof(row).server_said == ("plaintext", "took no TLS", "a commit is with the operating system")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,12 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     for statement in job.workload.statements:
         said[statement.sql.split()[0].lower()] += statement.repeat * trial.done.operations
     restores = job.rounds > 1 and bool(job.reset)
+    if restores:
+        yield Doubt(
+            "note",
+            f"the server put its data back before each of {job.rounds} rounds: its CPU time has that in it, "
+            f"the times that {trial.ready.client} tells have not",
+        )
     for verb, claimed in said.items():
         counted = window.status_delta.get(f"Com_{verb}", 0)
         if counted < claimed or (counted > claimed and not restores and not trial.evidence.guest):
@@ -94,7 +100,8 @@ def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
     """For example "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections …"."""
     were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
     if group.connections == told:
-        who = f"all {told} connections that did the measured work" if told > 1 else "its working connection"
+        everyone = {1: "the connection", 2: "both connections"}.get(told, f"all {told} connections")
+        who = f"{everyone} that did the measured work"
     else:
         who = f"{group.connections} of the {told} connections that did the measured work"
     verb = "were" if told > 1 else "was"

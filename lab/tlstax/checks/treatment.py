@@ -159,7 +159,7 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         yield Doubt("invalid", f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
-    if not done.row_samples and trial.server.connections is None and _shows_rows(trial):
+    if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
         yield Doubt("unknown", "no row was kept to be checked at the server")
 
 

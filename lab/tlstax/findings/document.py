@@ -12,6 +12,7 @@ from tlstax.findings.explanation import explanations
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.never_valid import never_valid
 from tlstax.findings.outcomes import UNITS
+from tlstax.findings.pool import savings
 from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.published import published
@@ -55,9 +56,10 @@ def document(stored: StoredRun) -> RunDocument:
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
+        pool=savings(measured),
         published=published(measured, header.machine),
-        agreements=agreements(measured, stored.measured),
         tables=published_tables(measured, stored.measured),
+        agreements=agreements(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),

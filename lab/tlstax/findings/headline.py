@@ -9,6 +9,7 @@ from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
+from tlstax.findings.pool_words import pool_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
@@ -34,7 +35,7 @@ def headline(document: RunDocument) -> list[str]:
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*lost, *said, *causes(document), *fixes(document)]
+        return [*lost, *said, *pool_sentences(document), *causes(document), *fixes(document)]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*lost, *summary(document.agreements), *causes(document)]

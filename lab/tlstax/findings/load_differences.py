@@ -6,12 +6,13 @@ control strayed by. A part whose trials are not what they claim tests nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.processor_tables import window_mean
-from tlstax.findings.table_sides import Side, side, why_not_tested
+from tlstax.findings.table_sides import Measured, Side, why_not_tested
 from tlstax.findings.table_words import (
     answer_to_difference,
     points_words,
@@ -21,13 +22,26 @@ from tlstax.findings.table_words import (
     within_floor,
 )
 from tlstax.records import TrialRecord
-from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, Study, within
+from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, within
 from tlstax.tabulated import DifferenceHere, DifferenceResult
 
 
-def load_differences(
-    table: ProcessorTable, study: Study, parts: Sequence[Part], records: Sequence[TrialRecord]
-) -> Iterator[DifferenceResult]:
+@dataclass(frozen=True)
+class _Question:
+    """Whether a column's mean is higher, or lower, with one side than with another, as was published."""
+
+    table: ProcessorTable
+    column: ProcessorColumn
+    first: Column
+    other: Column
+    published: tuple[float, float]
+
+    @property
+    def rises(self) -> bool:
+        return self.published[1] > self.published[0]
+
+
+def load_differences(table: ProcessorTable, run: Measured) -> Iterator[DifferenceResult]:
     """For each column whose mean the text has for two sides: who has more, there and in every part."""
     told: dict[ProcessorColumn, dict[str, float]] = {}
     for claim in table.claims:
@@ -38,62 +52,43 @@ def load_differences(
         for other in others:
             if first.name in means and other.name in means and means[first.name] != means[other.name]:
                 published = (means[first.name], means[other.name])
-                yield _result(table, column, (first, other), published, study, parts, records)
+                yield _result(_Question(table, column, first, other, published), run)
 
 
-def _result(  # noqa: PLR0913, PLR0917 (a difference is of a table, a column and two sides)
-    table: ProcessorTable,
-    column: ProcessorColumn,
-    sides: tuple[Column, Column],
-    published: tuple[float, float],
-    study: Study,
-    parts: Sequence[Part],
-    records: Sequence[TrialRecord],
-) -> DifferenceResult:
-    rises = published[1] > published[0]
-    floor = _noise_floor(table, column, sides[0], study, records)
-    here = tuple(_here(part, table, column, sides, rises, floor, study, records) for part in parts)
-    way = "higher" if rises else "lower"
+def _result(asked: _Question, run: Measured) -> DifferenceResult:
+    floor = _noise_floor(asked, run)
+    here = tuple(_here(part, asked, floor, run) for part in run.parts)
+    (before, after), way = asked.published, "higher" if asked.rises else "lower"
     return DifferenceResult(
-        table=table.number,
-        label=table.title,
-        says=f"{table.title}: %{column} is {way} with {sides[1].name} on average ({published[1]:g} beside "
-        f"{published[0]:g})",
-        outcome=f"machine_{column}_percent",
-        side=sides[1].name,
-        against=sides[0].name,
-        published=published,
+        table=asked.table.number,
+        label=asked.table.title,
+        says=f"{asked.table.title}: %{asked.column} is {way} with {asked.other.name} on average ({after:g} "
+        f"beside {before:g})",
+        outcome=f"machine_{asked.column}_percent",
+        side=asked.other.name,
+        against=asked.first.name,
+        published=asked.published,
         verdict=verdict_of(here),
         sentence=sentence_of(here),
         parts=here,
     )
 
 
-def _here(  # noqa: PLR0913, PLR0917 (a difference is of a table, a column and two sides)
-    part: Part,
-    table: ProcessorTable,
-    column: ProcessorColumn,
-    sides: tuple[Column, Column],
-    rises: bool,
-    floor: float | None,
-    study: Study,
-    records: Sequence[TrialRecord],
-) -> DifferenceHere:
-    first, other = (side(records, part.within, table.within, column.levels) for column in sides)
+def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> DifferenceHere:
+    first, other = (
+        run.side(part.within, asked.table.within, column.levels) for column in (asked.first, asked.other)
+    )
     why = why_not_tested((first.shown, other.shown))
-    values, others = _means(other, column), _means(first, column)
+    values, others = _means(other, asked.column), _means(first, asked.column)
     blocks = sorted(values.keys() & others.keys())
     if why or not blocks:
         return untested(part.key, why or "nobody watched the processors in both of a block")
-    found = stats.difference_interval([values[block] - others[block] for block in blocks], study.confidence)
+    confidence = run.study.confidence
+    found = stats.difference_interval([values[block] - others[block] for block in blocks], confidence)
     amount = Amount(
-        point=found.point,
-        low=found.low,
-        high=found.high,
-        confidence=study.confidence,
-        blocks=found.blocks,
+        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
     )
-    answer = answer_to_difference(found, floor, rises=rises)
+    answer = answer_to_difference(found, floor, rises=asked.rises)
     why_not = within_floor(floor, answer, told=found.excludes_zero, unit="points")
     return DifferenceHere(
         part=part.key,
@@ -110,25 +105,20 @@ def _means(found: Side, column: ProcessorColumn) -> dict[int, float]:
     return {block: mean[column] for block, mean in means.items() if mean is not None}
 
 
-def _noise_floor(
-    table: ProcessorTable,
-    column: ProcessorColumn,
-    first: Column,
-    study: Study,
-    records: Sequence[TrialRecord],
-) -> float | None:
+def _noise_floor(asked: _Question, run: Measured) -> float | None:
     """How far a control strays from its baseline among the cases of this table; of several, the farthest."""
     controls: dict[str, dict[int, TrialRecord]] = {}
     baselines: dict[str, dict[int, TrialRecord]] = {}
-    for record in records:
+    wanted = {**asked.table.within, **asked.first.levels}
+    for record in run.records:
         case = record.trial.case
-        if record.verdict.value == "valid" and within(case.levels, {**table.within, **first.levels}):
+        if record.verdict.value == "valid" and within(case.levels, wanted):
             into = controls if case.role == "control" else baselines
             into.setdefault(str(sorted(case.levels.items())), {})[record.trial.block] = record
     reaches = [
         reach
         for name, own in controls.items()
-        if (reach := _reach(own, baselines.get(name, {}), column, study.confidence)) is not None
+        if (reach := _reach(own, baselines.get(name, {}), asked.column, run.study.confidence)) is not None
     ]
     return max(reaches, default=None)
 

@@ -42,14 +42,20 @@ def library_label(levels: Levels) -> str:
     return library.removeprefix("openssl-")
 
 
+def certificate_label(levels: Levels) -> str:
+    """The key of the certificate that clients are shown; empty where it is no factor, and in plaintext."""
+    shown = CERTIFICATE in levels and levels.get("tls") != "off"
+    return key_of(levels[CERTIFICATE]) if shown else ""
+
+
 def subject_label(levels: Levels, study: Study) -> str:
     """What was measured: "mysql-9.7 over openssl-3.5.5, twin"; factors that never vary are left out."""
     varied = {name for name, known in study.levels_of().items() if len(known) > 1}
     server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
     words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
     words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
-    if CERTIFICATE in varied and CERTIFICATE in levels and levels.get("tls") != "off":
-        words.append(f"{key_of(levels[CERTIFICATE])} certificate")
+    if CERTIFICATE in varied and certificate_label(levels):
+        words.append(f"{certificate_label(levels)} certificate")
     said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:

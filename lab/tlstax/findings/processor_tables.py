@@ -8,10 +8,10 @@ from statistics import fmean
 
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.processors import shares, together
-from tlstax.findings.table_sides import Wanted, side
+from tlstax.findings.table_sides import Measured
 from tlstax.observed import CpuSlice
 from tlstax.records import TrialRecord
-from tlstax.study import PROCESSOR_COLUMNS, Part, ProcessorColumn, ProcessorTable
+from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable
 from tlstax.tabulated import (
     MeasuredProcessors,
     PartOfProcessors,
@@ -25,34 +25,26 @@ LEAST_SHARE_OF_A_STEP = 0.5
 Row = dict[ProcessorColumn, float]
 
 
-def processor_table(
-    table: ProcessorTable, parts: Sequence[Part], records: Sequence[TrialRecord]
-) -> ProcessorTableResult:
+def processor_table(table: ProcessorTable, run: Measured) -> ProcessorTableResult:
     """The table, and for each part and side what was measured."""
     return ProcessorTableResult(
         published=table,
         parts=tuple(
             PartOfProcessors(
-                part=part.key,
-                sides=tuple(
-                    _measured(column.name, table, records, (part.within, table.within, column.levels))
-                    for column in table.sides
-                ),
+                part=part.key, sides=tuple(_measured(column, table, part, run) for column in table.sides)
             )
-            for part in parts
+            for part in run.parts
         ),
     )
 
 
-def _measured(
-    name: str, table: ProcessorTable, records: Sequence[TrialRecord], wanted: Sequence[Wanted]
-) -> MeasuredProcessors:
-    found = side(records, *wanted)
+def _measured(column: Column, table: ProcessorTable, part: Part, run: Measured) -> MeasuredProcessors:
+    found = run.side(part.within, table.within, column.levels)
     watched = [record for record in found.records if record.window is not None and record.window.cpus]
     means = [mean for record in watched if (mean := window_mean(record)) is not None]
     rss_bytes = [rss for record in found.records if (rss := outcome(record, "server_rss_bytes")) is not None]
     return MeasuredProcessors(
-        side=name,
+        side=column.name,
         shown=found.shown,
         steps=steps(watched, int(table.step_s)),
         mean=_mean(means) if means else None,

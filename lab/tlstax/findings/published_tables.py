@@ -8,7 +8,7 @@ from tlstax.findings.load_differences import load_differences
 from tlstax.findings.processor_tables import processor_table
 from tlstax.findings.series import Series
 from tlstax.findings.table_arithmetic import claim_result, table_faults
-from tlstax.findings.table_sides import part_result, parts_of
+from tlstax.findings.table_sides import measured, part_result
 from tlstax.findings.time_differences import time_differences
 from tlstax.findings.time_tables import time_table
 from tlstax.records import TrialRecord
@@ -21,25 +21,20 @@ def published_tables(series: Series, records: Sequence[TrialRecord]) -> Tables |
     study = series.study
     if not (study.processor_tables or study.time_tables):
         return None
-    parts = parts_of(study)
-    processors = tuple(processor_table(table, parts, records) for table in study.processor_tables)
-    times = tuple(time_table(table, parts, records, series) for table in study.time_tables)
+    run = measured(study, records)
+    processors = tuple(processor_table(table, run) for table in study.processor_tables)
+    times = tuple(time_table(table, run, series) for table in study.time_tables)
+    of_times = (difference for found in times for difference in time_differences(found))
+    of_loads = (difference for table in study.processor_tables for difference in load_differences(table, run))
     return Tables(
-        parts=tuple(part_result(part, study, records) for part in parts),
+        parts=tuple(part_result(part, run) for part in run.parts),
         processors=processors,
         times=times,
         claims=tuple(_claim(claim, found) for found in processors for claim in found.published.claims),
         faults=tuple(
             fault for table in study.processor_tables for fault in table_faults(table, study.time_tables)
         ),
-        differences=(
-            *(difference for found in times for difference in time_differences(found)),
-            *(
-                difference
-                for table in study.processor_tables
-                for difference in load_differences(table, study, parts, records)
-            ),
-        ),
+        differences=(*of_times, *of_loads),
     )
 
 

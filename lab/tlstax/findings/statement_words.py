@@ -53,7 +53,7 @@ def described(
         plaintext=plaintext,
         caveats=(
             *([ACROSS] if across else []),
-            *([CHOSEN] if cases and max(len(statement.better), len(statement.than)) > 1 else []),
+            *([CHOSEN] if any(case.chosen for case in cases) else []),
             *_of_chance(cases),
             *_of_floor(cases),
             *_of_plaintext(plaintext),

@@ -117,6 +117,7 @@ class Trier:
             noise_from=floor.source,
             outcome=self._outcome(whole, floor),
             cells=tally(judged),
+            chosen=max(len(sides.better), len(sides.than)) > 1,
         )
 
     def _interval(self, better: Candidates, than: Candidates, *, lower_is_better: bool) -> Interval | None:

@@ -32,20 +32,40 @@ class Side:
         return self.records[0].trial.case.levels if self.records else None
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What a run measured for the tables of its study: every trial that was not sampled, valid or not."""
+
+    study: Study
+    parts: tuple[Part, ...]
+    records: tuple[TrialRecord, ...]
+
+    def side(self, *wanted: Wanted) -> Side:
+        """The trials whose case has all these levels, controls left out: the valid ones if there are any."""
+        return _side(self.records, wanted)
+
+
+def measured(study: Study, records: Iterable[TrialRecord]) -> Measured:
+    """The trials and the parts of a study."""
+    return Measured(study, parts_of(study), tuple(records))
+
+
 def parts_of(study: Study) -> tuple[Part, ...]:
     """The study's parts; a study without any is one."""
     return study.parts or (Part(key="all", title="this run", within={}),)
 
 
-def part_result(part: Part, study: Study, records: Iterable[TrialRecord]) -> PartResult:
+def part_result(part: Part, run: Measured) -> PartResult:
     """How the trials of a part came out; of its levels, those that set it apart."""
-    own = [record for record in records if within(record.trial.case.levels, part.within)]
+    own = [record for record in run.records if within(record.trial.case.levels, part.within)]
     verdicts = Counter(record.verdict.value for record in own)
     reasons = Counter(reason for record in own for reason in record.verdict.reasons[:1])
     return PartResult(
         key=part.key,
         title=part.title,
-        case={name: _several(choice) for name, choice in part.within.items() if name in study.levels_of()},
+        case={
+            name: _several(choice) for name, choice in part.within.items() if name in run.study.levels_of()
+        },
         valid=verdicts["valid"],
         invalid=verdicts["invalid"],
         unknown=verdicts["unknown"],
@@ -53,8 +73,7 @@ def part_result(part: Part, study: Study, records: Iterable[TrialRecord]) -> Par
     )
 
 
-def side(records: Iterable[TrialRecord], *wanted: Wanted) -> Side:
-    """The trials whose case has all these levels, controls left out: the valid ones if there are any."""
+def _side(records: Iterable[TrialRecord], wanted: Sequence[Wanted]) -> Side:
     found = [record for record in records if _stands(record, wanted)]
     valid = [record for record in found if record.verdict.value == "valid"]
     kept = tuple(valid or found)
@@ -72,7 +91,10 @@ def side(records: Iterable[TrialRecord], *wanted: Wanted) -> Side:
 
 
 def why_not_tested(sides: Sequence[Shown]) -> str:
-    """Why these sides cannot be compared as what they are called; empty where they can."""
+    """Why these sides cannot be compared as what they are called; empty where they can.
+
+    In short: the reasons of verdicts stand with the part and with each side.
+    """
     if any(shown.standing == "not run" for shown in sides):
         return "it was not run"
     bad = [shown for shown in sides if shown.standing != "valid"]
@@ -82,7 +104,7 @@ def why_not_tested(sides: Sequence[Shown]) -> str:
         return "TLS was compared with TLS"
     if all(shown.ran == PLAINTEXT for shown in sides):
         return "plaintext was compared with plaintext"
-    return bad[0].why or f"its trials are {bad[0].standing}"
+    return f"its trials are {bad[0].standing}"
 
 
 def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:

@@ -15,24 +15,18 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import Series, difference
 from tlstax.findings.stats import Interval
-from tlstax.findings.table_sides import Side, side
-from tlstax.findings.wording import counted
-from tlstax.records import TrialRecord
+from tlstax.findings.table_sides import Measured, Side
 from tlstax.study import Levels, Part, TimeRow, TimeTable
 from tlstax.tabulated import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 
 
-def time_table(
-    table: TimeTable, parts: Sequence[Part], records: Sequence[TrialRecord], series: Series
-) -> TimeTableResult:
+def time_table(table: TimeTable, run: Measured, series: Series) -> TimeTableResult:
     """The table, and for each line, part and side what was measured."""
-    lines = tuple(_line(table, row, parts, records, series) for row in table.rows)
+    lines = tuple(_line(table, row, run, series) for row in table.rows)
     return TimeTableResult(published=table, lines=lines, reading=_reading(table, lines))
 
 
-def _line(
-    table: TimeTable, row: TimeRow, parts: Sequence[Part], records: Sequence[TrialRecord], series: Series
-) -> TimeLine:
+def _line(table: TimeTable, row: TimeRow, run: Measured, series: Series) -> TimeLine:
     first = table.sides[0].name
     return TimeLine(
         label=row.label,
@@ -40,14 +34,12 @@ def _line(
         published_ratios={
             name: value / row.values[first] for name, value in row.values.items() if name != first
         },
-        parts=tuple(_part(table, row, part, records, series) for part in parts),
+        parts=tuple(_part(table, row, part, run, series) for part in run.parts),
     )
 
 
-def _part(
-    table: TimeTable, row: TimeRow, part: Part, records: Sequence[TrialRecord], series: Series
-) -> PartOfTime:
-    sides = {column.name: side(records, part.within, row.within, column.levels) for column in table.sides}
+def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Series) -> PartOfTime:
+    sides = {column.name: run.side(part.within, row.within, column.levels) for column in table.sides}
     logs = {name: _logs(found, table.outcome) for name, found in sides.items()}
     first, *others = logs
     confidence = series.study.confidence
@@ -131,6 +123,6 @@ def _reading(table: TimeTable, lines: Sequence[TimeLine]) -> str:
             "so compare ratios rather than seconds."
         )
     return (
-        f"A round has {rounds} operations here and {counted(table.queries, 'operation')} there, and the time "
+        f"A round has {rounds} operations here and {table.queries:,} there, and the time "
         "of an operation may change within a round: so seconds are not comparable, and the ratios alone are."
     )

@@ -10,6 +10,9 @@ What sampling costs (profiled to unprofiled trials, over all cases) has the role
 Published figures have the role "published": value is the published one, `case_FACTOR` the case that stands in
 for it here, ratio that of this case to the one that stands in for the figure's reference, which the caveats
 name.
+Published tables have roles that begin with "table, ": "published" and "measured" have a row for each cell
+(the caveats name table, part, side and time), "difference" one for each difference and part, "claim" and
+"fault" one for each thing that a text says of its table and that is wrong in a table.
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
@@ -25,6 +28,7 @@ from io import StringIO
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
+from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
 from tlstax.results import (
     ContrastFinding,
@@ -82,6 +86,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
         yield _sampling(document, outcome, ratio)
     yield from (_published(document, figure, factors) for figure in document.published)
+    for row in table_rows(document.tables) if document.tables is not None else ():
+        yield {"run": document.run, "study": document.study, **row}
     for explanation in document.explanations:
         yield from _explained(document, explanation, factors)
     for unpaired in document.unpaired:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tlstax.contract import TlsView
+from tlstax.labels import DURABILITY
 from tlstax.records import MappedLibrary, TrialRecord
 from tlstax.report.figures import NOTHING
 from tlstax.report.groups import Row
@@ -45,7 +46,12 @@ def proof(row: Row) -> Proof:
         label=row.label,
         valid=len(valid),
         trials=len(row.trials),
-        server_said=_distinct(_said(view) for view in server_views),
+        server_said=_distinct(
+            [
+                *(_said(view) for view in server_views),
+                *(said for record in valid for said in _in_force(record)),
+            ]
+        ),
         client_said=_distinct(_said(view) for view in client_views),
         resumed=_resumed(valid),
         handshakes=_handshakes(valid),
@@ -67,6 +73,15 @@ def _said(view: TlsView | None) -> str:
         return PLAINTEXT
     words = [view.version, view.cipher, view.group or "", "hello retried" if view.hello_retry else ""]
     return " ".join(word for word in words if word)
+
+
+def _in_force(record: TrialRecord) -> Iterator[str]:
+    """What the trial set at the server, as the server read it back."""
+    server = record.server
+    if server is not None and server.tls_versions is not None:
+        yield f"took {server.tls_versions or 'no TLS'}"
+    if server is not None and server.durability is not None:
+        yield DURABILITY.get(server.durability, server.durability)
 
 
 def _certificate(view: TlsView | None) -> str:

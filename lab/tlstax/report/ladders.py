@@ -1,4 +1,4 @@
-"""The ladder of each library: what it does with more and more connections, as marks and as charts."""
+"""The ladder of each library or key: what it does with more and more connections, as marks and as charts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from tlstax.findings import stats
-from tlstax.findings.naming import LIBRARY, SERVER, library_label, mode_label
+from tlstax.findings.naming import (
+    CERTIFICATE,
+    LIBRARY,
+    SERVER,
+    certificate_label,
+    library_label,
+    mode_label,
+)
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.series import LADDER, Series, series
 from tlstax.findings.wording import capitalised
@@ -75,10 +82,12 @@ def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Lad
     Servers with fewer than `least_libraries` are left out.
     """
     servers: dict[Level, dict[str, list[Climb]]] = {}
-    places = {level: place for place, level in enumerate(run.study.levels_of().get(LIBRARY, ()))}
+    levels_of = run.study.levels_of()
+    line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
+    places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
     for at in run.ladders().values():
         if at[0].get("instance", 1) == 1:
-            climb = _climb(run, at, outcome, places.get(at[0].get(LIBRARY, ""), 0))
+            climb = _climb(run, at, outcome, places.get(at[0].get(line, ""), 0))
             if len(climb.steps) > 1:
                 servers.setdefault(at[0].get(SERVER, ""), {}).setdefault(mode_label(at[0]), []).append(climb)
     found = []
@@ -91,7 +100,7 @@ def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Lad
 
 
 def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Climb:
-    label = library_label(at[0]) or "as it is"
+    label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
     steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
     style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
     return Climb(style, tuple(sorted(steps, key=lambda step: step.connections)))

@@ -33,14 +33,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
     ]
-    if document.findings:
-        if wants_overview(document.design):
-            parts += [part for table in tables(document) for part in _overview_table(table)]
-        if document.published:
-            parts += _published(document)
-        parts += _agreements(document)
-    if document.tables is not None:
-        parts += _tables(document.tables)
+    parts += _across_groups(document)
     if document.findings:
         if is_large(document.design):
             parts.append(escaped(where_the_rest_is(document)))
@@ -59,6 +52,21 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     if caveats:
         parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _across_groups(document: RunDocument) -> list[str]:
+    """What is told of the whole run, and not of one group of cases."""
+    parts = []
+    if document.findings:
+        if wants_overview(document.design):
+            parts += [part for table in tables(document) for part in _overview_table(table)]
+        if document.published:
+            parts += _published(document)
+        if document.agreements:
+            parts += _agreements(document)
+    if document.tables is not None:
+        parts += _tables(document.tables)
+    return parts
 
 
 def escaped(text: str) -> str:
@@ -88,23 +96,6 @@ def _published(document: RunDocument) -> list[str]:
     ]
 
 
-def _agreements(document: RunDocument) -> list[str]:
-    """What each client says of every case; nothing where there is one client."""
-    if not document.agreements:
-        return []
-    rows = (
-        [escaped(f"{line.quantity}: {line.case}"), escaped(cell.client), escaped(cell.words)]
-        for line in agreements.lines(document)
-        for cell in line.cells
-    )
-    return [
-        f"### {escaped(agreements.TITLE)}",
-        _table(["case", "client", "measured"], rows),
-        _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
-        escaped(agreements.READING),
-    ]
-
-
 def _tables(tables: Tables) -> list[str]:
     """Published tables beside ours, whole."""
     parts = [
@@ -120,6 +111,20 @@ def _tables(tables: Tables) -> list[str]:
     for table in (*table_text.time_tables(tables), *table_text.whole_tables(tables)):
         parts += _overview_table(table)
     return parts
+
+
+def _agreements(document: RunDocument) -> list[str]:
+    rows = (
+        [escaped(f"{line.quantity}: {line.case}"), escaped(cell.client), escaped(cell.words)]
+        for line in agreements.lines(document)
+        for cell in line.cells
+    )
+    return [
+        f"### {escaped(agreements.TITLE)}",
+        _table(["case", "client", "measured"], rows),
+        _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
+        escaped(agreements.READING),
+    ]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -6,12 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.factors import NO_FAULT
-from tlstax.findings.naming import FAULT, library_label, mode_label, subject_label, tls_label, workload_label
+from tlstax.findings.naming import (
+    CERTIFICATE,
+    FAULT,
+    library_label,
+    mode_label,
+    subject_label,
+    tls_label,
+    workload_label,
+)
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import counted, percent
 from tlstax.outcome_table import OUTCOMES
 from tlstax.report import figures, outcome_names
 from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.server_choice import certificate_words, key_of
 from tlstax.study import Level, Levels, Study
 
 LADDER, INSTANCE = "connections", "instance"
@@ -266,6 +275,8 @@ def _subject(found: Sequence[PooledRatio]) -> str:
 
 def _base(found: PooledRatio) -> str:
     level = found.baseline[found.factor]
+    if found.factor == CERTIFICATE:
+        return certificate_words(level)
     return "nothing planted" if found.factor == FAULT and level == NO_FAULT else str(level)
 
 
@@ -275,7 +286,7 @@ def _short(levels: Levels, factor: str) -> str:
         return library_label(levels)
     if factor == INSTANCE:
         return f"{library_label(levels)} twin".strip()
-    return str(levels[factor])
+    return key_of(levels[factor]) if factor == CERTIFICATE else str(levels[factor])
 
 
 def _is_first(levels: Levels) -> bool:

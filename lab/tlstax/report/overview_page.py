@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tlstax.findings.naming import LIBRARY
+from tlstax.findings.twins import INSTANCE
 from tlstax.records import StoredRun
 from tlstax.report import outcome_names
 from tlstax.report.ladders import Ladders, ladders, measured
@@ -17,6 +19,7 @@ from tlstax.report.overview import (
     own_map,
     own_table,
 )
+from tlstax.report.pool_table import pool_table
 from tlstax.report.processes import Process, processes
 from tlstax.results import RunDocument
 
@@ -59,6 +62,7 @@ class MapSet:
 class Overview:
     """Everything that stands in place of the groups' sections."""
 
+    pool_table: Grid | None
     contrast_tables: tuple[Grid, ...]
     own_table: Grid | None
     ladder_sets: tuple[LadderSet, ...]
@@ -69,6 +73,7 @@ class Overview:
 def overview(stored: StoredRun, document: RunDocument) -> Overview:
     """The overview of a run."""
     return Overview(
+        pool_table=pool_table(document),
         contrast_tables=contrast_tables(document),
         own_table=own_table(document),
         ladder_sets=_ladder_sets(stored, document),
@@ -95,6 +100,13 @@ def _ladder_sets(stored: StoredRun, document: RunDocument) -> tuple[LadderSet, .
     return tuple(found for found in sets if found.ladders)
 
 
+def _compared(document: RunDocument) -> str:
+    """What a study's contrasts compare, in a word; twins are only for the noise floor."""
+    factors = (contrast.factor for contrast in document.design.contrasts)
+    factor = next((factor for factor in factors if factor != INSTANCE), INSTANCE)
+    return "library" if factor == LIBRARY else factor.replace("_", " ")
+
+
 def _climbing(outcome: str) -> str:
     return (
         f"To the right: more connections. Upwards: {outcome_names.words(outcome)} "
@@ -108,7 +120,7 @@ def _map_sets(document: RunDocument) -> tuple[MapSet, ...]:
     found = []
     for name in dict.fromkeys((outcome, *SPENT)):
         if grids := contrast_maps(document, name):
-            title = f"{outcome_names.title(name)}: library by case"
+            title = f"{outcome_names.title(name)}: {_compared(document)} by case"
             reading = BY_CASE.format(better=outcome_names.better(name))
             found.append(MapSet(title, reading, STEPS_OF_LIBRARIES, grids, folded=name != outcome))
     if (everything := own_map(document, outcome)) is not None:

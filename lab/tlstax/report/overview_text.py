@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tlstax.findings.statement_words import verdict_line
 from tlstax.report.figures import ALIKE
 from tlstax.report.overview import Cell, Grid, contrast_tables, own_table
+from tlstax.report.pool_table import pool_table
 from tlstax.results import RunDocument
 
 INDENT = "  "
@@ -32,7 +33,16 @@ class TextTable:
 
 
 def tables(document: RunDocument) -> Iterator[TextTable]:
-    """The pooled contrasts of each server, then everything against its own plaintext."""
+    """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext."""
+    pool = pool_table(document)
+    if pool is not None:
+        lines = (line for part in pool.parts for line in part.lines)
+        yield TextTable(
+            pool.title,
+            pool.heads,
+            tuple((line.name, *(_with_interval(cell) for cell in line.cells)) for line in lines),
+            (pool.reading,),
+        )
     for grid in contrast_tables(document):
         rows = tuple(_rows(grid))
         yield TextTable(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
@@ -71,6 +81,10 @@ def _rows(grid: Grid) -> Iterator[tuple[str, ...]]:
 
 def _with_width(cell: Cell) -> str:
     return f"{_change(cell)} {cell.half_width.removesuffix(' %')}".strip()
+
+
+def _with_interval(cell: Cell) -> str:
+    return f"{cell.change or cell.figure} {f'[{cell.interval}]' if cell.interval else ''}".strip()
 
 
 def _change(cell: Cell) -> str:

@@ -94,8 +94,8 @@ class Page:
     confidence: str
     overview: Overview | None
     published: Published | None
-    agreements: Agreements | None
     tables: TablesSection | None
+    agreements: Agreements | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -126,8 +126,8 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
         published=published.shown(document) if document.published else None,
-        agreements=agreements.shown(document) if document.agreements else None,
         tables=tables_section(document.tables),
+        agreements=agreements.shown(document) if document.agreements else None,
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

@@ -8,6 +8,9 @@ from tlstax.report import figures
 from tlstax.results import PublishedFigure, RunDocument
 
 TITLE = "What was published, and what stands in for it here"
+MOST_NAMED = 4
+"""So many figures that have the same note are named."""
+
 HEADS = ("published", "here", "ratio then", "ratio here")
 
 
@@ -52,14 +55,21 @@ def notes(document: RunDocument) -> list[str]:
     found: dict[str, list[str]] = {}
     for figure in document.published:
         found.setdefault(figure.comparable, []).append(figure.label)
-    return [f"{' and '.join(labels)}: {words}" for words, labels in found.items() if words]
+    return [f"{_named(labels)}: {words}" for words, labels in found.items() if words]
+
+
+def _named(labels: list[str]) -> str:
+    """Which figures a note is of; of many the first and the last."""
+    if len(labels) > MOST_NAMED:
+        return f"{len(labels)} figures, from {labels[0]} to {labels[-1]}"
+    return " and ".join(labels)
 
 
 def sources(document: RunDocument) -> str:
     """Who published the figures, and what they are set in ratio to."""
     named = " and ".join(dict.fromkeys(figure.source for figure in document.published))
-    against = " and ".join(
-        dict.fromkeys(f"“{figure.against}”" for figure in document.published if figure.against)
+    against = _named(
+        list(dict.fromkeys(f"“{figure.against}”" for figure in document.published if figure.against))
     )
     return f"Published in {named}. Ratios are to {against}." if against else f"Published in {named}."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from tlstax.explained import Amount
 from tlstax.findings.wording import counted, percent
@@ -39,8 +40,8 @@ PUBLISHED = "as published"
 class ProcessorGrid:
     """A processor table in its published layout: for each column a cell for each side, then how many trials.
 
-    Rows begin with the time at which a step ends; the last one is the mean. `trials` is empty where the table
-    is a published one. `captions` say what each side is, `marks` what is wrong with it, in a word.
+    Rows begin with the time at which a step ends; the last one is the mean, computed here. `trials` is empty
+    where the table is a published one. `captions` say what each side is, `marks` what is wrong with it.
     """
 
     title: str
@@ -93,7 +94,11 @@ def _published(table: ProcessorTable) -> ProcessorGrid:
         )
         for place in range(most)
     ]
-    return ProcessorGrid(PUBLISHED, sides, ("",) * len(sides), tuple(rows), (), (f"{table.source}.",))
+    means = (
+        MEAN,
+        *(_published_mean(table, side, index) for index in range(len(PROCESSOR_COLUMNS)) for side in sides),
+    )
+    return ProcessorGrid(PUBLISHED, sides, ("",) * len(sides), (*rows, means), (), (f"{table.source}",))
 
 
 def _measured(part: PartOfProcessors, name: str) -> ProcessorGrid:
@@ -253,8 +258,8 @@ def _seconds(side: MeasuredTime) -> str:
 
 
 def _published_mean(table: ProcessorTable, side: str, index: int) -> str:
-    values = [row[index] for row in table.rows[side] if not isinstance(row[index], str)]
-    return _cell(sum(values) / len(values)) if values else figures.NOTHING  # type: ignore[arg-type]
+    values = [value for row in table.rows[side] if not isinstance(value := row[index], str)]
+    return _cell(fmean(values)) if values else figures.NOTHING
 
 
 def _mean(side: MeasuredProcessors, column: ProcessorColumn) -> str:

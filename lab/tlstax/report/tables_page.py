@@ -36,11 +36,21 @@ class ProcessorSection:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A published difference, the verdict on it, and what the parts say, a line for each answer."""
+
+    says: str
+    table: str
+    verdict: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TablesSection:
     """Everything that the page shows of published tables."""
 
     title: str
-    differences: tuple[DifferenceResult, ...]
+    differences: tuple[Judged, ...]
     summary: tuple[str, ...]
     claims: tuple[str, ...]
     parts: tuple[str, ...]
@@ -54,7 +64,7 @@ def tables_section(tables: Tables | None) -> TablesSection | None:
         return None
     return TablesSection(
         title=table_text.TITLE,
-        differences=tables.differences,
+        differences=tuple(map(_judged, tables.differences)),
         summary=(*table_text.verdicts(tables)[len(tables.differences) :], *table_text.faults(tables)),
         claims=tuple(table_text.every_claim(tables)),
         parts=tuple(table_text.parts_words(tables)),
@@ -84,3 +94,9 @@ def tables_section(tables: Tables | None) -> TablesSection | None:
             for found in tables.processors
         ),
     )
+
+
+def _judged(found: DifferenceResult) -> Judged:
+    """Lines that give the verdict's own answer do not say it again."""
+    lines = (line.removeprefix(f"{found.verdict}: ") for line in found.sentence.split("; "))
+    return Judged(found.says, found.table, found.verdict, tuple(lines))

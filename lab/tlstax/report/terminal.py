@@ -143,18 +143,6 @@ def _published(document: RunDocument) -> Iterable[RenderableType]:
     yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
 
 
-def _agreements(document: RunDocument) -> Iterable[RenderableType]:
-    """What each client says of every case, below each other: clients are as many as a study has."""
-    yield ""
-    yield _text(agreements.TITLE, style="bold")
-    for line in agreements.lines(document):
-        yield ""
-        yield _text(f"{capitalised(line.quantity)}: {line.case}")
-        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
-        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
-    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
-
-
 def _tables(tables: Tables) -> Iterable[RenderableType]:
     """Published tables beside ours: verdicts, times, means; the page has all rows."""
     yield ""
@@ -166,6 +154,18 @@ def _tables(tables: Tables) -> Iterable[RenderableType]:
         yield from _overview_table(table)
     yield ""
     yield from _items([*table_text.readings(tables), *table_text.parts_words(tables)])
+
+
+def _agreements(document: RunDocument) -> Iterable[RenderableType]:
+    """What each client says of every case, below each other: clients are as many as a study has."""
+    yield ""
+    yield _text(agreements.TITLE, style="bold")
+    for line in agreements.lines(document):
+        yield ""
+        yield _text(f"{capitalised(line.quantity)}: {line.case}")
+        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
+        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
+    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:

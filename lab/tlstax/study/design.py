@@ -112,6 +112,18 @@ class Published(Frozen):
     note: str = ""
 
 
+class Pool(Frozen):
+    """What making connections is weighed against: operations of `kept`, a workload that keeps them.
+
+    `made` is a workload whose every operation makes a connection. Asked for is from how many operations of
+    `kept` on each connection making it is less than `share` of what the server spends.
+    """
+
+    kept: str
+    made: str = "reconnect"
+    share: float = Field(default=0.05, gt=0, lt=1)
+
+
 class Part(Frozen):
     """Some of a study's cases that are shown by themselves: a method that is set beside others."""
 
@@ -196,7 +208,7 @@ class Study(Frozen):
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words, `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are
-    shown for one by one. `workloads` are the user's own, by name.
+    shown for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name.
     With `profile`, each case runs once more in every block, sampled.
     """
 
@@ -213,6 +225,7 @@ class Study(Frozen):
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
     published: tuple[Published, ...] = ()
+    pool: Pool | None = None
     parts: tuple[Part, ...] = ()
     processor_tables: tuple[ProcessorTable, ...] = ()
     time_tables: tuple[TimeTable, ...] = ()
@@ -276,8 +289,8 @@ class Study(Frozen):
         _check_levels(self)
         _check_groups(self)
         _check_published(self)
-        _check_workloads(self)
         _check_statements(self)
+        _check_workloads(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -338,19 +351,19 @@ def _check_published(study: Study) -> None:
             raise ValueError(f"published: {figure.label!r} stands beside {len(found)} cases; it takes one")
 
 
-def _check_workloads(study: Study) -> None:
-    for place, own in study.workloads.items():
-        if own.name != place:
-            raise ValueError(
-                f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
-            )
-
-
 def _check_statements(study: Study) -> None:
     for statement in study.statements:
         if statement.kind == "alike" and statement.by == 1:
             raise ValueError(
                 f"statements: {statement.says!r} must say `by` what factor alike things may differ"
+            )
+
+
+def _check_workloads(study: Study) -> None:
+    for place, own in study.workloads.items():
+        if own.name != place:
+            raise ValueError(
+                f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
             )
 
 

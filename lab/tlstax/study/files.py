@@ -60,6 +60,7 @@ def parse_study(text: str, *, where: str) -> Study:
     for figure in study.published:
         if figure.outcome:
             _check_outcome(figure.outcome, f"{where}: field published.outcome")
+    _check_pool(study, f"{where}: field pool")
     return _checked(study, where)
 
 
@@ -104,6 +105,19 @@ def _without_empty(value: object) -> object:
     if isinstance(value, dict):
         return {name: _without_empty(part) for name, part in value.items() if _says(part) and part != ""}
     return value
+
+
+def _check_pool(study: Study, where: str) -> None:
+    """What is weighed is measured; an option may leave one of the two out later, and nothing is told then."""
+    if study.pool is None:
+        return
+    known = [str(level) for level in study.levels_of().get("workload", ())]
+    for field, name in (("kept", study.pool.kept), ("made", study.pool.made)):
+        if name not in known:
+            raise UserMistake(
+                f"{where}.{field}: {name!r} is not a workload of this study{closest(name, known)}",
+                remedy=f"its workloads are {', '.join(known)}",
+            )
 
 
 def _check_outcome(name: str, where: str) -> None:

@@ -84,7 +84,8 @@ def _check_known(study: Study, levels: Wanted, where: str) -> None:
             raise UserMistake(f"{where}: {name} is not a factor of this study{closest(name, known)}")
         for level in choice if isinstance(choice, tuple) else (choice,):
             if level not in known[name]:
-                check_level(factor, level, where=where)
+                also = study.workloads if name == "workload" else ()
+                check_level(factor, level, where=where, also=also)
 
 
 def _check_matched(study: Study, wanted: Sequence[Wanted], where: str) -> None:

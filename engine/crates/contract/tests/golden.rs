@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::Value;
-use tlstax_contract::{Event, Job, JobError};
+use serde_json::{Value, json};
+use tlstax_contract::{Event, Job, JobError, Workload};
 
 fn examples(kind: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../contract/examples");
@@ -94,4 +94,126 @@ fn no_log_can_show_the_password() {
     job["account"]["password"] = "open sesame".into();
     let job = Job::from_json(&job.to_string()).expect("the job is good");
     assert!(!format!("{job:?}").contains("open sesame"));
+}
+
+/// A job with this workload.
+fn refused_workload(workload: Value) -> String {
+    refusal(|job| job["workload"] = workload)
+}
+
+/// A job with one statement that has this parameter.
+fn refused_parameter(parameter: &Value) -> String {
+    let parameters = json!({"x": parameter, "word": {"kind": "one_of", "values": ["a"]}});
+    refused_workload(json!({"statements": [{"sql": "SELECT {x}", "parameters": parameters}]}))
+}
+
+#[test]
+fn a_workload_has_one_form_and_something_to_do() {
+    let statement = json!({"sql": "SELECT 1"});
+    let both = json!({"statements": [statement], "mix": [{"statements": [statement]}]});
+    for none_or_both in [json!({}), both] {
+        let said = refused_workload(none_or_both);
+        assert!(
+            said.contains("workload must be either statements or a mix"),
+            "{said}"
+        );
+    }
+    let empty = refused_workload(json!({"mix": [{"statements": [statement]}, {"statements": []}]}));
+    assert!(
+        empty.contains("workload.mix[1].statements must be one or more"),
+        "{empty}"
+    );
+    let never = refused_workload(json!({"mix": [{"weight": 0, "statements": [statement]}]}));
+    assert!(
+        never.contains("workload.mix[0].weight must be at least 1"),
+        "{never}"
+    );
+    let repeat = refused_workload(json!({"statements": [{"sql": "SELECT 1", "repeat": 0}]}));
+    assert!(
+        repeat.contains("workload.statements[0].repeat must be at least 1"),
+        "{repeat}"
+    );
+    let operations = refusal(|job| job["operations"] = 0.into());
+    assert!(
+        operations.contains("operations must be at least 1"),
+        "{operations}"
+    );
+    let rounds = refusal(|job| job["rounds"] = 0.into());
+    assert!(rounds.contains("rounds must be at least 1"), "{rounds}");
+}
+
+#[test]
+fn a_parameter_that_cannot_have_a_value_is_refused_by_its_name() {
+    for (parameter, expected) in [
+        (
+            json!({"kind": "uniform_int", "low": 2, "high": 1}),
+            "low not above high",
+        ),
+        (
+            json!({"kind": "sequence", "first": 2, "last": 1}),
+            "first not above last",
+        ),
+        (
+            json!({"kind": "digits", "template": ""}),
+            "template that is not empty",
+        ),
+        (
+            json!({"kind": "one_of", "values": []}),
+            "one or more values",
+        ),
+        (
+            json!({"kind": "offset", "of": "y", "by": 1}),
+            "an offset of another parameter",
+        ),
+        (
+            json!({"kind": "offset", "of": "x", "by": 1}),
+            "an offset of another parameter",
+        ),
+        (
+            json!({"kind": "offset", "of": "word", "by": 1}),
+            "that is a number",
+        ),
+    ] {
+        let said = refused_parameter(&parameter);
+        assert!(
+            said.contains("workload.statements[0].parameters.x must be"),
+            "{said}"
+        );
+        assert!(said.contains(expected), "{said}");
+    }
+    let unheard_of = refused_parameter(&json!({"kind": "zipf"}));
+    assert!(unheard_of.contains("zipf"), "{unheard_of}");
+}
+
+#[test]
+fn an_offset_may_be_of_what_the_transaction_shares_but_not_the_other_way_round() {
+    let offset = json!({"high": {"kind": "offset", "of": "id", "by": 99}});
+    let id = json!({"id": {"kind": "sequence", "first": 1, "last": 9}});
+    let mix = |shared: &Value, own: &Value| {
+        let statement = json!({"sql": "SELECT {id}, {high}", "parameters": own});
+        json!({"mix": [{"parameters": shared, "statements": [statement]}]})
+    };
+    let (_, text) = examples("job-").remove(0);
+    let mut job: Value = serde_json::from_str(&text).expect("an example is JSON");
+    job["workload"] = mix(&id, &offset);
+    assert!(Job::from_json(&job.to_string()).is_ok());
+    let said = refused_workload(mix(&offset, &id));
+    assert!(
+        said.contains("workload.mix[0].parameters.high must be"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_workload_only_reads_if_every_statement_is_a_select() {
+    let only_reads = |statements: &[&str]| {
+        let all: Vec<Value> = statements.iter().map(|sql| json!({"sql": sql})).collect();
+        let mix = json!({"mix": [{"bracketed": true, "statements": all}]});
+        serde_json::from_value::<Workload>(mix)
+            .expect("a workload")
+            .only_reads()
+    };
+    assert!(only_reads(&["SELECT 1", " select 2"]));
+    assert!(!only_reads(&["SELECT 1", "DELETE FROM t"]));
+    assert!(!only_reads(&["SEL\u{e9}CT"]));
 }

@@ -40,7 +40,7 @@ _BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
     ("Protocol mismatch", "not_mysql", "job"),
     ("Malformed communication packet", "not_mysql", "job"),
     ("requires secure connection", "access_denied", "server"),
-    ("Authentication plugin", "internal", "client"),
+    ("Authentication plugin", "bad_job", "client"),
 )
 """Texts of the client library (errmsg.cc) and what they mean; the first that is found counts."""
 

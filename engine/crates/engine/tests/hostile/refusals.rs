@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tlstax_contract::{ErrorKind, Fault, Job, Workload};
+use tlstax_contract::{Arrivals, ErrorKind, Fault, Job, Schedule, Workload};
 
 use crate::engine::{job, run};
 use crate::messages::{OK, OK_IN_TRANSACTION, error, packet};
@@ -135,4 +135,19 @@ fn a_server_that_refuses_everything_is_given_up() {
     let ending = run(&bracketed(&server, 1_000_000));
     let message = ending.fatal(ErrorKind::ServerError, Fault::Server);
     assert!(message.contains("--read-only"), "{message}");
+}
+
+#[test]
+fn so_many_operations_end_the_window_at_scheduled_times_too() {
+    let server = Server::start(|peer| serve(peer, |_| OK.to_vec()));
+    let mut job = bracketed(&server, 20);
+    job.schedule = Schedule::Open {
+        rate_per_s: 400.0,
+        arrivals: Arrivals::Uniform,
+    };
+    let ending = run(&job);
+    ending.succeeded();
+    let done = ending.result();
+    assert_eq!((done.operations, done.scheduled, done.skipped), (20, 20, 0));
+    assert!(done.elapsed_s < job.duration_s);
 }

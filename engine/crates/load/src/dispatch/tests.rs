@@ -283,3 +283,31 @@ fn silence_is_overdue_after_the_timeout_and_found_at_the_next_tick() {
     dispatch.rest(0, TIMEOUT + TICK_NS);
     assert_eq!(dispatch.overdue(TIMEOUT + TICK_NS), None);
 }
+
+#[test]
+fn when_something_is_used_up_nothing_more_is_started_and_nothing_was_skipped() {
+    for schedule in [None, Some(every_millisecond())] {
+        let mut dispatch = idle(2);
+        dispatch.begin(STAGE, schedule);
+        let now = 5 * MS;
+        let first = dispatch.next(now).expect("something is due").index;
+        let second = dispatch.next(now).expect("something is due").index;
+        dispatch.end_with(second);
+        assert_eq!(dispatch.next(now), None);
+        assert!(!dispatch.is_over(now), "the first is still under way");
+        dispatch.answered(first, now + SERVICE);
+        assert_eq!(dispatch.next_on(first, now + SERVICE), None);
+        assert!(dispatch.is_over(now + SERVICE));
+        assert_eq!(dispatch.skip(now + SERVICE), None);
+    }
+}
+
+#[test]
+fn who_was_refused_goes_on_at_once_unless_nobody_ever_succeeds() {
+    let mut dispatch = idle(1);
+    dispatch.begin(STAGE, None);
+    for attempt in 1..=HOPELESS {
+        assert_eq!(dispatch.next_on(0, 0).map(|start| start.index), Some(0));
+        assert_eq!(dispatch.refused(0), attempt < HOPELESS, "attempt {attempt}");
+    }
+}

@@ -139,6 +139,17 @@ fn errors_at_once_and_after_rows_leave_the_connection_usable() {
 }
 
 #[test]
+fn what_stands_behind_an_error_is_counted() {
+    let refusal = answer("mysql-9.7.4", "error");
+    for (behind, expected) in [(&b""[..], 0), (b"1234567", 7)] {
+        let mut parser = parser("mysql-9.7.4", "error");
+        let bytes = [&refusal, behind].concat();
+        assert!(parser.feed(&bytes, &mut DiscardRows).is_err());
+        assert_eq!(parser.unread_bytes(), expected);
+    }
+}
+
+#[test]
 fn a_server_that_hangs_up_is_told_from_one_that_refuses() {
     for server in servers_with("idle") {
         let bytes = server_bytes(server, "idle");
