@@ -130,6 +130,8 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
             client.go()
             gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
+            if not asks:
+                gathered.window = _without_ended_threads(gathered.window)
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
@@ -156,6 +158,18 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     # Rows that the trial itself may have changed since tell nothing.
     if not writes(job.workload):
         gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+
+
+def _without_ended_threads(window: Window) -> Window:
+    """The window less the client's changes of threads.
+
+    A client that connects within it has threads that came and went, and what those counted went with them.
+    """
+    client = window.client
+    if client is None:
+        return window
+    kept = {name: times for name, times in client.counters.items() if name != "context_switches"}
+    return window.model_copy(update={"client": client.model_copy(update={"counters": kept})})
 
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:

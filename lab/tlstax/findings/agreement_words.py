@@ -128,6 +128,9 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAg
     )
     told = f"{len(agree)} of {counted(len(seen), 'case')}"
     parts = [f"{client} agrees with {client_words(reference)} in {told}"]
+    if agree:
+        farthest = max(relative_difference(beside.ratio.point) for _, beside in agree)
+        parts.append(f"within {percent(farthest)}")
     if differ:
         agreement, widest = max(differ, key=lambda place: relative_difference(place[1].ratio.point))
         largest = signed_percent(widest.ratio.point - 1)

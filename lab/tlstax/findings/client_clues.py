@@ -44,6 +44,9 @@ _RATIOS = {
         "server_context_switches_per_op": (
             "the server's threads change {own} times an operation, and {other} times with {reference}"
         ),
+        "client_context_switches_per_op": (
+            "the client's threads change {own} times an operation, and {other} times with {reference}"
+        ),
     },
     "outside_client_us_per_op": {
         "client_context_switches_per_op": (
