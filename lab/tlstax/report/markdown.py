@@ -33,12 +33,10 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
     ]
-    parts += _across_groups(document)
+    if document.tables is not None:
+        parts += _tables(document.tables)
     if document.findings:
-        if is_large(document.design):
-            parts.append(escaped(where_the_rest_is(document)))
-        else:
-            parts += [part for group in arranged(stored, document) for part in _group(group, document)]
+        parts += _compared(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
     for group in component_groups(document):
@@ -54,19 +52,18 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _across_groups(document: RunDocument) -> list[str]:
-    """What is told of the whole run, and not of one group of cases."""
+def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
+    """What has valid trials to be compared: at a glance, beside what was published, group by group."""
     parts = []
-    if document.findings:
-        if wants_overview(document.design):
-            parts += [part for table in tables(document) for part in _overview_table(table)]
-        if document.published:
-            parts += _published(document)
-        if document.agreements:
-            parts += _agreements(document)
-    if document.tables is not None:
-        parts += _tables(document.tables)
-    return parts
+    if wants_overview(document.design):
+        parts += [part for table in tables(document) for part in _overview_table(table)]
+    if document.published:
+        parts += _published(document)
+    if document.agreements:
+        parts += _agreements(document)
+    if is_large(document.design):
+        return [*parts, escaped(where_the_rest_is(document))]
+    return [*parts, *(part for group in arranged(stored, document) for part in _group(group, document))]
 
 
 def escaped(text: str) -> str:

@@ -65,6 +65,8 @@ def _parts(
     yield ""
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
     yield from _items([capitalised(sentence) for sentence in answer])
+    if document.tables is not None:
+        yield from _tables(document.tables)
     if document.findings:
         if wants_overview(document.design):
             yield from chain.from_iterable(_overview_table(table) for table in tables(document))
@@ -72,9 +74,6 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
-    if document.tables is not None:
-        yield from _tables(document.tables)
-    if document.findings:
         groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
