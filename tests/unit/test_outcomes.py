@@ -17,7 +17,7 @@ from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.outcome_table import COUNTED_WORDS
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
-from tlstax.study import load_study
+from tlstax.study import Case, load_study
 
 STUDY = load_study("tax")
 RECONNECT_TLS = Trial(block=0, position=0, case=cases(STUDY)[7])
@@ -97,8 +97,10 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
-    # A client that does not say what it costs itself, in a closed loop, on a machine without counters.
+    # A client that does not say what it costs itself, in a closed loop of several connections, on a machine
+    # without counters.
     untold = {
+        "outside_client_us_per_op",
         "client_overhead_us_per_op",
         "start_delay_p50_us",
         "start_delay_p99_us",
@@ -147,6 +149,14 @@ def test_what_was_out_of_reach_is_left_out() -> None:
     gone = {name for name in OUTCOMES if name.startswith(("server", "segments"))}
     assert outcomes(blind).keys() == outcomes(record).keys() - gone
     assert outcomes(crashed(KEPT)) == {}
+
+
+def test_on_one_connection_the_clients_own_cpu_is_taken_off_an_operations_time() -> None:
+    truth = tax_truth(KEPT.case)
+    alone = Case(levels={**KEPT.case.levels, "connections": 1}, role="treatment")
+    told = outcomes(fake_record(Trial(block=0, position=0, case=alone), truth))
+    expected = 1e6 / truth.ops_per_s - truth.client_cpu_us_per_op
+    assert told["outside_client_us_per_op"] == pytest.approx(expected)
 
 
 def test_a_trial_without_an_operation_has_no_cost_per_operation() -> None:
