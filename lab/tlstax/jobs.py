@@ -22,7 +22,7 @@ from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
-from tlstax.workloads import Shape, put_back_sql
+from tlstax.workloads import Shape, can_be_repeated, put_back_sql
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 """Where clients of a private server connect from. A closed connection keeps its port for a minute
@@ -91,7 +91,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,
-        reset=_reset(levels, terms) if rounds > 1 and writes else (),
+        reset=_reset(levels, terms) if rounds > 1 and writes and not can_be_repeated(name_of(levels)) else (),
         timeout_s=terms.timeout_s,
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,

@@ -81,6 +81,8 @@ def test_a_trial_of_so_many_operations_has_them_in_its_rounds() -> None:
     assert (in_one_go.operations, in_one_go.rounds, in_one_go.reset) == (500, 1, ())
     assert job.warmup_s == 0, "a warm-up would delete rows that the operations are to find"
     assert job.reset == ("TRUNCATE TABLE p", "INSERT INTO p SELECT * FROM p_kept")
+    adding = job_for({**counted, "workload": "people-insert", "client": "mysqlslap-9.7"}, TERMS, sequence=0)
+    assert adding.reset == (), "it would be in the window, and the table has no index that grows"
     timed = job_for({**LEVELS, "workload": "people-delete"}, TERMS, sequence=0)
     assert (timed.operations, timed.rounds, timed.reset, timed.duration_s) == (None, 1, (), 0.1)
     reading = job_for({**LEVELS, "workload": "people-select", "queries": 5}, TERMS, sequence=0)

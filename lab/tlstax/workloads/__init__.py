@@ -18,6 +18,7 @@ __all__ = [
     "RowsChanged",
     "Shape",
     "built_in",
+    "can_be_repeated",
     "changes_data",
     "in_words",
     "put_back_sql",
@@ -64,6 +65,17 @@ def table_of(name: str) -> Shape:
 def changes_data(name: str) -> bool:
     """Whether the built-in workload changes its table. KeyError for another name."""
     return writes(built_in(name, TABLES[table_of(name)], 1))
+
+
+def can_be_repeated(name: str) -> bool:
+    """Whether a round of the workload costs the same on what the round before left.
+
+    So it is where rows are only added to a table that has no index. A name that is not built in tells nothing.
+    """
+    if name not in _BUILT_IN or table_of(name) != "people":
+        return False
+    changed = rows_changed(built_in(name, TABLES["people"], 1))
+    return changed.inserted > 0 == changed.updated == changed.deleted
 
 
 def in_words(name: str) -> str:
