@@ -70,7 +70,7 @@ def changes_data(name: str) -> bool:
 def can_be_repeated(name: str) -> bool:
     """Whether a round of the workload costs the same on what the round before left.
 
-    So it is where rows are only added to a table that has no index. A name that is not built in tells nothing.
+    So it is where rows are only added to a table without an index. A name that is not built in tells nothing.
     """
     if name not in _BUILT_IN or table_of(name) != "people":
         return False
