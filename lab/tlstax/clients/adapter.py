@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.contract import ErrorEvent, ErrorKind, Job
+from tlstax.errors import TlstaxError
 from tlstax.observers.process import CpuReading, read_cpu
 
 Fault = Literal["job", "client", "network", "server"]
@@ -36,6 +37,25 @@ class Failed(Exception):
 def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None) -> ErrorEvent:
     """A fatal error event."""
     return ErrorEvent(kind=kind, fault=fault, fatal=True, message=message, code=code)
+
+
+def served(serve: Callable[[Laboratory], None]) -> int:
+    """Serve the laboratory's one job by `serve` and tell what goes wrong; the exit status, 0 after `done`."""
+    laboratory = Laboratory()
+    try:
+        try:
+            serve(laboratory)
+        except Failed as failed:
+            laboratory.say(failed.event)
+        except Refusal as refusal:
+            laboratory.say(failure("bad_job", "job", str(refusal)))
+        except TlstaxError as error:
+            laboratory.say(failure("internal", "client", error.sentence()))
+        else:
+            return 0
+    except LaboratoryGone:
+        pass
+    return 1
 
 
 def job_of(laboratory: Laboratory) -> Job:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlstax.clients.adapter import Failed, Refusal, failure, job_of, take_limits
+from tlstax.clients.adapter import Failed, failure, job_of, served, take_limits
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.mysqlslap import demand
 from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
@@ -21,7 +21,6 @@ from tlstax.clients.mysqlslap.events import Measured, done_event, ready_event
 from tlstax.clients.mysqlslap.query_file import QueryFile, query_file
 from tlstax.clients.mysqlslap.statements import Written, only_reads
 from tlstax.contract import CpuTime, Job, TlsOn
-from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between
 
 LAST_TRY = 1000
@@ -39,22 +38,8 @@ TRIED_SHARE = 0.01
 
 def main(arguments: Sequence[str]) -> int:
     """Serve one job; the exit status is 0 after `done`."""
-    laboratory = Laboratory()
-    try:
-        try:
-            version, *program = arguments
-            _Service(laboratory, version, program).serve()
-        except Failed as failed:
-            laboratory.say(failed.event)
-        except Refusal as refusal:
-            laboratory.say(failure("bad_job", "job", str(refusal)))
-        except TlstaxError as error:
-            laboratory.say(failure("internal", "client", error.sentence()))
-        else:
-            return 0
-    except LaboratoryGone:
-        pass
-    return 1
+    version, *program = arguments
+    return served(lambda laboratory: _Service(laboratory, version, program).serve())
 
 
 @dataclass

@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 
-from tlstax.clients.adapter import Failed, Refusal, failure, job_of, take_limits
+from tlstax.clients.adapter import Failed, failure, job_of, served, take_limits
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench
@@ -20,28 +20,13 @@ from tlstax.clients.sysbench.messages import Told
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
 from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, TlsOff, TlsOn
-from tlstax.errors import TlstaxError
 from tlstax.observers.process import cpu_between, mapped_tls_libraries
 from tlstax.specimens.sessions import Session, open_session
 
 
 def main() -> int:
     """Serve one job; the exit status is 0 after `done`."""
-    laboratory = Laboratory()
-    try:
-        try:
-            _serve(laboratory)
-        except Failed as failed:
-            laboratory.say(failed.event)
-        except Refusal as refusal:
-            laboratory.say(failure("bad_job", "job", str(refusal)))
-        except TlstaxError as error:
-            laboratory.say(failure("internal", "client", error.sentence()))
-        else:
-            return 0
-    except LaboratoryGone:
-        pass
-    return 1
+    return served(_serve)
 
 
 def _serve(laboratory: Laboratory) -> None:
