@@ -44,10 +44,6 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             once and job.connections > 1,
             "mysqlslap gives all its connections the same statements, and the job wants each value used once",
         ),
-        (
-            once and job.rounds > 1 and not job.reset,
-            "mysqlslap says the same statements in every round, and nothing puts the data back before each",
-        ),
         (job.account.database is None, "mysqlslap needs a schema to work in, and the job names none"),
     ]
 
