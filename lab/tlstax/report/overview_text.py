@@ -32,17 +32,17 @@ class TextTable:
     of: str = "case"
 
 
-def tables(document: RunDocument) -> Iterator[TextTable]:
-    """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext."""
+def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[TextTable]:
+    """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext.
+
+    A `narrow` table of what is saved leaves the intervals to the sentences above it.
+    """
     pool = pool_table(document)
     if pool is not None:
+        shown = _figure if narrow else _with_interval
         lines = (line for part in pool.parts for line in part.lines)
-        yield TextTable(
-            pool.title,
-            pool.heads,
-            tuple((line.name, *(_with_interval(cell) for cell in line.cells)) for line in lines),
-            (pool.reading,),
-        )
+        rows = tuple((line.name, *(shown(cell) for cell in line.cells)) for line in lines)
+        yield TextTable(pool.title, pool.heads, rows, (pool.reading,))
     for grid in contrast_tables(document):
         rows = tuple(_rows(grid))
         yield TextTable(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
@@ -83,8 +83,12 @@ def _with_width(cell: Cell) -> str:
     return f"{_change(cell)} {cell.half_width.removesuffix(' %')}".strip()
 
 
+def _figure(cell: Cell) -> str:
+    return cell.change or cell.figure
+
+
 def _with_interval(cell: Cell) -> str:
-    return f"{cell.change or cell.figure} {f'[{cell.interval}]' if cell.interval else ''}".strip()
+    return f"{_figure(cell)} {f'[{cell.interval}]' if cell.interval else ''}".strip()
 
 
 def _change(cell: Cell) -> str:
@@ -96,4 +100,4 @@ def _change(cell: Cell) -> str:
 def _short(head: str) -> str:
     for long, short in SHORT_HEADS.items():
         head = head.replace(long, short)
-    return head
+    return head.replace(", ", "\n")

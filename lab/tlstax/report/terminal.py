@@ -69,7 +69,7 @@ def _parts(
         yield from _tables(document.tables)
     if document.findings:
         if wants_overview(document.design):
-            yield from chain.from_iterable(_overview_table(table) for table in tables(document))
+            yield from chain.from_iterable(_overview_table(table) for table in tables(document, narrow=True))
         if document.published:
             yield from _published(document)
         if document.agreements:
