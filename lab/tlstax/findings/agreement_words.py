@@ -93,7 +93,12 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
         if client.verdict == "differs":
             yield f"{client.client} differs in {quantity}, {between}: {why(client, agreement)}"
         elif client.verdict == "could not be told":
-            yield f"whether {client.client} agrees on {quantity} cannot be told, {between}"
+            yield f"of {client.client} and {quantity} {untold_words(client)}, {between}"
+
+
+def untold_words(client: ClientAgreement) -> str:
+    """What is said where neither agreement nor a difference is shown."""
+    return "no difference is seen" if is_telling(client.ratio) else "nothing can be told"
 
 
 def interval_words(client: ClientAgreement) -> str:
@@ -136,5 +141,14 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAg
         largest = signed_percent(widest.ratio.point - 1)
         parts.append(f"differs in {len(differ)}, at most by {largest} ({why(widest, agreement)})")
     if untold:
-        parts.append(f"in {len(untold)} it cannot be told")
+        parts.append(f"in {len(untold)} {_hidden([beside for _, beside in untold])}")
     return ", ".join(parts)
+
+
+def _hidden(untold: Sequence[ClientAgreement]) -> str:
+    """How large a difference the intervals leave room for, where none is seen."""
+    if not all(is_telling(client.ratio) for client in untold):
+        return "it cannot be told"
+    ends = (end for client in untold for end in (client.ratio.low, client.ratio.high) if end is not None)
+    room = max(relative_difference(end) for end in ends)
+    return f"no difference is seen, and one of up to {percent(room)} could hide"

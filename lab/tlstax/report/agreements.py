@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.agreement_words import case_words, interval_words, quantity_words, value_words, why
+from tlstax.findings.agreement_words import (
+    case_words,
+    interval_words,
+    quantity_words,
+    untold_words,
+    value_words,
+    why,
+)
 from tlstax.report import figures
 from tlstax.results import Agreement, ClientAgreement, RunDocument
 
@@ -13,7 +20,8 @@ READING = (
     "Geometric means over the blocks that both clients have, and the change against the first one. "
     "Operations a second are not compared: they tell of the client as much as of the server. From an "
     "operation's time all of the client's CPU is taken off, with what it uses while the server is at work. "
-    "Waking a client that has fallen asleep over its wait is work of the server."
+    "Waking a client that has fallen asleep over its wait is work of the server. Clients are said to agree where "
+    "even a difference of a tenth would have been seen."
 )
 
 
@@ -88,5 +96,5 @@ def _cells(agreement: Agreement) -> list[Cell]:
 
 def _words(client: ClientAgreement, agreement: Agreement) -> str:
     alike = f"{figures.ALIKE} " if client.verdict == "agrees" else ""
-    untold = ", cannot be told" if client.verdict == "could not be told" else ""
+    untold = f"; {untold_words(client)}" if client.verdict == "could not be told" else ""
     return f"{alike}{value_words(client.value, agreement)} ({interval_words(client)}{untold})"
