@@ -29,7 +29,14 @@ DURABILITY = {
 }
 """What the levels of `durability` mean to someone whose server loses power."""
 
-_IN_WORDS = {"tls_switch": TLS_SWITCH, "durability": DURABILITY, "observers": OBSERVERS}
+PROTOCOL = {"default": "as each workload has it", "text": "as text", "prepared": "prepared"}
+
+_IN_WORDS = {
+    "tls_switch": TLS_SWITCH,
+    "protocol": PROTOCOL,
+    "durability": DURABILITY,
+    "observers": OBSERVERS,
+}
 _TLS = ("tls", "resumption")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (*_SERVER, "group", "client", "tls_switch", "queries", "rounds")

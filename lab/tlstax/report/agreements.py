@@ -20,8 +20,8 @@ READING = (
     "Geometric means over the blocks that both clients have, and the change against the first one. "
     "Operations a second are not compared: they tell of the client as much as of the server. From an "
     "operation's time all of the client's CPU is taken off, with what it uses while the server is at work. "
-    "Waking a client that has fallen asleep over its wait is work of the server. Clients are said to agree where "
-    "even a difference of a tenth would have been seen."
+    "Waking a client that has fallen asleep over its wait is work of the server. Clients are said to "
+    "agree where even a difference of a tenth would have been seen."
 )
 
 
