@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tlstax.factors import NO_FAULT
+from tlstax.factors import ENGINE, NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import CONTROL_MARK, label_levels
-from tlstax.server_choice import key_of, planted_words
+from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels
+from tlstax.server_choice import is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting"}
@@ -14,6 +14,7 @@ MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 
 LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
+CLIENT, SWITCH = "client", "tls_switch"
 
 
 def mode_label(levels: Levels) -> str:
@@ -56,7 +57,15 @@ def subject_label(levels: Levels, study: Study) -> str:
     words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
     if CERTIFICATE in varied and certificate_label(levels):
         words.append(f"{certificate_label(levels)} certificate")
-    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, *CONTROL_MARK}
+    if CLIENT in varied:
+        # Where clients are many and the server is one, its name would only push theirs aside.
+        words = [
+            *(words if varied & {SERVER, LIBRARY, FAULT} else []),
+            client_words(levels.get(CLIENT, ENGINE)),
+        ]
+    if SWITCH in varied and is_switched_at_server(levels):
+        words.append(TLS_SWITCH["server"])
+    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, SWITCH, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
