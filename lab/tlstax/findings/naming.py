@@ -60,7 +60,7 @@ def subject_label(levels: Levels, study: Study) -> str:
     if CLIENT in varied:
         # Where clients are many and the server is one, its name would only push theirs aside.
         words = [
-            *(words if varied & {SERVER, LIBRARY, FAULT} else []),
+            *(words if varied & {SERVER, LIBRARY, FAULT} else words[1:]),
             client_words(levels.get(CLIENT, ENGINE)),
         ]
     if SWITCH in varied and is_switched_at_server(levels):
