@@ -144,6 +144,11 @@ def test_what_mysqlslap_cannot_do_is_refused_in_a_sentence(changes: dict[str, ob
     assert "\n" not in str(refused.value)
 
 
+def test_rows_may_be_added_again_in_every_round() -> None:
+    insert = Statement(sql="INSERT INTO t VALUES ({id})", parameters=DELETE.parameters)
+    demand.check(job(workload=Workload(statements=(insert,)), connections=1, rounds=2))
+
+
 def test_what_puts_the_data_back_is_said_in_the_schema_and_only_between_rounds() -> None:
     reset = ("DELETE FROM t", "INSERT INTO t SELECT * FROM kept")
     assert demand.reset_statements(job(reset=reset)) == ()
