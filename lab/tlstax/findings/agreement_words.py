@@ -14,6 +14,9 @@ from tlstax.study import Levels, Study
 MOST_SENTENCES = 4
 """More cases than this are counted, not told one by one."""
 
+NO_DIFFERENCE, WITHIN_NOISE = "no difference is seen", "none beyond the noise floor is seen"
+NOTHING_TOLD = "no difference can be told"
+
 COST_WORDS = {
     "server_cpu_us_per_op": "server CPU per operation",
     "outside_client_us_per_op": "the time of an operation less the client's own CPU",
@@ -93,12 +96,15 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
         if client.verdict == "differs":
             yield f"{client.client} differs in {quantity}, {between}: {why(client, agreement)}"
         elif client.verdict == "could not be told":
-            yield f"of {client.client} and {quantity} {untold_words(client)}, {between}"
+            yield f"{client.client}: {untold_words(client)} in {quantity}, {between}"
 
 
 def untold_words(client: ClientAgreement) -> str:
     """What is said where neither agreement nor a difference is shown."""
-    return "no difference is seen" if is_telling(client.ratio) else "nothing can be told"
+    ratio = client.ratio
+    if not is_telling(ratio) or ratio.low is None or ratio.high is None:
+        return NOTHING_TOLD
+    return NO_DIFFERENCE if ratio.low <= 1 <= ratio.high else WITHIN_NOISE
 
 
 def interval_words(client: ClientAgreement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tlstax import workloads
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
@@ -15,7 +16,7 @@ from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label
 from tlstax.results import Finding, Ratio, RunDocument
-from tlstax.server_choice import server_choices
+from tlstax.server_choice import clients, server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"
@@ -90,6 +91,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
     subject = f"{name} on kept connections" if workload == "point-select" else name
     if workload == "reconnect":
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
+    elif subject == name and len(document.design.levels_of().get("workload", ())) > 1:
+        subject = f"{name}, {workloads.in_words(str(workload))}"
     if len(document.design.levels_of().get("connections", ())) > 1:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
     if isinstance(document.design.schedule, OpenLoop):
@@ -98,8 +101,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
 
 
 def _server(finding: Finding, document: RunDocument) -> str:
-    """The server and a colon, where there are several."""
-    if len(server_choices(document.design)) == 1:
+    """The server or the load client and a colon, where there are several."""
+    if len(server_choices(document.design)) == len(clients(document.design)) == 1:
         return ""
     return f"{subject_label(finding.case, document.design)}: "
 
