@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from tlstax.clients.adapter import Refusal
-from tlstax.clients.mysqlslap.statements import has_sequence
-from tlstax.contract import Job, TlsOn, UnixEndpoint, Workload
+from tlstax.clients.mysqlslap.statements import has_sequence, only_adds
+from tlstax.contract import Job, TlsOn, UnixEndpoint
 
 VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the contract that --tls-version takes, in its words."""
@@ -45,17 +45,11 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             "mysqlslap gives all its connections the same statements, and the job wants each value used once",
         ),
         (
-            once and job.rounds > 1 and not job.reset and not _only_adds(workload),
+            once and job.rounds > 1 and not job.reset and not only_adds(workload),
             "mysqlslap says the same statements in every round, and nothing puts the data back before each",
         ),
         (job.account.database is None, "mysqlslap needs a schema to work in, and the job names none"),
     ]
-
-
-def _only_adds(workload: Workload) -> bool:
-    """Whether every statement inserts: said again, it adds again, or the server refuses the key."""
-    statements = (one for transaction in workload.transactions for one in transaction.statements)
-    return all(one.sql.lstrip().upper().startswith("INSERT") for one in statements)
 
 
 def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:

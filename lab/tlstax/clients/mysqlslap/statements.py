@@ -107,8 +107,17 @@ def has_sequence(workload: Workload) -> bool:
 
 def only_reads(workload: Workload) -> bool:
     """Whether every statement is a SELECT, so that running one more often changes nothing."""
+    return _all_are("SELECT", workload)
+
+
+def only_adds(workload: Workload) -> bool:
+    """Whether every statement is an INSERT: said again, it adds again, or the server refuses the key."""
+    return _all_are("INSERT", workload)
+
+
+def _all_are(verb: str, workload: Workload) -> bool:
     return all(
-        statement.sql.lstrip().upper().startswith("SELECT")
+        statement.sql.lstrip().upper().startswith(verb)
         for transaction in workload.transactions
         for statement in transaction.statements
     )
