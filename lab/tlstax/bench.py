@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from tlstax import legacy_tls
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
-from tlstax.contract import ClosedLoop, Schedule
+from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
 from tlstax.errors import MachineFault
-from tlstax.factors import DEFAULT_CERTIFICATE
+from tlstax.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
@@ -21,7 +21,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
 from tlstax.restoring import TrialData
-from tlstax.server_choice import client_of
+from tlstax.server_choice import client_of, distance_of, path_of
 from tlstax.specimens import certificates
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -32,6 +32,7 @@ from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels
+from tlstax.travel import Route, RunningPath, Span
 from tlstax.workload_choice import DataNeeds
 
 MOST_CRASHES = 3
@@ -51,6 +52,8 @@ class Bench:
     `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
     counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
     `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
+    `span` is the distance that can be put between client and server, None where none is wanted; `paths`
+    has the running programs between them, by the level of `path` and whether they lead over the distance.
     """
 
     server: Server
@@ -66,6 +69,33 @@ class Bench:
     counters: Counters | None = None
     sampling: Sampling | None = None
     data: TrialData | None = None
+    span: Span | None = None
+    paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
+
+    def route(self, levels: Levels) -> Route:
+        """How the case with these levels reaches the server."""
+        terms, span, distance = self.terms, self.span, distance_of(levels)
+        near = span is not None and distance.is_any
+        path = self.paths.get((path_of(levels), near))
+        endpoint, sources = terms.endpoint, terms.source_addresses
+        entering: tuple[str, ...] = ()
+        if span is not None:
+            entering = span.enter_near() if near else span.enter_far()
+        if span is not None and near and isinstance(endpoint, TcpEndpoint):
+            endpoint, sources = endpoint.model_copy(update={"host": span.far_address}), span.near_addresses
+        unix = self.server.unix_endpoint()
+        if path_of(levels) == UNIX_SOCKET and unix is not None:
+            endpoint, sources = unix, ()
+        if path is not None:
+            endpoint, sources = path.entry, SOURCE_ADDRESSES
+        return Route(endpoint, sources, entering, path, span if near else None, distance)
+
+    def terms_of(self, levels: Levels) -> JobTerms:
+        """What jobs of the case with these levels are told."""
+        route = self.route(levels)
+        return self.terms.model_copy(
+            update={"endpoint": route.endpoint, "source_addresses": route.source_addresses}
+        )
 
     def command_of(self, levels: Levels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
@@ -95,6 +125,8 @@ class Bench:
         server.restart()
         self.terms = self.terms.model_copy(update={"endpoint": server.endpoint()})
         self.admin = server.admin()
+        for path in self.paths.values():
+            path.restart(server.endpoint().port)
 
 
 @dataclass(frozen=True)
@@ -115,7 +147,8 @@ class Wanted:
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
     `certificate` is one of factors.CERTIFICATES.
-    `counted_events` are counted of its process from before its start.
+    `counted_events` are counted of its process from before its start. With a `span`, it stands in its
+    far place.
     """
 
     build: ServerBuild | None = None
@@ -125,6 +158,7 @@ class Wanted:
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
     counted_events: tuple[Event, ...] = ()
+    span: Span | None = None
 
 
 @contextmanager
@@ -157,6 +191,7 @@ def private_bench(
         max_connections=wanted.max_connections,
         # Opened anew for each process that it starts: the last one is the server's.
         before_exec=counters.open_before_exec if counters else None,
+        entering=wanted.span.enter_far() if wanted.span else (),
     )
     say(f"starting {build.specimen.name}")
     with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
@@ -165,7 +200,7 @@ def private_bench(
             update={"client_cpus": machine.client_cpus, "source_addresses": SOURCE_ADDRESSES}
         )
         with furnished(server, terms, needs, machine, say) as bench:
-            bench.counted_events, bench.counters = wanted.counted_events, counters
+            bench.counted_events, bench.counters, bench.span = wanted.counted_events, counters, wanted.span
             yield bench
 
 

@@ -11,27 +11,33 @@ from tlstax import connections_seen
 from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.distance.opening import open_span
 from tlstax.errors import TlstaxError, UserMistake
-from tlstax.factors import DEFAULT_CERTIFICATE, ENGINE
+from tlstax.factors import DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
+from tlstax.paths.opening import Ends, open_path
 from tlstax.records import Machine, Specimen
 from tlstax.server_choice import (
     SERVER_FACTORS,
     STATE_FACTORS,
+    WAY_FACTORS,
     ServerChoice,
     choice_of,
     clients,
     faults,
+    needs_distance,
+    paths_of,
     server_choices,
     tls_libraries,
 )
 from tlstax.specimens.fault import Fault
+from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.sessions import open_session
+from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.changes import OWN_OPTIONS
@@ -182,6 +188,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
+        span = stack.enter_context(open_span(session, say)) if needs_distance(study) else None
         started = time.monotonic()
         for place, choice in enumerate(choices):
             if several:
@@ -193,6 +200,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                     certificate=choice.certificate,
                     fault=specimens.faults.get(choice.fault),
                     counted_events=events if choice.observed else (),
+                    span=span,
                 )
                 bench = stack.enter_context(
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
@@ -203,15 +211,36 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
                 connections_seen.create(bench.admin)
+            for name, over in paths_of(study, choice):
+                if name not in (DIRECT, UNIX_SOCKET):
+                    bench.paths[name, over] = stack.enter_context(
+                        open_path(name, _ends(bench, session, over))
+                    )
             benches.add(choice, bench)
         yield benches
+
+
+def _ends(bench: Bench, session: Session, over: bool) -> Ends:
+    """Between what a path of this bench runs; `over` the distance, or beside the server."""
+    server, span = bench.server, bench.span
+    if not isinstance(server, PrivateServer):
+        raise TypeError("a path leads to a server of our own")
+    return Ends(
+        session=session,
+        server_port=server.endpoint().port,
+        server_socket=server.unix_endpoint(),
+        certificates=server.certificates,
+        entering=span.enter_far() if span else (),
+        over=span if over else None,
+        cpus=bench.machine.client_cpus,
+    )
 
 
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    own = {"tls_switch": {"client"}}
-    for factor in (*SERVER_FACTORS, *STATE_FACTORS, "observers"):
+    own: dict[str, set[Level]] = {"tls_switch": {"client"}, "path": {DIRECT}, "rtt_ms": {0}}
+    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers"):
         if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",

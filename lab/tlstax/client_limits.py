@@ -48,7 +48,7 @@ def works_in_rounds(client: str) -> bool:
 
 
 def why_not(
-    levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload], schedule: Schedule
+    levels: Mapping[str, str | int | float], workloads: Mapping[str, UserWorkload], schedule: Schedule
 ) -> str:
     """Why the case with these levels cannot be measured with its client; empty where it can.
 
@@ -66,7 +66,7 @@ def why_not(
     return _why_not_mysqlslap(client, levels, workloads)
 
 
-def _common(levels: Mapping[str, str | int], schedule: Schedule) -> list[tuple[bool, str]]:
+def _common(levels: Mapping[str, str | int | float], schedule: Schedule) -> list[tuple[bool, str]]:
     return [
         (isinstance(schedule, OpenLoop), "cannot be given a rate"),
         (levels.get("resumption", "off") == "on", "resumes no session"),
@@ -79,7 +79,7 @@ def _common(levels: Mapping[str, str | int], schedule: Schedule) -> list[tuple[b
 
 
 def _why_not_sysbench(
-    workload: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
+    workload: str, levels: Mapping[str, str | int | float], workloads: Mapping[str, UserWorkload]
 ) -> str:
     if workload in workloads or workload.startswith(_PEOPLE):
         return "has no such workload"
@@ -93,7 +93,7 @@ def _why_not_sysbench(
 
 
 def _why_not_mysqlslap(
-    client: str, levels: Mapping[str, str | int], workloads: Mapping[str, UserWorkload]
+    client: str, levels: Mapping[str, str | int | float], workloads: Mapping[str, UserWorkload]
 ) -> str:
     workload, server = str(levels.get("workload", "")), str(levels.get("server", ""))
     own = workloads.get(workload)

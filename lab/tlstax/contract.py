@@ -11,18 +11,75 @@ The JSON schemas in `contract/` are generated from here.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
-    model_validator,
 )
+
+from tlstax.contract_workload import (
+    Digits,
+    Offset,
+    OneOf,
+    Parameter,
+    Protocol,
+    Sequence,
+    Statement,
+    Transaction,
+    UniformInt,
+    Workload,
+)
+from tlstax.frozen import Frozen
+
+__all__ = [
+    "HIGHEST_RATE_PER_S",
+    "PHASES",
+    "Account",
+    "ClosedLoop",
+    "Counts",
+    "CpuTime",
+    "Digits",
+    "Done",
+    "Endpoint",
+    "ErrorCount",
+    "ErrorEvent",
+    "ErrorKind",
+    "Event",
+    "Frozen",
+    "Handshakes",
+    "Interval",
+    "Job",
+    "Negotiated",
+    "Offset",
+    "OneOf",
+    "OpenLoop",
+    "Overhead",
+    "Parameter",
+    "PhaseWire",
+    "Protocol",
+    "Ready",
+    "RowSample",
+    "Schedule",
+    "Sequence",
+    "Statement",
+    "TcpEndpoint",
+    "Tls",
+    "TlsLibrary",
+    "TlsOff",
+    "TlsOn",
+    "TlsVersion",
+    "TlsView",
+    "Transaction",
+    "UniformInt",
+    "UnixEndpoint",
+    "Wire",
+    "Workload",
+]
 
 PHASES = (
     "tcp_connect",
@@ -43,13 +100,6 @@ was begun)."""
 
 HIGHEST_RATE_PER_S = 10_000_000
 """More operations a second than any client can start; a rate beyond it is a slip of the pen."""
-
-
-class Frozen(BaseModel):
-    """Checked at the door, trusted inside: unknown fields are refused, nothing is changed later."""
-
-    # Whatever is written is written whole, defaults too, and the schemas say so.
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
 
 class TcpEndpoint(Frozen):
@@ -91,7 +141,9 @@ class TlsOn(Frozen):
     """TLS is required; a server without it is an error.
 
     `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
-    syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's.
+    syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's. With
+    `weak_dh`, Diffie-Hellman groups of any size are taken, which OpenSSL refuses below 1024 bits even at its
+    lowest security level (SSL_CTX_set_security_level(3)).
     """
 
     mode: Literal["on"] = "on"
@@ -106,108 +158,12 @@ class TlsOn(Frozen):
     certificate_file: str | None = None
     key_file: str | None = None
     resumption: bool = False
+    weak_dh: bool = False
     library: str | None = None
     keylog_file: str | None = None
 
 
 Tls = Annotated[TlsOff | TlsOn, Field(discriminator="mode")]
-
-
-class UniformInt(Frozen):
-    """An integer drawn evenly from low to high, both included."""
-
-    kind: Literal["uniform_int"] = "uniform_int"
-    low: int
-    high: int
-
-
-class Sequence(Frozen):
-    """The next integer from first to last, over all connections; when it is used up, the window ends."""
-
-    kind: Literal["sequence"] = "sequence"
-    first: int
-    last: int
-
-
-class Offset(Frozen):
-    """The value of another parameter of the same statement or transaction, and so much more."""
-
-    kind: Literal["offset"] = "offset"
-    of: str
-    by: int
-
-
-class Digits(Frozen):
-    """Text in which each `#` of the template is a random digit, as sysbench fills its columns."""
-
-    kind: Literal["digits"] = "digits"
-    template: Annotated[str, Field(min_length=1)]
-
-
-class OneOf(Frozen):
-    """One of these texts, drawn evenly."""
-
-    kind: Literal["one_of"] = "one_of"
-    values: Annotated[tuple[str, ...], Field(min_length=1)]
-
-
-Parameter = Annotated[UniformInt | Sequence | Offset | Digits | OneOf, Field(discriminator="kind")]
-
-Protocol = Literal["text", "prepared"]
-
-
-class Statement(Frozen):
-    """One SQL statement; `{name}` in `sql` stands for the parameter of that name, `{{` for a brace.
-
-    It is run `repeat` times, with values drawn anew each time. `protocol` None is the workload's. Text is
-    put in as a quoted literal, or bound as a string.
-    """
-
-    sql: str
-    parameters: dict[str, Parameter] = {}
-    repeat: PositiveInt = 1
-    protocol: Protocol | None = None
-
-
-class Transaction(Frozen):
-    """Statements that are one operation, drawn among others by its weight.
-
-    `parameters` are drawn once for all its statements, which may use them beside their own. `bracketed`,
-    it begins with BEGIN and ends with COMMIT, as text.
-    """
-
-    weight: PositiveInt = 1
-    bracketed: bool = False
-    parameters: dict[str, Parameter] = {}
-    statements: Annotated[tuple[Statement, ...], Field(min_length=1)]
-
-
-class Workload(Frozen):
-    """What one operation is; with `reconnect`, on a connection of its own.
-
-    Either `statements`, all of them once, in order; or a `mix`, of which each operation is one transaction.
-    `on_connect` is said once on every connection, as text, before its first operation.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"properties": {n: {"minItems": 1}}} for n in ("statements", "mix")]}
-    )
-    reconnect: bool = False
-    protocol: Protocol = "text"
-    statements: tuple[Statement, ...] = ()
-    mix: tuple[Transaction, ...] = ()
-    on_connect: tuple[str, ...] = ()
-
-    @property
-    def transactions(self) -> tuple[Transaction, ...]:
-        """The mix; statements alone are one transaction without brackets."""
-        return self.mix or (Transaction(statements=self.statements),)
-
-    @model_validator(mode="after")
-    def _has_one_form(self) -> Self:
-        if bool(self.statements) == bool(self.mix):
-            raise ValueError("a workload has either statements or a mix of transactions")
-        return self
 
 
 class ClosedLoop(Frozen):
@@ -236,7 +192,8 @@ class Job(Frozen):
 
     `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
     window ends when so many were started, and `duration_s` is the longest that it may last; a client that
-    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back.
+    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back. A
+    storm has `rounds` rounds of `connections` operations each.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -405,6 +362,22 @@ class Wire(Frozen):
     segments_received: NonNegativeInt | None
 
 
+class PhaseWire(Frozen):
+    """What crossed the wire in one phase, summed over so many `times` that the phase occurred.
+
+    `round_trips` counts how often the client had sent something and then had to wait for the server before
+    it could go on: one for a TCP connect (SYN and its answer), one for the greeting, for which the server
+    waits for the last segment of the TCP handshake; from then on each change from sending to receiving.
+    Within a TLS handshake it is counted by the handshake's messages. Bytes are of TCP payload; what is
+    sent without waiting belongs to the phase that it is sent in.
+    """
+
+    times: PositiveInt
+    round_trips: NonNegativeInt
+    bytes_sent: NonNegativeInt
+    bytes_received: NonNegativeInt
+
+
 class ErrorCount(Frozen):
     """How often an error of one kind and code was met in the window."""
 
@@ -428,6 +401,8 @@ class Done(Frozen):
     `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
     `overhead` is None where it was not measured, `wire` where the client cannot tell. `reported_s` are times
     that the client prints of itself, by name (mysqlslap: average, minimum and maximum of its rounds).
+    `rounds_s` are the times of a storm's rounds, from the first SYN to the last connection's OK; `phase_wire`
+    holds one entry for each of PHASES that occurred and of which the client counts what crossed the wire.
     """
 
     event: Literal["done"] = "done"
@@ -445,6 +420,8 @@ class Done(Frozen):
     row_samples: tuple[RowSample, ...]
     overhead: Overhead | None = None
     reported_s: dict[str, NonNegativeFloat] = {}
+    rounds_s: tuple[PositiveFloat, ...] = ()
+    phase_wire: dict[str, PhaseWire] = {}
 
 
 Event = Annotated[Ready | Interval | ErrorEvent | Done, Field(discriminator="event")]

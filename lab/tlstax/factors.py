@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -9,14 +11,29 @@ from difflib import get_close_matches
 
 from tlstax.errors import UserMistake
 
+CIPHERS = (
+    "AES256-SHA",
+    "DHE-RSA-AES256-SHA",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+)
+"""Levels of `cipher`, beside the library's default."""
+
 OWN = "own"
 """The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
 
 NO_FAULT = "none"
 """The level of `fault` that leaves a server as it is."""
 
-FAULTS = ("rand-per-byte",)
-"""Faults that can be planted in a server; `specimens/faults` has what each of them is."""
+GROUPS_LIFTED = "groups-lifted"
+"""The level of `fault` that lets a server agree on any key exchange group that its TLS library has. It is no
+fault but a variant, planted in the same way."""
+
+FAULTS = ("rand-per-byte", GROUPS_LIFTED)
+"""What can be planted in a server; `specimens/faults` has what each of them is."""
 
 GROUPS = {
     "P-256": "secp256r1",
@@ -25,7 +42,15 @@ GROUPS = {
     "X25519": "x25519",
     "X25519MLKEM768": "X25519MLKEM768",
 }
-"""Levels of `group`, as OpenSSL is told them, and their names in IANA's registry "TLS Supported Groups"."""
+"""Levels of `group` that are one group, as OpenSSL is told it, and its name in IANA's registry "TLS Supported
+Groups"."""
+
+P256_FIRST = "P-256-first"
+"""The level of `group` that offers P-256 with a key share, and all others after it: the remedy for a server
+that takes P-curves alone."""
+
+GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
+"""Levels of `group` that are lists, as OpenSSL is told them: the client sends a key share for the first."""
 
 ENGINE = "engine"
 """The level of `client` that is our own load engine."""
@@ -42,9 +67,31 @@ DURABILITY = {"full": 1, "write": 2, "none": 0}
 """Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,
 the log is on the disk, is with the operating system, or is neither (MySQL reference manual)."""
 
+DIRECT, UNIX_SOCKET = "direct", "unix-socket"
+
+PATHS = (
+    DIRECT,
+    UNIX_SOCKET,
+    "ssh-aes256-cbc",
+    "ssh-aes256-ctr",
+    "ssh-aes128-gcm",
+    "ssh-chacha20-poly1305",
+    "stunnel",
+    "haproxy",
+    "haproxy-tls",
+    "router-terminate",
+    "router-passthrough",
+    "router-reencrypt",
+    "router-encrypt",
+)
+"""Levels of `path`; `tlstax.paths` has what each of them is."""
+
+STORM = "storm"
+
 WORKLOADS = (
     "point-select",
     "reconnect",
+    STORM,
     "select-range",
     "insert",
     "update",
@@ -65,20 +112,26 @@ _SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 class Factor:
     """A thing that a study may vary: its name, what it is, and its levels.
 
-    `levels` is None where any whole number from 1 is one. With `specimens`, the levels are names of
-    specimens; whether one is known shows only where specimens are looked up.
+    `levels` is None where any whole number from `least` is one, and with `decimals` any other number
+    too. With
+    `specimens`, the levels are names of specimens; whether one is known shows only where specimens are looked
+    up.
     """
 
     name: str
     meaning: str
     levels: tuple[str, ...] | None = None
     specimens: bool = False
+    least: int = 1
+    decimals: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
         if self.specimens:
             return "names of specimens (`tlstax specimens list` shows them)"
-        return ", ".join(self.levels) if self.levels is not None else "whole numbers from 1"
+        if self.levels is not None:
+            return ", ".join(self.levels)
+        return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
 
 
 FACTORS: dict[str, Factor] = {
@@ -86,7 +139,10 @@ FACTORS: dict[str, Factor] = {
     for factor in (
         Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
-        Factor("group", "the only key exchange group that the client offers", ("default", *GROUPS)),
+        Factor("group", "the key exchange groups that the client offers", ("default", *GROUPS, *GROUP_LISTS)),
+        Factor(
+            "cipher", "the only cipher suite that the client offers, by OpenSSL's name", ("default", *CIPHERS)
+        ),
         Factor("workload", "what one operation is", WORKLOADS),
         Factor("protocol", "how statements travel", ("default", "text", "prepared")),
         Factor("connections", "how many connections work at once"),
@@ -98,11 +154,17 @@ FACTORS: dict[str, Factor] = {
         Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
         Factor("queries", "how many operations a trial's round has, in place of a time"),
         Factor("rounds", "how many rounds of so many operations a trial has"),
+        Factor("path", "what carries the bytes between client and server", PATHS),
+        Factor("rtt_ms", "the round trip time between client and server, put there", least=0, decimals=True),
+        Factor("jitter_ms", "by how much each packet's delay varies at most", least=0, decimals=True),
+        Factor(
+            "rate_mbit", "how many megabits a second the distance carries each way; 0 is no limit", least=0
+        ),
         Factor("server", "which server", specimens=True),
         Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
         Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
         Factor("instance", "which process of the same server: 2 is a second one, a twin"),
-        Factor("fault", "a fault of our own, planted in the server", (NO_FAULT, *FAULTS)),
+        Factor("fault", "a fault or variant of our own, planted in the server", (NO_FAULT, *FAULTS)),
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }
@@ -118,7 +180,9 @@ def check_factor(name: str, *, where: str) -> Factor:
     )
 
 
-def check_level(factor: Factor, level: object, *, where: str, also: Collection[str] = ()) -> str | int:
+def check_level(
+    factor: Factor, level: object, *, where: str, also: Collection[str] = ()
+) -> str | int | float:
     """The level as the factor's own type (a number given as text becomes one). Raises UserMistake.
 
     `also` are levels beside the factor's: workloads of the user's own.
@@ -128,10 +192,10 @@ def check_level(factor: Factor, level: object, *, where: str, also: Collection[s
         if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
             return level
     elif factor.levels is None:
-        if isinstance(level, str) and level.isascii() and level.isdecimal():
-            level = int(level)
-        if isinstance(level, int) and not isinstance(level, bool) and level >= 1:
-            return level
+        number = _number(level, decimals=factor.decimals)
+        if number is not None and number >= factor.least:
+            return number
+        level = level if number is None else number
     elif isinstance(level, str) and level in known:
         return level
     hint = closest(str(level), known)
@@ -141,6 +205,18 @@ def check_level(factor: Factor, level: object, *, where: str, also: Collection[s
         f"{where}: {level!r} is not a level of {factor.name}{hint}",
         remedy=f"allowed are {', '.join(known) if also else factor.allowed()}",
     )
+
+
+def _number(level: object, *, decimals: bool) -> int | float | None:
+    """A level as a number: a whole one is always an int, so that 45 and 45.0 are one level."""
+    if isinstance(level, str) and level.isascii():
+        with contextlib.suppress(ValueError):
+            level = int(level) if level.isdecimal() else float(level)
+    if isinstance(level, bool) or not isinstance(level, int | float) or not math.isfinite(level):
+        return None
+    if float(level).is_integer():
+        return int(level)
+    return level if decimals else None
 
 
 def closest(word: str, known: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from tlstax.contract import (
     TlsOn,
     TlsVersion,
 )
-from tlstax.factors import OWN
+from tlstax.factors import GROUP_LISTS, OWN
 from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
@@ -131,8 +131,12 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     return TlsOn(
         min_version=version,
         max_version=version,
-        cipher_list=legacy_tls.cipher_list(version, choice_of(levels).certificate),
+        cipher_list=legacy_tls.cipher_list(
+            version, choice_of(levels).certificate, None if _suites(levels) else _cipher(levels)
+        ),
+        ciphersuites=_suites(levels),
         groups=_groups(levels, version),
+        weak_dh=_cipher(levels).startswith("DHE-") and version in {"1.0", "1.1"},
         verify=verification.verify,
         ca_file=verification.ca_file,
         certificate_file=verification.certificate_file,
@@ -142,7 +146,18 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
     )
 
 
+def _cipher(levels: Levels) -> str:
+    """The only cipher suite that the client is to offer; empty for the library's own."""
+    cipher = str(levels.get("cipher", "default"))
+    return "" if cipher == "default" else cipher
+
+
+def _suites(levels: Levels) -> str | None:
+    """The same where it is one of TLS 1.3, whose names begin alike (RFC 8446, appendix B.4)."""
+    return cipher if (cipher := _cipher(levels)).startswith("TLS_") else None
+
+
 def _groups(levels: Levels, version: TlsVersion | None) -> str | None:
     """The groups that the client offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
     group = str(levels.get("group", "default"))
-    return None if group == "default" or version in {"1.0", "1.1"} else group
+    return None if group == "default" or version in {"1.0", "1.1"} else GROUP_LISTS.get(group, group)

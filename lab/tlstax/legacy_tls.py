@@ -19,11 +19,15 @@ ANY_KEY = "DEFAULT:@SECLEVEL=0"
 """The library's own ciphers, with keys of any length; the level holds for TLS 1.3 too."""
 
 
-def cipher_list(version: TlsVersion | None, certificate: str = DEFAULT_CERTIFICATE) -> str | None:
+def cipher_list(
+    version: TlsVersion | None, certificate: str = DEFAULT_CERTIFICATE, only: str | None = None
+) -> str | None:
     """The ciphers for this version and those before TLS 1.3, in OpenSSL's words; None: the library's own.
 
-    `certificate` is the kind of key that the server shows.
+    `certificate` is the kind of key that the server shows, `only` the one cipher to be offered (none: any).
     """
+    if only:
+        return f"{only}:@SECLEVEL=0" if version in {"1.0", "1.1"} or certificate in SHORT_KEYS else only
     if version in {"1.0", "1.1"}:
         return LEGACY_CIPHERS
     return ANY_KEY if certificate in SHORT_KEYS else None

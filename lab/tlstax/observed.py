@@ -72,6 +72,9 @@ class WireUse(Frozen):
 class Window(Frozen):
     """What was watched between the client's `go` and its `done`.
 
+    `path` is what the programs between client and server used, all of them together; None where there is
+    none.
+
     `status_delta` is the change of the server's counters over the window alone. `observers_cpu_us` is the CPU
     time that the laboratory itself used meanwhile.
     """
@@ -79,6 +82,7 @@ class Window(Frozen):
     took_s: float
     server: ProcessUse | None = None
     client: ProcessUse | None = None
+    path: ProcessUse | None = None
     cpus: tuple[CpuSlice, ...] = ()
     ticks_per_s: int = 100
     wire: WireUse | None = None

@@ -189,7 +189,7 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s)}
     sequence = trial.block * trials_in_block + trial.position
-    job = job_for(levels, bench.terms.model_copy(update=window), sequence=sequence)
+    job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
 
 

@@ -90,6 +90,59 @@ class TableState(Frozen):
     checksum: int
 
 
+class PathPart(Frozen):
+    """One program of a path: where it stands, which process of which file, and whether it ran at the end."""
+
+    role: Literal["near the client", "near the server"]
+    program: str
+    pid: int
+    alive: bool
+
+
+class PathObservation(Frozen):
+    """What the programs between client and server showed of one trial.
+
+    `name` is the level of `path`, `specimen` and `version` what was run, `parts` its programs.
+    `protection` is the path's own word for what protects the bytes between its ends ("aes256-ctr,
+    hmac-sha2-256"), None where nothing does; `said_by` is who says so (its log, its status page).
+    `connections` is how many the path counted over the client's whole life, None where it does not
+    count. `log` is the end of its log where the trial failed.
+    """
+
+    name: str
+    specimen: str
+    version: str
+    parts: tuple[PathPart, ...]
+    protection: str | None
+    said_by: str
+    connections: int | None
+    log: str = ""
+
+
+class RoundTripTime(Frozen):
+    """Round trip times that were measured over a distance, by `samples` packets sent out and answered."""
+
+    median_ms: float
+    lowest_ms: float
+    highest_ms: float
+    samples: int
+
+
+class DistanceObservation(Frozen):
+    """The distance of a trial: what it was meant to be, what made it, and what was measured of it.
+
+    `before` and `after` are measured from the client's place to the server's, by the kernels' own
+    answers alone.
+    """
+
+    rtt_ms: float
+    jitter_ms: float
+    rate_mbit: int
+    made_by: Literal["netem", "tlstax-link"]
+    before: RoundTripTime
+    after: RoundTripTime | None
+
+
 class ServerObservation(Frozen):
     """What the server's side showed of one trial.
 
@@ -139,7 +192,9 @@ class Evidence(Frozen):
     `row_mismatches` names the statement of each row sample that the server answered differently.
     `failure` says why the trial did not come to its end; empty when it did. `window` is what observers saw,
     `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it. `data` is what
-    the tables held before the trial, empty where the workload changes nothing.
+    the tables held before the trial, empty where the workload changes nothing. `path` is what was
+    between client and server, None where they are connected directly; `distance` how far they were
+    apart, None for loopback.
     """
 
     trial: Trial
@@ -160,6 +215,8 @@ class Evidence(Frozen):
     server_log: str = ""
     row_mismatches: tuple[str, ...] = ()
     data: tuple[TableState, ...] = ()
+    path: PathObservation | None = None
+    distance: DistanceObservation | None = None
     failure: str = ""
     guest: bool = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import DEFAULT_CERTIFICATE, ENGINE, NO_FAULT, OWN
+from tlstax.factors import DEFAULT_CERTIFICATE, DIRECT, ENGINE, NO_FAULT, OWN
 from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
@@ -12,6 +12,9 @@ SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 
 STATE_FACTORS = ("tls_switch", "durability")
 """The factors that are set at a running server, for each trial anew (`server_state`)."""
+
+WAY_FACTORS = ("path", "rtt_ms", "jitter_ms", "rate_mbit")
+"""The factors that say how bytes travel between client and server."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,20 @@ class ServerChoice:
         not_observed = "" if self.observed else ", not observed"
         planted = planted_words(self.fault)
         return f"{server}{over}{certificate}{planted}{twin_words(self.instance)}{not_observed}"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """What lies between client and server: a round trip time, its variation, a rate (0: no limit)."""
+
+    rtt_ms: float = 0.0
+    jitter_ms: float = 0.0
+    rate_mbit: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is one at all; without, both are on one loopback interface."""
+        return self != Distance()
 
 
 def planted_words(fault: Level) -> str:
@@ -94,6 +111,31 @@ def client_library_of(levels: Levels) -> str:
 def client_of(levels: Levels) -> str:
     """The load client of the case with these levels."""
     return str(levels.get("client", ENGINE))
+
+
+def path_of(levels: Levels) -> str:
+    """What carries the bytes of the case with these levels."""
+    return str(levels.get("path", DIRECT))
+
+
+def distance_of(levels: Levels) -> Distance:
+    """The distance between client and server in the case with these levels."""
+    return Distance(
+        rtt_ms=float(levels.get("rtt_ms", 0)),
+        jitter_ms=float(levels.get("jitter_ms", 0)),
+        rate_mbit=int(levels.get("rate_mbit", 0)),
+    )
+
+
+def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]:
+    """The paths on which the study's cases reach this server, each with whether it is over a distance."""
+    wanted = (levels for levels in study.included() if choice_of(levels) == choice)
+    return tuple(dict.fromkeys((path_of(levels), distance_of(levels).is_any) for levels in wanted))
+
+
+def needs_distance(study: Study) -> bool:
+    """Whether any case of the study has a distance between client and server."""
+    return any(distance_of(levels).is_any for levels in study.included())
 
 
 def clients(study: Study) -> tuple[str, ...]:

@@ -34,6 +34,8 @@ from tlstax.records import (
 from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+from tlstax.study import Levels
+from tlstax.travelling import Travelled, travelling
 from tlstax.workloads import writes
 
 GRACE_S = 20.0
@@ -54,6 +56,7 @@ class _Gathered:
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
         self.data: tuple[TableState, ...] = ()
+        self.travelled = Travelled()
         self.sampled = Sampled(None)
         self.failure = ""
 
@@ -92,6 +95,8 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             server_log=bench.server.log_tail() if gathered.failure else "",
             row_mismatches=gathered.row_mismatches,
             data=gathered.data,
+            path=gathered.travelled.path,
+            distance=gathered.travelled.distance,
             failure=gathered.failure,
             guest=bench.guest,
         )
@@ -110,9 +115,12 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     observed, asks = is_observed(levels), bench.client_asks(levels)
     if not asks:
         connections_seen.clear(admin)
+    route = bench.route(levels)
+    command = [*route.entering, *bench.command_of(levels)]
     with (
+        travelling(route, gathered.travelled),
         Counters(bench.counted_events if observed else ()) as counters,
-        LoadClient(bench.command_of(levels), job, counters.open_before_exec if observed else None) as client,
+        LoadClient(command, job, counters.open_before_exec if observed else None) as client,
         ExitStack() as watching,
     ):
         try:
@@ -122,6 +130,7 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
                 client=Side(gathered.ready.pid, counters),
                 server=Side(server.pid),
                 profiler=_profiler(trial, bench, gathered.ready.pid, watching),
+                path=tuple(route.path.pids) if route.path else (),
             )
             if observed:
                 watched = _all_observers(watched, _kept(job, asks), status_before["Threads_connected"], bench)
@@ -135,11 +144,21 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         finally:
             gathered.client_errors = client.errors
             gathered.client_log = client.log()
-    answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
-    used = gathered.window.server
     status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
-    in_force = server_state.in_force(trial.case.levels, bench)
-    gathered.server = ServerObservation(
+    gathered.server = _observed_of_server(levels, bench, gathered.window, status_delta)
+    # Rows that the trial itself may have changed since tell nothing.
+    if not writes(job.workload):
+        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+
+
+def _observed_of_server(
+    levels: Levels, bench: Bench, window: Window, status_delta: dict[str, int]
+) -> ServerObservation:
+    """What the server's side shows when the client has gone."""
+    server, admin, used = bench.server, bench.admin, window.server
+    answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
+    in_force = server_state.in_force(levels, bench)
+    return ServerObservation(
         version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
         status_delta=status_delta,
@@ -153,11 +172,8 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
         data_directory=answering.data_directory if answering else None,
         tls_versions=in_force.tls_versions,
         durability=in_force.durability,
-        connections=None if asks else connections_seen.read(admin),
+        connections=None if bench.client_asks(levels) else connections_seen.read(admin),
     )
-    # Rows that the trial itself may have changed since tell nothing.
-    if not writes(job.workload):
-        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
 
 
 def _without_ended_threads(window: Window) -> Window:

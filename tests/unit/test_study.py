@@ -82,7 +82,7 @@ def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:
         (('title = "TLS libraries"', ""), ["my.toml", "title", "missing"]),
         (("baseline =", "basline ="), ["basline", "did you mean 'baseline'?"]),
         (('"1.2", "1.3"', '"1.2", "1.4"'), ["my.toml", "'1.4'", "tls", "allowed are off, 1.0, 1.1, 1.2"]),
-        (('"1.2", "1.3"', "1.2, 1.3"), ["factors.tls.1", "1.2", "quotes"]),
+        (('"1.2", "1.3"', "1.2, 1.3"), ["factors", "1.2 is not a level of tls", "quotes"]),
         (("[1, 8]", "[0]"), ["0 is not a level of connections", "whole numbers from 1"]),
         (("[1, 8]", "[1, 1]"), ["connections", "only once"]),
         (("[1, 8]", "[]"), ["connections", "at least one"]),

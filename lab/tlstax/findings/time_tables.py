@@ -96,7 +96,7 @@ def _noise_floor(levels: Levels | None, name: str, series: Series) -> float | No
     if levels is None:
         return None
     logs = {at: series.control_logs(dict(at), name) for at in series.controls}
-    known: Mapping[tuple[tuple[str, str | int], ...], Interval] = {
+    known: Mapping[tuple[tuple[str, str | int | float], ...], Interval] = {
         at: stats.interval(list(blocks.values()), series.study.confidence)
         for at, blocks in logs.items()
         if blocks

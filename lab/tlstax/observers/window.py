@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +36,7 @@ class Watched:
 
     `read_status` gives the server's counters, once nothing of the client's is under way there; with
     `machine`, the processors (those of `server_cpus` apart), the network and the threads of both are read
-    too. A `profiler` samples both sides.
+    too. A `profiler` samples both sides. `path` are the processes between client and server.
     """
 
     client: Side
@@ -45,6 +45,7 @@ class Watched:
     machine: bool = False
     server_cpus: tuple[int, ...] = ()
     profiler: Profiler | None = None
+    path: tuple[int, ...] = ()
 
 
 class _Clocks(NamedTuple):
@@ -52,6 +53,7 @@ class _Clocks(NamedTuple):
 
     client: CpuReading | None
     server: CpuReading | None
+    path: tuple[CpuReading | None, ...]
     own_us: float
     at_s: float
 
@@ -131,6 +133,7 @@ class Watch:
             took_s=round(clocks.at_s - then.at_s, 6),
             server=server,
             client=client,
+            path=_path_use(zip(then.path, clocks.path, strict=True)),
             cpus=cpus,
             ticks_per_s=process.ticks_per_s(),
             wire=wire,
@@ -155,9 +158,23 @@ class Watch:
         return _Clocks(
             client=process.read_cpu(client.pid) if client.pid else None,
             server=process.read_cpu(server.pid) if server.pid else None,
+            path=tuple(process.read_cpu(pid) for pid in self._watched.path),
             own_us=time.process_time_ns() / 1e3,
             at_s=time.monotonic(),
         )
+
+
+def _path_use(readings: Iterable[tuple[CpuReading | None, CpuReading | None]]) -> ProcessUse | None:
+    """What all programs of a path used together; None without one, or where one of them has died."""
+    used = [cpu_between(then, now) for then, now in readings]
+    known = [cpu for cpu in used if cpu is not None]
+    if not used or len(known) < len(used):
+        return None
+    return ProcessUse(
+        cpu_user_us=sum(cpu.user_us for cpu in known),
+        cpu_system_us=sum(cpu.system_us for cpu in known),
+        cpu_total_us=sum(cpu.total_us for cpu in known),
+    )
 
 
 def _use(side: Side, cpu: ServerCpu | None, counts: dict[str, int]) -> ProcessUse | None:

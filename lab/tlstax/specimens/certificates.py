@@ -25,6 +25,11 @@ PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 CLOCK_SKEW = timedelta(hours=1)
 
 
+FAR_ADDRESS = "198.18.0.1"
+"""Where a private server is reached over a distance, in a network namespace that has nothing else in it; of
+the addresses that RFC 2544 sets apart for measuring."""
+
+
 @dataclass(frozen=True)
 class CertificateRequest:
     """What certificate a server is to have.
@@ -37,7 +42,7 @@ class CertificateRequest:
     key: KeyKind = "rsa-2048"
     valid_for: timedelta = timedelta(days=30)
     host_names: tuple[str, ...] = ("localhost",)
-    addresses: tuple[str, ...] = ("127.0.0.1", "::1")
+    addresses: tuple[str, ...] = ("127.0.0.1", "::1", FAR_ADDRESS)
 
 
 @dataclass(frozen=True)

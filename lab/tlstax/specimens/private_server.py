@@ -21,6 +21,7 @@ from tlstax.errors import MachineFault, UserMistake
 from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import answering, credentials, error_log, table, tls_facts
 from tlstax.specimens.answering import Answering, Listener
+from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
@@ -110,6 +111,11 @@ class PrivateServer:
     def ca_file(self) -> str:
         """The authority (PEM) that signed its certificate."""
         return str(self._process.certificates.ca_file)
+
+    @property
+    def certificates(self) -> Certificates:
+        """The authority, its certificate and its key, as files."""
+        return self._process.certificates
 
     @property
     def pid(self) -> int | None:

@@ -148,7 +148,7 @@ class ServerProcess:
 
     def _start(self, options: list[str]) -> None:
         options = [
-            *server_settings.listen_options(self.directory, self.port),
+            *server_settings.listen_options(self.directory, self.port, far=bool(self._settings.entering)),
             *server_settings.tls_options(self.certificates),
             *options,
         ]
@@ -175,7 +175,9 @@ class ServerProcess:
             **self._build.environment(library, preload),
         }
         command = self._build.command(arguments, tls_library=library, preload=preload)
-        launch = processes.Launch(command, log, environment, self._settings.cpus, input_file)
+        launch = processes.Launch(
+            [*self._settings.entering, *command], log, environment, self._settings.cpus, input_file
+        )
         return processes.start(launch, self._before_exec)
 
     def _before_exec(self, pid: int) -> None:

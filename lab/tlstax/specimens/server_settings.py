@@ -32,6 +32,8 @@ class ServerSettings:
     command-line options that come last and so override the others. `tls_library` is put under the server in
     place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
+    `entering` goes before the server's command, to start it in another network namespace, where it listens on
+    all addresses: nothing but this session reaches them.
     """
 
     cpus: tuple[int, ...] = ()
@@ -44,6 +46,7 @@ class ServerSettings:
     max_connections: int = 4096
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None
+    entering: tuple[str, ...] = ()
 
 
 def measurement_options(settings: ServerSettings) -> list[str]:
@@ -88,9 +91,13 @@ def place_options(directory: Path) -> list[str]:
     ]
 
 
-def listen_options(directory: Path, port: int) -> list[str]:
-    """Options by which it can be reached: loopback and a socket in its directory."""
-    return ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
+def listen_options(directory: Path, port: int, *, far: bool = False) -> list[str]:
+    """Options by which it can be reached: loopback and a socket in its directory.
+
+    A server that is `far`, in a network namespace of its own, listens on the distance too.
+    """
+    address = "0.0.0.0" if far else "127.0.0.1"  # noqa: S104 - in a network namespace of its own
+    return [f"--bind-address={address}", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
 
 
 def tls_options(certificates: Certificates) -> list[str]:

@@ -13,7 +13,7 @@ from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
 from tlstax.user_workload import UserWorkload
 
-Level = str | int
+Level = str | int | float
 Levels = Mapping[str, Level]
 Role = Literal["baseline", "control", "treatment"]
 

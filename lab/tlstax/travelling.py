@@ -1,0 +1,43 @@
+"""Around a trial: the distance is put there and measured before and after, and the path is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tlstax.records import DistanceObservation, PathObservation
+from tlstax.travel import Route
+
+
+@dataclass
+class Travelled:
+    """What was seen of the way between client and server; kept however the trial ends."""
+
+    path: PathObservation | None = None
+    distance: DistanceObservation | None = None
+
+
+@contextmanager
+def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
+    """The route as the case has it while the block runs. MachineFault where it cannot be had."""
+    span, path, distance = route.span, route.path, route.distance
+    if span is not None:
+        span.set(distance)
+        travelled.distance = DistanceObservation(
+            rtt_ms=distance.rtt_ms,
+            jitter_ms=distance.jitter_ms,
+            rate_mbit=distance.rate_mbit,
+            made_by=span.made_by,
+            before=span.measure(),
+            after=None,
+        )
+    if path is not None:
+        path.begin()
+    try:
+        yield
+    finally:
+        if path is not None:
+            travelled.path = path.observe()
+    if span is not None and travelled.distance is not None:
+        travelled.distance = travelled.distance.model_copy(update={"after": span.measure()})
