@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tlstax.factors import STORM
 from tlstax.jobs import counted_operations
 from tlstax.study import Case, Levels, Study
 from tlstax.workload_choice import changes_data, name_of, table_of
@@ -61,6 +62,8 @@ def counted_s(levels: Levels, study: Study) -> float:
     operations = counted_operations(levels)
     if operations is None:
         return 0.0
+    if name_of(levels) == STORM:
+        return operations * _connection_s(levels)
     each_s = OPERATION_S
     if changes_data(levels, study.workloads):
         each_s += COMMIT_S
@@ -75,12 +78,16 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     Connections that reconnect are made anew in the warm-up, and finish what they started at the end. The
     study tells how much data is put back.
     """
-    each = CONNECTION_S if levels.get("tls", "off") == "off" else TLS_CONNECTION_S
+    each = _connection_s(levels)
     times = 3 if levels.get("workload") == "reconnect" else 1
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
         restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
     return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1)) + restoring_s
+
+
+def _connection_s(levels: Levels) -> float:
+    return CONNECTION_S if levels.get("tls", "off") == "off" else TLS_CONNECTION_S
 
 
 def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:

@@ -20,7 +20,11 @@ from tlstax.server_choice import clients, server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"
-_WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
+_WORK = {
+    "point-select": "point selects a second",
+    "reconnect": "connections a second",
+    "storm": "connections a second",
+}
 
 
 def headline(document: RunDocument) -> list[str]:
@@ -91,6 +95,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
     subject = f"{name} on kept connections" if workload == "point-select" else name
     if workload == "reconnect":
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
+    elif workload == "storm":
+        subject = f"{name} in connection storms"
     elif subject == name and len(document.design.levels_of().get("workload", ())) > 1:
         subject = f"{name}, {workloads.in_words(str(workload))}"
     if len(document.design.levels_of().get("connections", ())) > 1:
