@@ -237,8 +237,8 @@ class Study(Frozen):
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
-    tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name.
-    With `profile`, each case runs once more in every block, sampled.
+    tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
+    `workloads` are the user's own, by name. With `profile`, each case runs once more in every block, sampled.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
