@@ -48,7 +48,7 @@ class LibraryClaim(Frozen):
 
 
 class PlantedClaim(Frozen):
-    """Which fault is meant to be planted in a process: a specimen, and its file's checksum."""
+    """Which fault or variant a process is meant to be given: a specimen, and its file's checksum."""
 
     name: str
     sha256: str
@@ -231,7 +231,7 @@ class Specimen(Frozen):
     """Something real under study, and where it came from."""
 
     name: str
-    kind: Literal["server", "tls_library", "client", "path", "fault"]
+    kind: Literal["server", "tls_library", "client", "path", "fault", "variant"]
     version: str
     origin: str
     why: str = ""

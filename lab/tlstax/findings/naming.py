@@ -5,8 +5,8 @@ from __future__ import annotations
 from tlstax.factors import ENGINE, NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels
-from tlstax.server_choice import is_switched_at_server, key_of, planted_words
+from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, way_words
+from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
@@ -15,6 +15,8 @@ MODE = ("workload", "tls", "resumption")
 
 LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
 CLIENT, SWITCH = "client", "tls_switch"
+WAY = ("cipher", "group", *WAY_FACTORS)
+"""What was negotiated besides the version, and how bytes travel."""
 
 
 def mode_label(levels: Levels) -> str:
@@ -65,7 +67,8 @@ def subject_label(levels: Levels, study: Study) -> str:
         ]
     if SWITCH in varied and is_switched_at_server(levels):
         words.append(TLS_SWITCH["server"])
-    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, SWITCH, *CONTROL_MARK}
+    words += way_words({name: levels[name] for name in WAY if name in varied and name in levels})
+    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, SWITCH, *WAY, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

@@ -13,6 +13,9 @@ name.
 Published tables have roles that begin with "table, ": "published" and "measured" have a row for each cell
 (the caveats name table, part, side and time), "difference" one for each difference and part, "claim" and
 "fault" one for each thing that a text says of its table and that is wrong in a table.
+Storms have the role "storm": value is the mean of connections a second over all rounds, the caveats have
+their standard deviation. What was counted of connects and queries has the role "counted", a row for each
+phase.
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
@@ -28,6 +31,7 @@ from io import StringIO
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
+from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
 from tlstax.results import (
@@ -87,6 +91,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
         yield _sampling(document, outcome, ratio)
     yield from (_published(document, figure, factors) for figure in document.published)
     for row in table_rows(document.tables) if document.tables is not None else ():
+        yield {"run": document.run, "study": document.study, **row}
+    for row in connecting_rows(document):
         yield {"run": document.run, "study": document.study, **row}
     for explanation in document.explanations:
         yield from _explained(document, explanation, factors)

@@ -17,6 +17,8 @@ from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
+from tlstax.report.round_trips import short_tables
+from tlstax.report.storms import storm_table
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
@@ -61,6 +63,8 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
         parts += _published(document)
     if document.agreements:
         parts += _agreements(document)
+    counted = (storm_table(document), *short_tables(document))
+    parts += [part for table in counted if table for part in _overview_table(table)]
     if is_large(document.design):
         return [*parts, escaped(where_the_rest_is(document))]
     return [*parts, *(part for group in arranged(stored, document) for part in _group(group, document))]

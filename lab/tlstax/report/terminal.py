@@ -35,6 +35,8 @@ from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.printed import printed
+from tlstax.report.round_trips import short_tables
+from tlstax.report.storms import storm_table
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
@@ -74,6 +76,9 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
+        yield from chain.from_iterable(
+            _overview_table(table) for table in (storm_table(document), *short_tables(document)) if table
+        )
         groups = () if is_large(document.design) else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
