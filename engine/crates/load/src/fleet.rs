@@ -331,5 +331,7 @@ fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -
         row_samples: record.row_samples,
         overhead,
         reported_s: BTreeMap::new(),
+        rounds_s: Vec::new(),
+        phase_wire: BTreeMap::new(),
     }
 }
