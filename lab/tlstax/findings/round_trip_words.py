@@ -23,13 +23,13 @@ def round_trip_sentences(document: RunDocument) -> list[str]:
 
     What every certificate has in common is said without the certificates.
     """
-    groups = dict.fromkeys(result.group for result in document.round_trips)
+    groups: dict[str, list[RoundTripsResult]] = {}
+    for result in document.round_trips:
+        groups.setdefault(result.group, []).append(result)
     return [
         sentence
-        for group in groups
-        for sentence in _sentences(
-            group, [r for r in document.round_trips if r.group == group], document.design
-        )
+        for group, results in groups.items()
+        for sentence in _sentences(group, results, document.design)
     ]
 
 
