@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
+from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
@@ -335,6 +336,7 @@ class RunDocument(Frozen):
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     agreements: tuple[Agreement, ...] = ()
+    hello_retries: HelloRetries | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts
