@@ -92,8 +92,8 @@ def _asked(told: Told) -> Iterator[str]:
         of_client = f" of a client over {clients}" if clients else ""
         yield (
             f"{_and(list(dict.fromkeys(map(_name, kinds))))}{over} asked for a second ClientHello "
-            f"(HelloRetryRequest) in {_of(kinds)}{of_client}: they agreed on {group}, for which the client had "
-            "sent no key share"
+            f"(HelloRetryRequest) in {_of(kinds)}{of_client}: they agreed on {group}, for which the client "
+            "had sent no key share"
         )
 
 
