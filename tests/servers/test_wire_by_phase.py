@@ -11,6 +11,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 
 CONNECTING = ("tcp_connect", "greeting", "tls_handshake", "authentication")
+STORM = Workload(storm=True)
 TWO_QUERIES = Workload(reconnect=True, statements=(Statement(sql="SELECT 1", repeat=2),))
 
 
@@ -84,6 +85,22 @@ def test_a_hello_retry_costs_one_more(mysql: PrivateServer) -> None:
     check_sums(done)
 
 
+@pytest.mark.parametrize(("encrypted", "way", "full"), [(True, "full_tls", 2), (False, "full_rsa", 3)])
+def test_a_password_that_is_not_in_the_cache_costs_more_turns(
+    mysql: PrivateServer, encrypted: bool, way: str, full: int
+) -> None:
+    asked = job(mysql, workload=STORM, tls=tls(mysql) if encrypted else TlsOff(), rounds=3, duration_s=60.0)
+    with client(asked) as storm, mysql.admin() as database, database.cursor() as cursor:
+        storm.wait_ready(WITHIN_S)
+        cursor.execute("FLUSH PRIVILEGES")
+        storm.go()
+        done = storm.wait_done(WITHIN_S)
+    ways = done.window.authentications
+    assert 1 <= ways[way] <= 4, "those that came before the first was done"
+    assert sum(ways.values()) == 12
+    assert done.phase_wire["authentication"].round_trips == full * ways[way] + ways["fast"]
+
+
 def test_queries_on_kept_connections_are_counted_one_by_one(private: PrivateServer) -> None:
     private.prepare_table(TableContent(rows=ROWS, seed=1))
     for protocol in ("text", "prepared"):
@@ -112,9 +129,6 @@ def test_no_packet_goes_ahead_of_the_greeting_on_a_unix_socket(private: PrivateS
     _, done = measured(job(private, workload=TWO_QUERIES, endpoint=private.unix_endpoint()))
     told = round_trips(done)
     assert (told["tcp_connect"], told["greeting"], told["connect"]) == (0, 1, 2)
-
-
-STORM = Workload(storm=True)
 
 
 @pytest.mark.parametrize("way", ["plaintext", "unix", "1.3", "1.3 resumed", "1.2 resumed"])
