@@ -36,7 +36,6 @@ struct Link {
 /// Carries packets as the socket says, until it ends.
 pub fn carry(socket: &Path) -> Result<(), String> {
     let (mut control, [far, near]) = Control::connect(socket)?;
-    clock::be_on_time();
     let mut link = Link {
         far,
         near,

@@ -1,18 +1,8 @@
-//! The monotonic clock, in nanoseconds, and being there when it strikes.
+//! The monotonic clock, in nanoseconds.
 
-use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Before all others that want the processor (`setpriority(2)`).
-const FIRST: i32 = -20;
-
-/// Asks to be woken before others: a wire waits for nobody. Where that is not allowed, packets are late on
-/// a busy machine; the lateness tells.
-pub fn be_on_time() {
-    let _ = setpriority_process(None, FIRST);
-}
 
 /// Nanoseconds on the monotonic clock (`clock_gettime(2)`, `CLOCK_MONOTONIC`).
 pub fn now_ns() -> u64 {
