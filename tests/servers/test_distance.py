@@ -77,9 +77,8 @@ def test_both_places_are_networks_of_their_own(span: Span) -> None:
 
 
 def test_a_link_that_died_is_noticed_and_replaced(session: Session) -> None:
-    with open_span(session, lambda _: None) as span:
-        if span.made_by == "netem":
-            pytest.skip("the kernel makes the distance here: there is no link that could die")
+    with open_span(session, lambda _: None, may_netem=False) as span:
+        assert span.made_by == "tlstax-link"
         links = [child for child in psutil.Process().children() if child.name() == "tlstax-link"]
         link = max(links, key=psutil.Process.create_time)
         link.kill()

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Literal
 
 import pytest
 
 from tlstax.bench import Needs
 from tlstax.benches import open_guest
 from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.clients.process import ClientFailure
+from tlstax.contract import TcpEndpoint
 from tlstax.distance import netem
+from tlstax.distance.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.distance.places import Places, _places
+from tlstax.doctor import network
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.plan import cases
+from tlstax.records import LinkUse, RoundTripTime
+from tlstax.server_choice import Distance
 from tlstax.study import Level, load_study, override
 from tlstax.timing import (
     CYCLES_IN_WINDOW,
@@ -24,6 +31,8 @@ from tlstax.timing import (
     trial_duration_s,
     window_s,
 )
+from tlstax.travel import Route
+from tlstax.travelling import LINK_DIED, Travelled, travelling
 
 DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of luck\n")
 
@@ -86,6 +95,93 @@ def test_a_guest_stays_where_it_is() -> None:
         open_guest(study, access, needs, print),  # type: ignore[arg-type]
     ):
         pass
+
+
+class FakeSpan:
+    """A distance that answers at once, and dies when told to."""
+
+    made_by: Literal["netem", "tlstax-link"] = "tlstax-link"
+    far_address, near_addresses = FAR_ADDRESS, NEAR_ADDRESSES
+
+    def __init__(self) -> None:
+        self.alive, self.distance = True, Distance()
+
+    def enter_far(self) -> tuple[str, ...]:
+        return ("far",)
+
+    def enter_near(self) -> tuple[str, ...]:
+        return ("near",)
+
+    def set(self, distance: Distance) -> None:
+        self.distance = distance
+
+    def measure(self) -> RoundTripTime:
+        rtt_ms = self.distance.rtt_ms
+        return RoundTripTime(median_ms=rtt_ms, lowest_ms=rtt_ms, highest_ms=rtt_ms, samples=9)
+
+    def used(self) -> LinkUse | None:
+        return None
+
+    def is_alive(self) -> bool:
+        return self.alive
+
+
+def route(span: FakeSpan) -> Route:
+    return Route(TcpEndpoint(host=FAR_ADDRESS, port=1), (), span=span, distance=Distance(45))
+
+
+def test_a_trial_is_measured_before_and_after() -> None:
+    travelled, span = Travelled(), FakeSpan()
+    with travelling(route(span), travelled):
+        assert travelled.distance is not None
+        assert travelled.distance.after is None
+    assert travelled.distance.before.median_ms == 45
+    assert travelled.distance.after == travelled.distance.before
+
+
+@pytest.mark.parametrize("failure", [None, ClientFailure("the client fell silent")])
+def test_a_link_that_dies_in_a_trial_is_the_reason(failure: Exception | None) -> None:
+    travelled, span = Travelled(), FakeSpan()
+
+    def trial() -> None:
+        with travelling(route(span), travelled):
+            span.alive = False
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(MachineFault, match=LINK_DIED):
+        trial()
+    assert travelled.distance is not None
+    assert travelled.distance.after is None
+
+
+def test_a_client_that_fails_for_itself_is_not_the_links_fault() -> None:
+    with pytest.raises(ClientFailure, match="fell silent"), travelling(route(FakeSpan()), Travelled()):
+        raise ClientFailure("the client fell silent")
+
+
+def test_doctor_says_what_keeps_a_distance_from_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise MachineFault("there is no device", remedy="load the module")
+
+    monkeypatch.setattr(network, "open_span", refused)
+    check = network.distance()
+    assert (check.status, check.found, check.remedy) == ("limited", "there is no device", "load the module")
+
+
+@pytest.mark.parametrize(("late_ms", "status"), [(0.2, "ok"), (4.0, "limited")])
+def test_doctor_tells_how_exact_a_distance_is(
+    monkeypatch: pytest.MonkeyPatch, late_ms: float, status: str
+) -> None:
+    class Late(FakeSpan):
+        def measure(self) -> RoundTripTime:
+            on_time = super().measure()
+            return on_time.model_copy(update={"median_ms": on_time.median_ms + late_ms})
+
+    monkeypatch.setattr(network, "open_span", lambda *_: nullcontext(Late()))
+    check = network.distance()
+    assert check.status == status
+    assert f"10 ms were {10 + late_ms:.2f} ms" in check.found
 
 
 NEAR: dict[str, Level] = {"workload": "reconnect", "connections": 8, "tls": "1.3"}
