@@ -54,6 +54,7 @@ PURE = (
     "legacy_tls",
     "observed",
     "outcome_table",
+    "path_limits",
     "outlook",
     "plan",
     "profiles",

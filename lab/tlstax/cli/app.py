@@ -91,6 +91,13 @@ def run(
         ),
     ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            help="What carries the bytes, compared with direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
+            "router-passthrough and others; with commas."
+        ),
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
@@ -141,6 +148,7 @@ def run(
                 tls=tls,
                 workload=workload,
                 connections=connections,
+                path=path,
                 rows=rows,
                 budget=budget,
                 precision=precision,
