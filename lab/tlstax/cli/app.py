@@ -94,7 +94,7 @@ def run(
     path: Annotated[
         str | None,
         typer.Option(
-            help="What carries the bytes, compared with direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
+            help="What carries the bytes, beside direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
             "router-passthrough and others; with commas."
         ),
     ] = None,
