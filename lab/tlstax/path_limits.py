@@ -53,6 +53,11 @@ def is_of_client(levels: Levels) -> bool:
     return _path(levels) not in ENDS_TLS | BEGINS_TLS
 
 
+def asks_for_passwords(levels: Levels) -> bool:
+    """Whether the path asks clients for their passwords itself: it logs in to the server for them."""
+    return _path(levels) in ENDS_TLS
+
+
 def why_not(levels: Levels) -> str:
     """Why the case with these levels cannot be carried by its path; empty where it can."""
     path = _path(levels)
