@@ -86,8 +86,8 @@ def run(
     workload: Annotated[
         str | None,
         typer.Option(
-            help="Such as point-select, reconnect, insert, oltp-read-write, or a file with one of your own; "
-            "with commas."
+            help="Such as point-select, reconnect, storm, insert, oltp-read-write, or a file with one of "
+            "your own; with commas."
         ),
     ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
@@ -97,6 +97,10 @@ def run(
             help="What carries the bytes, beside direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
             "router-passthrough and others; with commas."
         ),
+    ] = None,
+    rtt_ms: Annotated[
+        str | None,
+        typer.Option(help="Round trip times to put between client and server, such as 0,45,170 (0)."),
     ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
     budget: Annotated[
@@ -149,6 +153,7 @@ def run(
                 workload=workload,
                 connections=connections,
                 path=path,
+                rtt_ms=rtt_ms,
                 rows=rows,
                 budget=budget,
                 precision=precision,

@@ -7,16 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
+from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, table_text
+from tlstax.report import agreements, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
+from tlstax.report.round_trips import short_tables
+from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
@@ -39,6 +42,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts += _compared(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
+    parts += _hello_retries(document)
     for group in component_groups(document):
         parts += _overview_table(component_text(group))
         parts.append(_bullets(capitalised(found.sentences[0]) for found in by_rank(group.explanations)))
@@ -61,7 +65,9 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
         parts += _published(document)
     if document.agreements:
         parts += _agreements(document)
-    if is_large(document.design):
+    counted = (*short_storm_tables(document), *short_tables(document))
+    parts += [part for table in counted for part in _overview_table(table)]
+    if is_large(document.design) or asks_for_counts(document):
         return [*parts, escaped(where_the_rest_is(document))]
     return [*parts, *(part for group in arranged(stored, document) for part in _group(group, document))]
 
@@ -122,6 +128,16 @@ def _agreements(document: RunDocument) -> list[str]:
         _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
         escaped(agreements.READING),
     ]
+
+
+def _hello_retries(document: RunDocument) -> list[str]:
+    found = hello_retry.shown(document)
+    if found is None:
+        return []
+    parts = [f"### {escaped(found.title)}", _bullets(found.sentences)]
+    if found.remedy:
+        parts += [f"**{found.avoided}**", _bullets(found.remedy)]
+    return [*parts, *(part for table in found.tables for part in _overview_table(table))]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

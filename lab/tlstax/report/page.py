@@ -12,7 +12,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, figures, outcome_names, published
+from tlstax.report import agreements, facts, figures, hello_retry, outcome_names, published
 from tlstax.report.agreements import Agreements
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
@@ -20,11 +20,15 @@ from tlstax.report.facts import Fact
 from tlstax.report.flame_section import FlameSection, flame_section
 from tlstax.report.flames import Draw
 from tlstax.report.groups import Group, Row, arranged
+from tlstax.report.hello_retry import HelloRetrySection
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
+from tlstax.report.overview_text import TextTable
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
+from tlstax.report.round_trips import every_line
+from tlstax.report.storms import storm_lines
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
@@ -96,6 +100,8 @@ class Page:
     published: Published | None
     tables: TablesSection | None
     agreements: Agreements | None
+    connecting: tuple[TextTable, ...]
+    hello_retries: HelloRetrySection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -128,6 +134,8 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
+        connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
+        hello_retries=hello_retry.shown(document),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

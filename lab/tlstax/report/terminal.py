@@ -18,11 +18,12 @@ from rich.text import Text
 
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
+from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, table_text
+from tlstax.report import agreements, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -35,6 +36,8 @@ from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.printed import printed
+from tlstax.report.round_trips import short_tables
+from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
@@ -43,6 +46,8 @@ from tlstax.tabulated import Tables
 NARROWEST = 60
 GAP = 2
 MOST_ITEMS = 12
+MOST_OF_LARGE = 3
+WIDEST_NAME = 36
 
 Cells = Sequence[Text]
 
@@ -74,10 +79,14 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
-        groups = () if is_large(document.design) else arranged(stored, document)
+        counted = (*short_storm_tables(document), *short_tables(document))
+        yield from chain.from_iterable(_overview_table(table) for table in counted)
+        without = is_large(document.design) or asks_for_counts(document)
+        groups = () if without else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+    yield from _hello_retries(document)
     yield from chain.from_iterable(
         _components(group, document, width) for group in component_groups(document)
     )
@@ -112,7 +121,7 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
     yield ""
     above: list[tuple[str, ...]] = []
     grid = Table.grid(padding=(0, GAP, 0, 0))
-    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for _ in table.heads:
         grid.add_column(justify="right", no_wrap=True)
     for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):
@@ -165,6 +174,15 @@ def _agreements(document: RunDocument) -> Iterable[RenderableType]:
         rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
         yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
     yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
+
+
+def _hello_retries(document: RunDocument) -> Iterable[RenderableType]:
+    """Who was asked for a second ClientHello, and what avoids it."""
+    found = document.hello_retries
+    if found is not None:
+        most = MOST_OF_LARGE if is_large(document.design) else MOST_ITEMS
+        yield from _list(hello_retry.TITLE, list(map(capitalised, found.sentences[:most])))
+        yield from _list(hello_retry.AVOIDED, list(map(capitalised, hello_retry.advice(found)[:most])))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
@@ -263,10 +281,13 @@ def _facts(found: Iterable[facts.Fact]) -> Table:
 
 
 def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+    """Names and what is said of them; a name that takes too much room is broken into lines."""
+    lines = list(rows)
+    room = min(_width([name for name, _ in lines]), WIDEST_NAME)
     table = Table.grid(padding=(0, GAP, 0, 0))
-    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", min_width=room, max_width=room)
     table.add_column(overflow="fold")
-    for row in rows:
+    for row in lines:
         table.add_row(*row)
     return table
 

@@ -81,7 +81,7 @@ def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
 
 
 def named_fault(name: str, progress: Progress | Telling) -> Fault:
-    """A fault by its name, compiled if it is not there. Raises as of `named_server`."""
+    """A fault or variant by its name, compiled if it is not there. Raises as of `named_server`."""
     recipe = RECIPES.get(name)
     if recipe is None or not isinstance(recipe.source, CSource):
         raise UserMistake(f"there is no fault named {name!r}{_known(name, 'fault')}", remedy=LISTED)

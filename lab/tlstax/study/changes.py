@@ -13,7 +13,17 @@ from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
 
 OWN_OPTIONS = frozenset(
-    {"tls", "workload", "connections", "path", "server", "tls_library", "client", "client_tls_library"}
+    {
+        "tls",
+        "workload",
+        "connections",
+        "path",
+        "rtt_ms",
+        "server",
+        "tls_library",
+        "client",
+        "client_tls_library",
+    }
 )
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 
