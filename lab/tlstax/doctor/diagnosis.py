@@ -28,6 +28,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "load engine": programs.engine,
     "child processes": programs.child_control,
     "server": programs.server,
+    "paths": programs.paths,
     "fetching servers": programs.fetching,
 }
 

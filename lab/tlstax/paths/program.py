@@ -80,8 +80,13 @@ class Program:
         return (self.pid, *(child.pid for child in children))
 
     def expect(self) -> None:
-        """From now on all its processes of this moment are needed: where one is gone, it does not run."""
+        """From now on all its processes of this moment are needed: where one is gone, it does not run.
+
+        Its children do not die with us by themselves: the session knows them too.
+        """
         self._carriers = set(self.pids())
+        for child in self._carriers - {self.pid}:
+            self._session.record(child)
 
     def is_alive(self) -> bool:
         """Whether it runs, with all of its processes that are needed."""
@@ -103,7 +108,7 @@ class Program:
         """What it has logged since the last call. The log is emptied, so that it stays short."""
         with self.log_file.open("r+b") as file:
             text = file.read().decode("utf-8", errors="replace")
-            # The program appends (O_APPEND), and is asked only when it has nothing to carry, so nothing is lost.
+            # The program appends (O_APPEND), and has nothing to carry when it is asked: no line is lost.
             file.truncate(0)
         lines = text.splitlines()
         self._kept_lines = [*self._kept_lines, *lines][-20:]
@@ -133,7 +138,8 @@ class Program:
         self._child.wait()
         for child in children:
             processes.kill_if_same(child, ENDS_WITHIN_S)
-        self._session.forget(self.pid)
+        for pid in self._carriers | {self.pid}:
+            self._session.forget(pid)
 
     def _ended(self) -> str:
         status = self._child.poll()
