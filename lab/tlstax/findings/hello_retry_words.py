@@ -184,7 +184,7 @@ def quantity(cost: RetryCost) -> str:
     point, *rounded = alike(*values) if len(set(values)) > 1 else [f"{value:.4g}" for value in values]
     if cost.unit == "B":
         return f"{values[0]:,.0f} bytes"
-    between = f" ({rounded[0]} to {rounded[1]})" if rounded else ""
+    between = f" ({rounded[0]} to {rounded[1]})" if set(rounded) - {point} else ""
     return f"{point} {'ms' if in_ms else 'µs'} of {words}{between}"
 
 
