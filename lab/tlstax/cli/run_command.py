@@ -29,6 +29,7 @@ class RunOptions:
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
+    rtt_ms: str | None = None
     rows: int | None = None
     budget: str | None = None
     precision: str | None = None
@@ -64,6 +65,7 @@ def study_of(options: RunOptions) -> Study:
         ("tls", options.tls),
         ("workload", options.workload),
         ("connections", options.connections),
+        ("rtt_ms", options.rtt_ms),
         # Last: what a client cannot do is left out of what has been chosen.
         ("client", options.client),
     ):
