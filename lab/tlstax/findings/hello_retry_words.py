@@ -155,12 +155,15 @@ def _is_as_sent(other: Avoided, one: RetriedCase) -> bool:
 def _less(costs: Iterable[RetryCost]) -> str:
     """All costs in words: "a connection costs 1 round trip less; no difference seen in client CPU"."""
     known = tuple(costs)
-    parts = [(["less", "more"][cost.judgement == "lower"], quantity(cost)) for cost in known if is_seen(cost)]
-    said = [
-        f"a connection costs {_and([words for which, words in parts if which == way])} {way}"
-        for way in ("less", "more")
-        if any(which == way for which, _ in parts)
+    said = []
+    ways = (("less", "higher"), ("more", "lower"))
+    moved = [
+        f"{_and(found)} {way}"
+        for way, judgement in ways
+        if (found := [quantity(cost) for cost in known if cost.judgement == judgement])
     ]
+    if moved:
+        said.append(f"a connection costs {_and(moved)}")
     same = [COST_WORDS[cost.cost] for cost in known if not is_seen(cost)]
     if same:
         said.append(f"no difference seen in {_and(same)}")
