@@ -154,7 +154,7 @@ def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild) -> No
 def test_with_its_groups_lifted_the_server_takes_what_the_client_sends(
     mysql_build: ServerBuild, library: str | None, offered: str, agreed: tuple[str, ...]
 ) -> None:
-    """By default an OpenSSL from 3.5 on sends a key share for the post-quantum group, older ones for X25519."""
+    """By default an OpenSSL from 3.5 on sends a key share for X25519MLKEM768, an older one for X25519."""
     lifted = named_fault("groups-lifted", lambda _: None)
     under = named_tls_library(library, lambda _: None) if library else None
     levels: dict[str, Level] = {"tls": "1.3", "workload": "reconnect", "connections": 8}

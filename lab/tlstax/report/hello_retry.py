@@ -46,7 +46,7 @@ def shown(document: RunDocument) -> HelloRetrySection | None:
         sentences=tuple(map(capitalised, found.sentences)),
         avoided=AVOIDED,
         remedy=tuple(map(capitalised, advice(found))),
-        tables=tuple(tables(found, document)),
+        tables=(_asked_table(found), *case_tables(found, document)),
     )
 
 
@@ -56,13 +56,15 @@ def advice(found: HelloRetries) -> tuple[str, ...]:
     return (*found.remedy, *measure)
 
 
-def tables(found: HelloRetries, document: RunDocument) -> Iterator[TextTable]:
-    """Who was asked how often, and then for each case that was asked what avoids it."""
-    rows = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
-    yield TextTable("Who was asked for a second ClientHello", HEADS, rows, (), of="server")
-    for one in found.cases:
-        if one.avoided:
-            yield _case_table(one, document)
+def case_tables(found: HelloRetries, document: RunDocument) -> tuple[TextTable, ...]:
+    """For each case that was asked again, what a connection costs it, and those that avoid it."""
+    return tuple(_case_table(one, document) for one in found.cases if one.avoided)
+
+
+def _asked_table(found: HelloRetries) -> TextTable:
+    """Who was asked how often."""
+    lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
+    return TextTable("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
 
 
 def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
