@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.factors import ENGINE, OWN
+from tlstax.factors import ENGINE, OWN, STORM
 from tlstax.user_workload import UserSequence, UserWorkload
 
 SYSBENCH = "sysbench"
@@ -55,6 +55,8 @@ def why_not(
     `workloads` are the user's own, by name. What only shows when a job is read is the client's to refuse.
     """
     client = str(levels.get("client", ENGINE))
+    if levels.get("workload") == STORM:
+        return _why_no_storm(client, levels, schedule)
     if client == ENGINE:
         return ""
     for impossible, words in _common(levels, schedule):
@@ -64,6 +66,16 @@ def why_not(
         words = _why_not_sysbench(str(levels.get("workload", "")), levels, workloads)
         return f"{client} {words}" if words else ""
     return _why_not_mysqlslap(client, levels, workloads)
+
+
+def _why_no_storm(client: str, levels: Mapping[str, str | int | float], schedule: Schedule) -> str:
+    if client != ENGINE:
+        return f"{client} cannot make a storm: it opens its connections once, or one after another"
+    if isinstance(schedule, OpenLoop):
+        return "a storm cannot be given a rate: it opens its connections as fast as it can"
+    if "queries" in levels:
+        return "a storm asks no queries: it has a number of rounds and of connections"
+    return ""
 
 
 def _common(levels: Mapping[str, str | int | float], schedule: Schedule) -> list[tuple[bool, str]]:

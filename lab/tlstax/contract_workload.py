@@ -107,7 +107,8 @@ class Workload(Frozen):
     @property
     def transactions(self) -> tuple[Transaction, ...]:
         """The mix; statements alone are one transaction without brackets, and a storm has none."""
-        return self.mix or (Transaction(statements=self.statements),) * bool(self.statements)
+        alone = (Transaction(statements=self.statements),) if self.statements else ()
+        return self.mix or alone
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:

@@ -17,12 +17,13 @@ from tlstax.contract import (
     TlsOn,
     TlsVersion,
 )
-from tlstax.factors import GROUP_LISTS, OWN
+from tlstax.factors import GROUP_LISTS, OWN, STORM
 from tlstax.server_choice import choice_of, client_library_of, client_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
 from tlstax.workloads import Shape, can_be_repeated, put_back_sql
+from tlstax.workloads.storm import ROUNDS
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 """Where clients of a private server connect from. A closed connection keeps its port for a minute
@@ -100,7 +101,12 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
 
 
 def counted_operations(levels: Levels) -> int | None:
-    """How many operations a trial of this case has in all its rounds; None where it lasts a time."""
+    """How many operations a trial of this case has in all its rounds; None where it lasts a time.
+
+    A round of a storm has one for each connection.
+    """
+    if name_of(levels) == STORM:
+        return int(levels["connections"]) * rounds_of(levels)
     return int(levels["queries"]) * rounds_of(levels) if "queries" in levels else None
 
 
@@ -108,8 +114,10 @@ def rounds_of(levels: Levels) -> int:
     """How many rounds a trial of this case has.
 
     A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
-    repeat it.
+    repeat it. A storm is all rounds, and nothing is put back between them.
     """
+    if name_of(levels) == STORM:
+        return int(levels.get("rounds", ROUNDS))
     in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
     return int(levels.get("rounds", 1)) if in_rounds else 1
 

@@ -65,6 +65,24 @@ def percentile_name(phase: str, percentile: float) -> str:
     return f"{stem}_p{f'{percentile:g}'.replace('.', '')}_us"
 
 
+WIRE_PHASES = {
+    "connect": (("connect",), "connect, from the first SYN to the server's OK"),
+    "handshake": (("tls_handshake",), "TLS handshake"),
+    "query": (("first_query", "query"), "query"),
+}
+"""What round trips and bytes are told of: the phases that it is made of, and what it is in words."""
+
+
+def _wire_outcomes() -> list[Outcome]:
+    """What crossed the wire, counted by the client: exact, so that trials may agree to the last byte."""
+    found = []
+    for name, (_, words) in WIRE_PHASES.items():
+        found.append(_cost(f"round_trips_per_{name}", "1", f"round trips of a {words}"))
+        found.append(_cost(f"bytes_sent_per_{name}", "B", f"bytes of TCP payload sent in a {words}"))
+        found.append(_cost(f"bytes_received_per_{name}", "B", f"bytes of TCP payload received in a {words}"))
+    return found
+
+
 def _counted_outcomes() -> list[Outcome]:
     """What the kernel and the processor count of each side; the client tells its results after its window."""
     found = []
@@ -91,6 +109,18 @@ OUTCOMES: dict[str, Outcome] = {
     for outcome in (
         Outcome("ops_per_s", "1/s", lower_is_better=False, words="operations a second"),
         *_percentile_outcomes(),
+        Outcome(
+            "connections_per_s",
+            "1/s",
+            lower_is_better=False,
+            words="connections opened a second, the mean over a storm's rounds",
+        ),
+        Outcome(
+            "connections_per_s_sd",
+            "1/s",
+            lower_is_better=None,
+            words="standard deviation of the connections opened a second over a storm's rounds",
+        ),
         _cost("round_s", "s", "mean time of a round of so many operations"),
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
         _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
@@ -119,6 +149,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("bytes_per_op", "B", "bytes of TCP payload per operation, both ways"),
         _cost("bytes_sent_per_op", "B", "bytes of TCP payload that the client sent per operation"),
         _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
+        *_wire_outcomes(),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
         *_processor_outcomes(),
         _cost("observers_cpu_us", "us", "CPU time of the laboratory itself while the window lasted"),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, PositiveInt
 
+from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
 from tlstax.hello_retried import HelloRetries
@@ -336,6 +337,8 @@ class RunDocument(Frozen):
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     agreements: tuple[Agreement, ...] = ()
+    storms: tuple[StormResult, ...] = ()
+    round_trips: tuple[RoundTripsResult, ...] = ()
     hello_retries: HelloRetries | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control

@@ -91,3 +91,14 @@ def test_a_plan_shows_what_is_left_out_and_which_clients_must_be_had() -> None:
 def test_a_study_of_which_nothing_is_left_says_why() -> None:
     with pytest.raises(UserMistake, match="nothing is left to measure: mysqlslap"):
         override(load_study("tax"), "client", ["mysqlslap-9.7"])
+
+
+@pytest.mark.parametrize("client", ["sysbench", SLAP])
+def test_only_the_engine_makes_a_storm(client: str) -> None:
+    assert "storm" in why_not({"client": client, "workload": "storm"}, {}, CLOSED)
+    assert why_not({"workload": "storm"}, {}, CLOSED) == ""
+
+
+def test_a_storm_has_neither_a_rate_nor_queries() -> None:
+    assert "rate" in why_not({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
+    assert "queries" in why_not({"workload": "storm", "queries": 5}, {}, CLOSED)

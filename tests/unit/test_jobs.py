@@ -113,3 +113,13 @@ def test_a_workload_works_on_the_table_of_its_shape() -> None:
     assert " t " in f"{job_for(LEVELS, TERMS, sequence=0).workload.statements[0].sql} "
     people = job_for({**LEVELS, "workload": "people-select"}, TERMS, sequence=0)
     assert people.workload.statements[0].sql == "SELECT * FROM p"
+
+
+def test_a_round_of_a_storm_has_an_operation_for_each_connection() -> None:
+    storm = job_for({**LEVELS, "workload": "storm", "connections": 100}, TERMS, sequence=0)
+    assert storm.workload.storm
+    assert (storm.connections, storm.rounds, storm.operations) == (100, 10, 1000)
+    assert storm.duration_s > 60, "so many connections take what they take"
+    assert storm.reset == ()
+    fewer = job_for({**LEVELS, "workload": "storm", "connections": 8, "rounds": 3}, TERMS, sequence=0)
+    assert (fewer.rounds, fewer.operations) == (3, 24)

@@ -43,6 +43,7 @@ ACTING = (
 PURE = (
     "checks",
     "client_limits",
+    "connecting",
     "contract",
     "contract_workload",
     "explained",

@@ -14,10 +14,12 @@ from tlstax.contract import Overhead
 from tlstax.errors import MachineFault
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
-from tlstax.outcome_table import COUNTED_WORDS
+from tlstax.outcome_table import COUNTED_WORDS, WIRE_PHASES
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, load_study
+
+BYTES = ("bytes_sent", "bytes_received")
 
 STUDY = load_study("tax")
 RECONNECT_TLS = Trial(block=0, position=0, case=cases(STUDY)[7])
@@ -97,8 +99,8 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
-    # A client that does not say what it costs itself, in a closed loop of several connections, on a machine
-    # without counters.
+    # A client that says neither what it costs itself nor what crossed the wire in each phase, in a closed
+    # loop of several connections and no storm, on a machine without counters.
     untold = {
         "outside_client_us_per_op",
         "client_overhead_us_per_op",
@@ -106,6 +108,9 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "start_delay_p99_us",
         "round_s",
         "observers_cpu_us",
+        "connections_per_s",
+        "connections_per_s_sd",
+        *(f"{what}_per_{name}" for what in ("round_trips", *BYTES) for name in WIRE_PHASES),
         *(name for name in OUTCOMES if name.endswith("_percent")),
         *(f"{side}_{name}_per_op" for side in ("server", "client") for name in COUNTED_WORDS),
     }

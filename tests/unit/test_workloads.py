@@ -94,3 +94,9 @@ def test_all_parameters_of_a_statement_are_there_and_used(name: str) -> None:
 def test_every_workload_has_words_and_a_table(name: str) -> None:
     assert workloads.in_words(name) != name
     assert workloads.table_of(name) == ("people" if name.startswith("people-") else "sbtest")
+
+
+def test_a_storm_asks_nothing_and_so_shows_no_rows() -> None:
+    storm = workloads.built_in("storm", "sbtest1", ROWS)
+    assert storm.storm
+    assert not workloads.returns_rows(storm)

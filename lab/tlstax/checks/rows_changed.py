@@ -54,14 +54,20 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
 
 
 def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
-    """A trial of so many operations had so many."""
+    """A trial of so many operations had so many, and a storm told the time of each of its rounds."""
     job = trial.evidence.job
     if job is None or job.operations is None:
         return
     tried = trial.done.operations + sum(error.count for error in trial.done.errors)
     if tried < job.operations:
-        why = "the table ran dry" if trial.done.elapsed_s < job.duration_s else "it took too long"
+        why = "it took too long" if trial.done.elapsed_s >= job.duration_s else "the table ran dry"
+        if job.workload.storm and trial.done.elapsed_s < job.duration_s:
+            why = "the client stopped"
         yield Doubt("invalid", f"it ended after {tried:,} of {job.operations:,} operations: {why}")
+    elif job.workload.storm and len(trial.done.rounds_s) != job.rounds:
+        yield Doubt(
+            "invalid", f"the client told the times of {len(trial.done.rounds_s)} of its {job.rounds} rounds"
+        )
 
 
 def _counter(kind: _Kind, version: str) -> str:

@@ -86,8 +86,8 @@ def run(
     workload: Annotated[
         str | None,
         typer.Option(
-            help="Such as point-select, reconnect, insert, oltp-read-write, or a file with one of your own; "
-            "with commas."
+            help="Such as point-select, reconnect, storm, insert, oltp-read-write, or a file with one of "
+            "your own; with commas."
         ),
     ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,

@@ -10,9 +10,11 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.measuring import bounded, measure
 from tlstax.errors import UserMistake
+from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.pipeline import Request
 from tlstax.study import Study, at_rate, load_study, override
+from tlstax.workloads.storm import CONNECTIONS
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def study_of(options: RunOptions) -> Study:
         ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
         ("workload", options.workload),
-        ("connections", options.connections),
+        ("connections", options.connections or _connections_of_storms(options)),
         ("rtt_ms", options.rtt_ms),
         # Last: what a client cannot do is left out of what has been chosen.
         ("client", options.client),
@@ -84,6 +86,21 @@ def study_of(options: RunOptions) -> Study:
         rows=options.rows,
         profile=options.profile,
     )
+
+
+def _connections_of_storms(options: RunOptions) -> str | None:
+    """How many connections there are where nobody says and all that is asked for is a storm; else None.
+
+    Raises UserMistake for a server that is not ours: it gets no more connections than it was told.
+    """
+    asked = quantities.names(options.workload, "--workload") if options.workload is not None else ()
+    if STORM in asked and options.guest.url:
+        raise UserMistake(
+            "a storm opens all its connections at once, and how many a server that is not ours is to get was "
+            "not said",
+            remedy="give --connections",
+        )
+    return str(CONNECTIONS) if asked == (STORM,) else None
 
 
 def guest_of(options: GuestOptions) -> GuestAccess | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison
 from tlstax.findings.estimates import Estimate
@@ -194,9 +195,8 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
 
 def _bears_on_connecting(estimate: Estimate) -> bool:
     phases = ("connect_", "tls_handshake_")
-    return estimate.comparison.case.levels.get("workload") == "reconnect" or estimate.outcome.startswith(
-        phases
-    )
+    workload = estimate.comparison.case.levels.get("workload")
+    return workload in {"reconnect", STORM} or estimate.outcome.startswith(phases)
 
 
 def _limited_by_client(name: str) -> bool:

@@ -18,10 +18,12 @@ from tlstax.findings.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.proof import negotiated
 from tlstax.findings.published import published
 from tlstax.findings.published_tables import published_tables
+from tlstax.findings.round_trips import round_trips
 from tlstax.findings.scope import is_large
 from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
 from tlstax.findings.stats import Interval
+from tlstax.findings.storms import storms
 from tlstax.labels import finding_levels
 from tlstax.records import StoredRun
 from tlstax.results import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
@@ -61,6 +63,8 @@ def document(stored: StoredRun) -> RunDocument:
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
         agreements=agreements(measured, stored.measured),
+        storms=storms(stored, found),
+        round_trips=round_trips(stored),
         hello_retries=hello_retries(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),

@@ -270,5 +270,9 @@ def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:
 
 
 def _operation(case: Case) -> Literal["connection", "query", "operation"]:
-    words: Mapping[str, Literal["connection", "query"]] = {"reconnect": "connection", "point-select": "query"}
+    words: Mapping[str, Literal["connection", "query"]] = {
+        "reconnect": "connection",
+        "storm": "connection",
+        "point-select": "query",
+    }
     return words.get(str(case.levels.get("workload")), "operation")

@@ -11,6 +11,7 @@ from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.pool_words import pool_sentences
+from tlstax.findings.round_trip_words import asks_for_counts, round_trip_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
@@ -20,7 +21,11 @@ from tlstax.server_choice import clients, server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"
-_WORK = {"point-select": "point selects a second", "reconnect": "connections a second"}
+_WORK = {
+    "point-select": "point selects a second",
+    "reconnect": "connections a second",
+    "storm": "connections a second",
+}
 
 
 def headline(document: RunDocument) -> list[str]:
@@ -40,6 +45,8 @@ def headline(document: RunDocument) -> list[str]:
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*lost, *summary(document.agreements), *causes(document)]
+    if asks_for_counts(document):
+        return [*lost, *(round_trip_sentences(document) or [NOTHING_TO_TELL])]
     if is_large(document.design):
         return [*lost, *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
@@ -91,6 +98,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
     subject = f"{name} on kept connections" if workload == "point-select" else name
     if workload == "reconnect":
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
+    elif workload == "storm":
+        subject = f"{name} in connection storms"
     elif subject == name and len(document.design.levels_of().get("workload", ())) > 1:
         subject = f"{name}, {workloads.in_words(str(workload))}"
     if len(document.design.levels_of().get("connections", ())) > 1:

@@ -9,7 +9,7 @@ from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, 
 from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
-WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting"}
+WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
 MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 

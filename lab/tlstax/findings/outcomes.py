@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
+from statistics import fmean, stdev
 from typing import Final
 
-from tlstax.contract import Done
+from tlstax.contract import Done, PhaseWire
 from tlstax.findings import histograms
 from tlstax.findings.histograms import Histogram
 from tlstax.findings.processors import Whose, shares, together
@@ -17,12 +18,22 @@ from tlstax.outcome_table import (
     PHASE_WORDS,
     PROCESSOR_WORDS,
     UNITS,
+    WIRE_PHASES,
     Outcome,
     percentile_name,
 )
 from tlstax.records import TrialRecord
 
-__all__ = ["OUTCOMES", "UNITS", "Outcome", "merged", "outcome", "outcomes"]
+__all__ = [
+    "OUTCOMES",
+    "UNITS",
+    "Outcome",
+    "merged",
+    "outcome",
+    "outcomes",
+    "phases_together",
+    "storm_rates",
+]
 
 MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
 """A percentile is told only from so many samples: below 100 the 99th is just the largest value, and the
@@ -68,18 +79,41 @@ def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
 
 
 def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
-    throughput = {"ops_per_s": done.operations / done.elapsed_s}
     return {
-        **throughput,
+        **_throughput(done),
         **_rounds(record, done),
         **_cpu(record, done),
         **_outside_client(record, done),
         **_events(record, done),
         **_memory(record),
         **_wire(done),
+        **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),
     }
+
+
+def storm_rates(done: Done) -> tuple[float, ...]:
+    """Connections a second in each round of a storm; none where there was no storm.
+
+    A round's closing is not in its time. Connections that failed count in no round.
+    """
+    if not done.rounds_s:
+        return ()
+    each = done.operations / len(done.rounds_s)
+    return tuple(each / round_s for round_s in done.rounds_s)
+
+
+def _throughput(done: Done) -> dict[str, float]:
+    """Operations a second; of a storm those of the time that is counted, which closing is not in.
+
+    The mean over a storm's rounds is that of their rates, as it was published: each round is a run.
+    """
+    rates = storm_rates(done)
+    if not rates:
+        return {"ops_per_s": done.operations / done.elapsed_s}
+    found = {"ops_per_s": done.operations / sum(done.rounds_s), "connections_per_s": fmean(rates)}
+    return {**found, "connections_per_s_sd": stdev(rates)} if len(rates) > 1 else found
 
 
 def _rounds(record: TrialRecord, done: Done) -> dict[str, float]:
@@ -88,6 +122,8 @@ def _rounds(record: TrialRecord, done: Done) -> dict[str, float]:
     A trial that did not finish its first round has none.
     """
     job = record.job
+    if done.rounds_s:
+        return {"round_s": fmean(done.rounds_s)}
     if job is None or job.operations is None:
         return {}
     if "average" in done.reported_s:
@@ -201,4 +237,29 @@ def _wire(done: Done) -> dict[str, float]:
     }
     if wire.segments_sent is not None and wire.segments_received is not None:
         found["segments_per_op"] = (wire.segments_sent + wire.segments_received) / operations
+    return found
+
+
+def phases_together(done: Done, phases: Collection[str]) -> PhaseWire | None:
+    """What crossed the wire in all occurrences of these phases, summed; None where none was counted."""
+    counted = [done.phase_wire[phase] for phase in phases if phase in done.phase_wire]
+    if not counted:
+        return None
+    return PhaseWire(
+        times=sum(wire.times for wire in counted),
+        round_trips=sum(wire.round_trips for wire in counted),
+        bytes_sent=sum(wire.bytes_sent for wire in counted),
+        bytes_received=sum(wire.bytes_received for wire in counted),
+    )
+
+
+def _phases_on_the_wire(done: Done) -> dict[str, float]:
+    """Round trips and bytes of a connect, of a TLS handshake and of a query: means, of whole numbers."""
+    found: dict[str, float] = {}
+    for name, (phases, _) in WIRE_PHASES.items():
+        wire = phases_together(done, phases)
+        if wire is not None:
+            found[f"round_trips_per_{name}"] = wire.round_trips / wire.times
+            found[f"bytes_sent_per_{name}"] = wire.bytes_sent / wire.times
+            found[f"bytes_received_per_{name}"] = wire.bytes_received / wire.times
     return found

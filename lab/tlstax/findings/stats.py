@@ -31,6 +31,10 @@ The price is a quarter more blocks. A run that its budget ended pays it too, and
 
 RESAMPLES = 4000
 
+ROUNDING = 1e-9
+"""A relative difference that arithmetic may leave of none. Counts are exact: an interval of them may have no
+width, and a control of them no noise, so that nothing else holds back the last bit of a logarithm."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -173,7 +177,7 @@ def judge(ratio: Interval, floor: float | None) -> Literal["higher", "lower", "n
     Simulated with trials that scatter by 2 %, run until every ratio is known to 2 %: of two equal things,
     under 2 % of studies call one higher or lower; a true difference of 3 % is found in more than 90 %.
     """
-    if not ratio.excludes_one or (floor is not None and relative_difference(ratio.point) <= floor):
+    if not ratio.excludes_one or relative_difference(ratio.point) <= max(floor or 0.0, ROUNDING):
         return "no difference seen"
     return "higher" if ratio.point > 1 else "lower"
 

@@ -13,6 +13,9 @@ name.
 Published tables have roles that begin with "table, ": "published" and "measured" have a row for each cell
 (the caveats name table, part, side and time), "difference" one for each difference and part, "claim" and
 "fault" one for each thing that a text says of its table and that is wrong in a table.
+Storms have the role "storm": value is the mean of connections a second over all rounds, the caveats have
+their standard deviation. What was counted of connects and queries has the role "counted", a row for each
+phase.
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
@@ -34,6 +37,7 @@ from io import StringIO
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
 from tlstax.report import hello_retry
+from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
 from tlstax.results import (
@@ -93,6 +97,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
         yield _sampling(document, outcome, ratio)
     yield from (_published(document, figure, factors) for figure in document.published)
     for row in table_rows(document.tables) if document.tables is not None else ():
+        yield {"run": document.run, "study": document.study, **row}
+    for row in connecting_rows(document):
         yield {"run": document.run, "study": document.study, **row}
     for sides, row in hello_retry.rows(document.hello_retries) if document.hello_retries else ():
         levels = [_levels(side, found, factors) for side, found in sides.items()]

@@ -23,9 +23,12 @@ from tlstax.report.groups import Group, Row, arranged
 from tlstax.report.hello_retry import HelloRetrySection
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
+from tlstax.report.overview_text import TextTable
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
+from tlstax.report.round_trips import every_line
+from tlstax.report.storms import storm_lines
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
@@ -97,6 +100,7 @@ class Page:
     published: Published | None
     tables: TablesSection | None
     agreements: Agreements | None
+    connecting: tuple[TextTable, ...]
     hello_retries: HelloRetrySection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
@@ -130,6 +134,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
+        connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
         hello_retries=hello_retry.shown(document),
         components=component_sections(document),
         lists_trials=not large,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tlstax.contract import Workload
 from tlstax.factors import WORKLOADS as NAMES
-from tlstax.workloads import people, sysbench_oltp
+from tlstax.workloads import people, storm, sysbench_oltp
 from tlstax.workloads.effects import RowsChanged, returns_rows, rows_changed, writes
 from tlstax.workloads.tables import KEPT, TABLES, Shape, put_back_sql
 
@@ -39,6 +39,7 @@ class _BuiltIn:
 _BUILT_IN = {
     "point-select": _BuiltIn("sbtest", "point selects on kept connections", sysbench_oltp.point_select),
     "reconnect": _BuiltIn("sbtest", "reconnecting for every point select", sysbench_oltp.reconnect),
+    "storm": _BuiltIn("sbtest", "connection storms", storm.storm),
     "select-range": _BuiltIn("sbtest", "selects of 100 rows by key", sysbench_oltp.select_range),
     "insert": _BuiltIn("sbtest", "inserts of one row", sysbench_oltp.insert),
     "update": _BuiltIn("sbtest", "updates of one row by key", sysbench_oltp.update),

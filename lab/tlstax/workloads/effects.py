@@ -33,14 +33,19 @@ def writes(workload: Workload) -> bool:
 
 
 def returns_rows(workload: Workload) -> bool:
-    """Whether every operation has an answer with rows: every transaction has a SELECT."""
-    return all(
+    """Whether every operation has an answer with rows: every transaction has a SELECT, and it is no storm."""
+    return not workload.storm and all(
         any(_verb(statement) == "SELECT" for statement in one.statements) for one in workload.transactions
     )
 
 
 def rows_changed(workload: Workload) -> RowsChanged:
-    """What an operation changes, of a workload with one kind of transaction, each statement of one row."""
+    """What an operation changes, of a workload with one kind of transaction, each statement of one row.
+
+    A storm changes none.
+    """
+    if workload.storm:
+        return RowsChanged()
     (transaction,) = workload.transactions
     counts = {"INSERT": 0, "UPDATE": 0, "DELETE": 0}
     for statement in transaction.statements:

@@ -110,7 +110,9 @@ def _bare(workload: Workload) -> Workload:
 
 
 def _table(workload: Workload) -> str | None:
-    match = TABLE.search(workload.transactions[0].statements[0].sql)
+    """The table of its first statement; None where it has none: no statement, or none with a table."""
+    statements = (statement for one in workload.transactions for statement in one.statements)
+    match = next((TABLE.search(statement.sql) for statement in statements), None)
     return match[1] if match else None
 
 
