@@ -13,6 +13,7 @@ from fake_trials import Truth, fake_run, reconnecting
 
 from tlstax.contract import PhaseWire
 from tlstax.findings.document import document
+from tlstax.findings.headline import headline
 from tlstax.hello_retried import Avoided, HelloRetries, RetryCost
 from tlstax.labels import full_label
 from tlstax.plan import cases, plan
@@ -199,6 +200,13 @@ def test_it_is_said_in_sentences() -> None:
     assert "mariadb-11.8 needed no HelloRetryRequest in " in said
     assert any("`Groups = P-256:X25519:P-384:P-521`" in words for words in found.remedy)
     assert not found.command
+
+
+def test_a_study_of_groups_is_answered_with_it_and_says_it_once() -> None:
+    found = shown()
+    assert headline(found) == list(retries(found).sentences)
+    for text in (terminal(run(), found), markdown(run(), found)):
+        assert " ".join(text.split()).count("asked for a second ClientHello (HelloRetryRequest)") == 1
 
 
 ALONE = override(override(STUDY, "group", ["default"]), "fault", ["none"])

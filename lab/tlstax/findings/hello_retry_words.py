@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tlstax.factors import GROUP_LISTS, P256_FIRST
 from tlstax.findings.wording import alike
 from tlstax.hello_retried import Avoided, Retried, RetriedCase, RetryCost
+from tlstax.results import RunDocument
 from tlstax.study import Study
 
 STUDY = "hello-retry"
@@ -41,6 +42,11 @@ class Told:
     kinds: tuple[Retried, ...]
     cases: tuple[RetriedCase, ...]
     unasked: tuple[tuple[str, int], ...]
+
+
+def is_answer(document: RunDocument) -> bool:
+    """Whether these sentences are what the run answers: its study compares groups with each other."""
+    return document.hello_retries is not None and "group" in document.design.baseline
 
 
 def sentences(told: Told) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.hello_retry_words import COST_WORDS, is_seen
+from tlstax.findings.hello_retry_words import COST_WORDS, is_answer, is_seen
 from tlstax.findings.wording import capitalised, percent
 from tlstax.hello_retried import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.labels import offered_words
@@ -43,11 +43,17 @@ def shown(document: RunDocument) -> HelloRetrySection | None:
         return None
     return HelloRetrySection(
         title=TITLE,
-        sentences=tuple(map(capitalised, found.sentences)),
+        sentences=sentences(document),
         avoided=AVOIDED,
         remedy=tuple(map(capitalised, advice(found))),
         tables=(_asked_table(found), *case_tables(found, document)),
     )
+
+
+def sentences(document: RunDocument) -> tuple[str, ...]:
+    """What is told of it beside the answer; nothing where it is the answer."""
+    found = document.hello_retries
+    return () if found is None or is_answer(document) else tuple(map(capitalised, found.sentences))
 
 
 def advice(found: HelloRetries) -> tuple[str, ...]:

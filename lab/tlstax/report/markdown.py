@@ -134,7 +134,7 @@ def _hello_retries(document: RunDocument) -> list[str]:
     found = document.hello_retries
     if found is None:
         return []
-    parts = [f"### {escaped(hello_retry.TITLE)}", _bullets(map(capitalised, found.sentences))]
+    parts = [f"### {escaped(hello_retry.TITLE)}", _bullets(hello_retry.sentences(document))]
     if found.remedy:
         parts += [f"**{hello_retry.AVOIDED}**", _bullets(map(capitalised, hello_retry.advice(found)))]
     tables = hello_retry.case_tables(found, document)
