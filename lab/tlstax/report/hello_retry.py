@@ -17,9 +17,9 @@ TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
 AVOIDED = "What avoids it"
 HEADS = ("asked", "of handshakes", "resumed", "client offered", "agreed on", "client over")
 READING = (
-    "Per connection, means over the blocks that both cases have; in brackets what the connection is spared, "
-    "and its {confidence} interval. ≈: no difference seen. CPU time is told where each operation makes a "
-    "connection."
+    "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
+    "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
+    "difference seen. CPU time is told where each operation makes a connection."
 )
 
 Row = dict[str, str | int | float | None]
@@ -137,7 +137,7 @@ def _cells(kind: Retried) -> tuple[str, ...]:
 
 def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
     costs = {cost.cost: cost for avoided in one.avoided for cost in avoided.costs}
-    asked = tuple(figures.quantity(cost.retried, cost.unit) for cost in costs.values())
+    asked = tuple(_amount(cost.retried, cost.unit) for cost in costs.values())
     lines = [(f"{one.label} (asked again)", *asked)]
     for avoided in one.avoided:
         own = {cost.cost: cost for cost in avoided.costs}
@@ -153,11 +153,25 @@ def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
 
 
 def _cost_cell(cost: RetryCost) -> str:
-    value, extra = figures.quantity(cost.avoided, cost.unit), cost.extra
+    """The cost without the retry, and in brackets by how much it differs from that with it."""
+    value, extra = _amount(cost.avoided, cost.unit), cost.extra
     if not is_seen(cost):
         return f"{value} {figures.ALIKE}"
     spared = [-extra.point, *([] if extra.low is None or extra.high is None else [-extra.high, -extra.low])]
-    scale = figures.column_scale(spared, cost.unit)
-    point, *ends = (figures.significant(number / scale.divisor) for number in spared)
-    interval = f" [{' … '.join(ends)}]" if ends and cost.unit == "us" else ""
-    return f"{value} ({point} {scale.unit}{interval})".replace(" )", ")")
+    scale = figures.column_scale(spared[:1], cost.unit)
+    point, *ends = (_signed(figures.significant(number / scale.divisor)) for number in spared)
+    if cost.unit != "us":
+        return f"{value} ({_signed(_amount(-extra.point, cost.unit))})"
+    interval = f" [{' … '.join(ends)}]" if ends else ""
+    return f"{value} ({point} {scale.unit}{interval})"
+
+
+def _amount(value: float, unit: str) -> str:
+    """What is counted as a plain number, times with the unit that suits them."""
+    if unit == "us":
+        return figures.quantity(value, unit)
+    return f"{value:,.1f}".removesuffix(".0").replace("-", figures.MINUS)
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith(figures.MINUS) else f"+{number}"
