@@ -128,11 +128,35 @@ class RoundTripTime(Frozen):
     samples: int
 
 
+class LaneUse(Frozen):
+    """What one way of a distance carried: packets of IP, their bytes, and packets that found no room."""
+
+    packets: int
+    bytes: int
+    drops: int
+
+
+class Lateness(Frozen):
+    """How late packets were handed over, against when they were due, in microseconds."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class LinkUse(Frozen):
+    """What our own link carried to the server's place and to the client's, and how late."""
+
+    to_far: LaneUse
+    to_near: LaneUse
+    lateness_us: Lateness
+
+
 class DistanceObservation(Frozen):
     """The distance of a trial: what it was meant to be, what made it, and what was measured of it.
 
     `before` and `after` are measured from the client's place to the server's, by the kernels' own
-    answers alone.
+    answers alone. `link` is what our own link carried from `before` on, None where the kernel delays.
     """
 
     rtt_ms: float
@@ -141,6 +165,7 @@ class DistanceObservation(Frozen):
     made_by: Literal["netem", "tlstax-link"]
     before: RoundTripTime
     after: RoundTripTime | None
+    link: LinkUse | None = None
 
 
 class ServerObservation(Frozen):

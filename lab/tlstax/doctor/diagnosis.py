@@ -21,6 +21,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "network namespaces": network.namespaces,
     "delay on a link": network.delay,
     "tunnel device": network.tunnel_device,
+    "distance": network.distance,
     "counters": counters.counting,
     "profiler": profiling.profiler,
     "OpenSSL": programs.openssl,
@@ -32,5 +33,5 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 
 def diagnose() -> list[Check]:
-    """Look at everything. Takes about a second; leaves at most an empty cache folder behind; never raises."""
+    """Look at everything. Takes two seconds; leaves at most an empty cache folder behind; never raises."""
     return [guarded(name, look) for name, look in CHECKS.items()]
