@@ -32,7 +32,10 @@ GROUPS_LIFTED = "groups-lifted"
 """The level of `fault` that lets a server agree on any key exchange group that its TLS library has. It is no
 fault but a variant, planted in the same way."""
 
-FAULTS = ("rand-per-byte", GROUPS_LIFTED)
+VARIANTS = (GROUPS_LIFTED,)
+"""Levels of `fault` that make another server of it, and not a worse one; nobody calls them faults."""
+
+FAULTS = ("rand-per-byte", *VARIANTS)
 """What can be planted in a server; `specimens/faults` has what each of them is."""
 
 GROUPS = {

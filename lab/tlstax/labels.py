@@ -11,8 +11,24 @@ from collections.abc import Iterator
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.factors import ENGINE, NO_FAULT, OWN
-from tlstax.server_choice import SERVER_FACTORS, choice_of, key_of, planted_words, twin_words
+from tlstax.factors import (
+    DIRECT,
+    ENGINE,
+    GROUP_LISTS,
+    NO_FAULT,
+    OWN,
+    UNIX_SOCKET,
+    VARIANTS,
+)
+from tlstax.server_choice import (
+    SERVER_FACTORS,
+    changed_words,
+    choice_of,
+    distance_of,
+    key_of,
+    planted_words,
+    twin_words,
+)
 from tlstax.study import Case, Level, Levels, Study
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -29,6 +45,19 @@ DURABILITY = {
 }
 """What the levels of `durability` mean to someone whose server loses power."""
 
+PATHS = {
+    DIRECT: "directly",
+    UNIX_SOCKET: "over a Unix socket",
+    "stunnel": "through stunnel",
+    "haproxy": "through HAProxy",
+    "haproxy-tls": "through a pair of HAProxy with TLS between them",
+    "router-terminate": "through MySQL Router, which ends TLS",
+    "router-passthrough": "through MySQL Router, which passes TLS on",
+    "router-reencrypt": "through MySQL Router, which ends TLS and begins it anew",
+    "router-encrypt": "through MySQL Router, which begins TLS",
+}
+"""What carries the bytes; those through SSH are named by their cipher."""
+
 PROTOCOL = {"default": "as each workload has it", "text": "as text", "prepared": "prepared"}
 
 _IN_WORDS = {
@@ -38,10 +67,29 @@ _IN_WORDS = {
     "observers": OBSERVERS,
 }
 _TLS = ("tls", "resumption")
+_DISTANCE = ("rtt_ms", "jitter_ms", "rate_mbit")
+_PLAIN_LEVELS: dict[str, Level] = {
+    "fault": NO_FAULT,
+    "path": DIRECT,
+    "cipher": "default",
+    **dict.fromkeys(_DISTANCE, 0),
+}
+"""What goes without saying where a study has no other level; any other one is said even there."""
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
-_SAID_WHERE_VARIED = (*_SERVER, "group", "client", "tls_switch", "queries", "rounds")
+_SAID_WHERE_VARIED = (
+    *_SERVER,
+    "group",
+    "client",
+    "tls_switch",
+    "queries",
+    "rounds",
+    "path",
+    "cipher",
+    *_DISTANCE,
+)
 _LOAD = ("workload", "connections", "client", "queries", "rounds")
-_GROUP = (*_SERVER, "group", *_LOAD)
+_GROUP = (*_SERVER, "group", *_LOAD, *_DISTANCE)
+_WAY = ("group", "path", *_DISTANCE)
 
 
 def label(case: Case, study: Study | None = None) -> str:
@@ -55,7 +103,7 @@ def label_levels(levels: Levels, study: Study | None = None) -> str:
     Factors without words of their own are said by name: "TLS 1.3, auth=native".
     """
     again = " again (control)" if levels.get("control") == "yes" else ""
-    return (", ".join(_words(levels, _naming_the_case(levels, study))) or "the baseline") + again
+    return (", ".join(_words(levels, _naming_the_case(levels, study), study)) or "the baseline") + again
 
 
 def group_label(levels: Levels, study: Study | None = None) -> str:
@@ -78,6 +126,31 @@ def client_words(client: Level) -> str:
     return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
 
 
+def path_words(path: Level) -> str:
+    """What carries the bytes: "through SSH (aes256-ctr)"."""
+    kind, _, cipher = str(path).partition("-")
+    return f"through SSH ({cipher})" if kind == "ssh" else PATHS.get(str(path), f"through {path}")
+
+
+def offered_words(group: Level) -> str:
+    """The groups that the client offers: "P-256 alone", "P-256 first"."""
+    if group == "default":
+        return "groups as the client chooses"
+    return f"{str(group).removesuffix('-first')} {'first' if group in GROUP_LISTS else 'alone'}"
+
+
+def way_words(levels: Levels) -> list[str]:
+    """Cipher, groups, path and distance, as far as `levels` tells: ["P-256 first", "45 ms away"]."""
+    words = []
+    if "cipher" in levels:
+        words.append("any cipher" if levels["cipher"] == "default" else str(levels["cipher"]))
+    if "group" in levels:
+        words.append(offered_words(levels["group"]))
+    if "path" in levels:
+        words.append(path_words(levels["path"]))
+    return [*words, *_distance_words(levels)]
+
+
 def schedule_label(schedule: OpenLoop) -> str:
     """The load of an open loop: "5,000 operations a second"."""
     return f"{schedule.rate_per_s:,.10g} operations a second"
@@ -90,7 +163,7 @@ def finding_levels(case: Case) -> dict[str, Level]:
 
 def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | None) -> str:
     single = _single(study) if study is not None else frozenset()
-    return ", ".join(_words(levels, [name for name in levels if name not in of_the_case | single]))
+    return ", ".join(_words(levels, [name for name in levels if name not in of_the_case | single], study))
 
 
 def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
@@ -103,11 +176,11 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
 
 
 def _single(study: Study) -> frozenset[str]:
-    """The factors that go without saying; a fault that is planted everywhere does not."""
+    """The factors that go without saying; a fault or a distance that is there everywhere does not."""
     levels = study.levels_of()
     alone = frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
-    alone |= _following(study)
-    return alone - {"fault"} if levels.get("fault") not in {None, (NO_FAULT,)} else alone
+    telling = {name for name, plain in _PLAIN_LEVELS.items() if levels.get(name) not in {None, (plain,)}}
+    return (alone | _following(study)) - telling
 
 
 def _following(study: Study) -> frozenset[str]:
@@ -120,23 +193,46 @@ def _following(study: Study) -> frozenset[str]:
     return frozenset({"tls_library"}) if follows else frozenset()
 
 
-def _words(levels: Levels, names: frozenset[str] | list[str]) -> Iterator[str]:
+def _words(levels: Levels, names: frozenset[str] | list[str], study: Study | None = None) -> Iterator[str]:
     """Each thing that the factors among `names` say, in the order in which people say it."""
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
+    if not ("tls" in names and _is_plain(levels)):
+        yield from way_words({name: levels[name] for name in ("cipher",) if name in names and name in levels})
     of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}
-    yield from _server_words(of_server, with_tls="tls" in names and "tls" in levels)
+    with_tls = "tls" in names and "tls" in levels
+    yield from _server_words(of_server, with_tls=with_tls, sound=_sound_words(study))
     if "certificate" in names and "certificate" in levels and not ("tls" in names and _is_plain(levels)):
         yield f"{key_of(levels['certificate'])} certificate"
-    if "group" in names and "group" in levels:
-        yield "groups as the client chooses" if levels["group"] == "default" else f"{levels['group']} alone"
+    yield from way_words({name: levels[name] for name in _WAY if name in names and name in levels})
     yield from _load_words({name: levels[name] for name in _LOAD if name in names and name in levels})
     for name, said in _IN_WORDS.items():
         if name in names and name in levels:
             yield said.get(str(levels[name]), str(levels[name]))
     for name in sorted(names):
-        if name in levels and name not in (*_TLS, *_GROUP, *CONTROL_MARK, *_IN_WORDS):
+        if name in levels and name not in (*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS):
             yield f"{name}={levels[name]}"
+
+
+def _sound_words(study: Study | None) -> str:
+    """What a server without fault or variant is called, beside what the study has of them."""
+    known = set(study.levels_of().get("fault", ())) - {NO_FAULT} if study is not None else set()
+    return "the server as it comes" if known and known <= set(VARIANTS) else "nothing planted"
+
+
+def _distance_words(levels: Levels) -> Iterator[str]:
+    """How far client and server are apart, as far as `levels` tells."""
+    distance = distance_of(levels)
+    if "rtt_ms" in levels:
+        yield f"{distance.rtt_ms:.10g} ms away" if distance.rtt_ms else "on the same machine"
+    if distance.jitter_ms:
+        yield f"±{distance.jitter_ms:.10g} ms of jitter"
+    elif "jitter_ms" in levels and distance.rtt_ms:
+        yield "no jitter"
+    if distance.rate_mbit:
+        yield f"at {distance.rate_mbit:,} Mbit/s"
+    elif "rate_mbit" in levels and distance.rtt_ms:
+        yield "at any rate"
 
 
 def _load_words(levels: Levels) -> Iterator[str]:
@@ -157,10 +253,11 @@ def _many(number: Level, thing: str) -> str:
     return f"{number} {thing}{'s' if number != 1 else ''}"
 
 
-def _server_words(levels: Levels, *, with_tls: bool) -> Iterator[str]:
+def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str]:
     """The server and what is put under it and under the client, as far as `levels` tells.
 
-    That a process is the first goes without saying where TLS has been said.
+    That a process is the first goes without saying where TLS has been said. `sound` is what a server in which
+    nothing of ours is, is called beside one in which there is.
     """
     if "server" in levels:
         yield choice_of({name: level for name, level in levels.items() if name != "certificate"}).words()
@@ -170,7 +267,7 @@ def _server_words(levels: Levels, *, with_tls: bool) -> Iterator[str]:
         planted = planted_words(levels.get("fault", NO_FAULT))
         yield f"{named}{planted}{twin_words(levels.get('instance', 1))}"
     elif "fault" in levels:
-        planted = "nothing planted" if levels["fault"] == NO_FAULT else f"{levels['fault']} planted"
+        planted = sound if levels["fault"] == NO_FAULT else changed_words(levels["fault"])
         yield f"{planted}{twin_words(levels.get('instance', 1))}"
     elif "instance" in levels and (levels["instance"] != 1 or not with_tls):
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")

@@ -48,7 +48,7 @@ class LibraryClaim(Frozen):
 
 
 class PlantedClaim(Frozen):
-    """Which fault is meant to be planted in a process: a specimen, and its file's checksum."""
+    """Which fault or variant a process is meant to be given: a specimen, and its file's checksum."""
 
     name: str
     sha256: str
@@ -91,12 +91,18 @@ class TableState(Frozen):
 
 
 class PathPart(Frozen):
-    """One program of a path: where it stands, which process of which file, and whether it ran at the end."""
+    """One program of a path: where it stands, which process of which file, and whether it ran at the end.
+
+    Of one that did not, `ended` says how it ended, as far as that is known, and `last_line` is the last line
+    of its log.
+    """
 
     role: Literal["near the client", "near the server"]
     program: str
     pid: int
     alive: bool
+    ended: str = ""
+    last_line: str = ""
 
 
 class PathObservation(Frozen):
@@ -106,7 +112,8 @@ class PathObservation(Frozen):
     `protection` is the path's own word for what protects the bytes between its ends ("aes256-ctr,
     hmac-sha2-256"), None where nothing does; `said_by` is who says so (its log, its status page).
     `connections` is how many the path counted over the client's whole life, None where it does not
-    count. `log` is the end of its log where the trial failed.
+    count. Clients enter at `entry_port`, and are led to `server_port` of the server's. `log` is the end of
+    its programs' logs where one of them has died.
     """
 
     name: str
@@ -116,6 +123,8 @@ class PathObservation(Frozen):
     protection: str | None
     said_by: str
     connections: int | None
+    entry_port: int
+    server_port: int
     log: str = ""
 
 
@@ -256,7 +265,7 @@ class Specimen(Frozen):
     """Something real under study, and where it came from."""
 
     name: str
-    kind: Literal["server", "tls_library", "client", "path", "fault"]
+    kind: Literal["server", "tls_library", "client", "path", "fault", "variant"]
     version: str
     origin: str
     why: str = ""

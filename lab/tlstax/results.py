@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
+from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
@@ -338,6 +339,7 @@ class RunDocument(Frozen):
     agreements: tuple[Agreement, ...] = ()
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
+    hello_retries: HelloRetries | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import DEFAULT_CERTIFICATE, DIRECT, ENGINE, NO_FAULT, OWN
+from tlstax.factors import (
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    ENGINE,
+    GROUPS_LIFTED,
+    NO_FAULT,
+    OWN,
+    UNIX_SOCKET,
+)
 from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
@@ -12,6 +20,9 @@ SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 
 STATE_FACTORS = ("tls_switch", "durability")
 """The factors that are set at a running server, for each trial anew (`server_state`)."""
+
+VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
+"""What is different in a server that is a variant of ours."""
 
 WAY_FACTORS = ("path", "rtt_ms", "jitter_ms", "rate_mbit")
 """The factors that say how bytes travel between client and server."""
@@ -59,8 +70,13 @@ class Distance:
 
 
 def planted_words(fault: Level) -> str:
-    """What is planted in a server, to be put behind its name."""
-    return "" if fault == NO_FAULT else f" with {fault} planted"
+    """What is planted in a server, or makes a variant of it, to be put behind its name."""
+    return "" if fault == NO_FAULT else f" with {changed_words(fault)}"
+
+
+def changed_words(fault: Level) -> str:
+    """What we have changed of a server: "rand-per-byte planted"."""
+    return VARIANT_WORDS.get(str(fault), f"{fault} planted")
 
 
 def certificate_words(certificate: Level) -> str:
@@ -131,6 +147,12 @@ def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]
     """The paths on which the study's cases reach this server, each with whether it is over a distance."""
     wanted = (levels for levels in study.included() if choice_of(levels) == choice)
     return tuple(dict.fromkeys((path_of(levels), distance_of(levels).is_any) for levels in wanted))
+
+
+def paths(study: Study) -> tuple[str, ...]:
+    """The paths of the study's cases that have a program between client and server."""
+    named = dict.fromkeys(path_of(levels) for levels in study.included())
+    return tuple(name for name in named if name not in (DIRECT, UNIX_SOCKET))
 
 
 def needs_distance(study: Study) -> bool:

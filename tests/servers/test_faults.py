@@ -84,13 +84,13 @@ def test_a_plant_that_is_missing_is_found_out(
     monkeypatch.setattr(PrivateServer, "claim", claims_more)
     verdict = trial_of(mysql_build, None, case_of=NAME).verdict
     assert verdict.value == "invalid"
-    assert verdict.reasons == ("rand-per-byte is not loaded into mysql-9.7, where it is meant to be planted",)
+    assert verdict.reasons == ("rand-per-byte is not loaded into mysql-9.7, where it is meant to be",)
 
 
 def test_a_plant_in_a_sound_case_is_found_out(mysql_build: ServerBuild, fault: Fault) -> None:
     verdict = trial_of(mysql_build, fault, case_of="none").verdict
     assert verdict.value == "invalid"
-    assert "the case is of fault none, and mysql-9.7 was started with rand-per-byte" in verdict.reasons
+    assert "the case asks for none, and mysql-9.7 was started with rand-per-byte" in verdict.reasons
 
 
 def test_a_program_that_would_pass_over_it_is_refused(fault: Fault) -> None:

@@ -14,7 +14,7 @@ from tlstax.benches import Benches, left_out
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.factors import FAULTS
+from tlstax.factors import FAULTS, VARIANTS
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
 from tlstax.labels import full_label, label_levels
@@ -33,7 +33,8 @@ FILE = MappedLibrary(path=f"/kept/libtlstax-fault-{NAME}.so", sha256="fa" * 32)
 
 def test_every_fault_that_a_study_may_name_can_be_compiled() -> None:
     assert tuple(recipe.name for recipe in fault_recipes.FAULTS) == FAULTS
-    assert all(catalogue.RECIPES[name].kind == "fault" for name in FAULTS)
+    assert {name for name in FAULTS if catalogue.RECIPES[name].kind == "variant"} == set(VARIANTS)
+    assert all(catalogue.RECIPES[name].kind == "fault" for name in FAULTS if name not in VARIANTS)
 
 
 def test_a_server_with_a_fault_is_called_so() -> None:
@@ -137,11 +138,11 @@ OTHER = FILE.model_copy(update={"sha256": "0b" * 32})
 @pytest.mark.parametrize(
     ("case_of", "claimed", "mapped", "reason"),
     [
-        (NAME, True, (), "rand-per-byte is not loaded into mysql-9.7, where it is meant to be planted"),
+        (NAME, True, (), "rand-per-byte is not loaded into mysql-9.7, where it is meant to be"),
         (NAME, True, (OTHER,), f"{FILE.path} is loaded into mysql-9.7, and is not rand-per-byte"),
-        ("none", False, (FILE,), f"{FILE.path} is loaded into mysql-9.7, and nothing is meant to be planted"),
-        (NAME, False, (), "the case is of fault rand-per-byte, and mysql-9.7 was started with none"),
-        ("none", True, (FILE,), "the case is of fault none, and mysql-9.7 was started with rand-per-byte"),
+        ("none", False, (FILE,), f"{FILE.path} is loaded into mysql-9.7, and nothing of ours is meant to be"),
+        (NAME, False, (), "the case asks for rand-per-byte, and mysql-9.7 was started with none"),
+        ("none", True, (FILE,), "the case asks for none, and mysql-9.7 was started with rand-per-byte"),
     ],
 )
 def test_a_plant_that_is_missing_or_too_much_is_invalid(
@@ -155,7 +156,7 @@ def test_a_plant_that_is_missing_or_too_much_is_invalid(
 def test_a_plant_that_nobody_looked_for_is_unknown() -> None:
     verdict = judge(planted_record(case_of=NAME, claimed=True, mapped=None))
     assert (verdict.value, len(verdict.reasons)) == ("unknown", 1)
-    assert "not known whether a fault is planted in mysql-9.7" in verdict.reasons[0]
+    assert "not known whether rand-per-byte is loaded into mysql-9.7" in verdict.reasons[0]
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_a_fault_is_compiled_once_and_kept_like_any_specimen() -> None:
     said: list[str] = []
     made = named_fault(NAME, said.append)
     assert said == ["compiling rand-per-byte"]
-    assert made.library.name == f"{fault_recipes.MARK}{NAME}.so"
+    assert made.library.name == f"{fault_recipes.MARK}fault-{NAME}.so"
     assert named_fault(NAME, said.append) == made
     assert said == ["compiling rand-per-byte"], "it was there already"
     assert made.claim() == PlantedClaim(name=NAME, sha256=made.specimen.sha256)

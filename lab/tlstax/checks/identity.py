@@ -1,4 +1,4 @@
-"""Proof of identity: the server, its libraries and its fault are those that a trial was meant to measure.
+"""Proof of identity: the server, its libraries and what we put into it are those that a trial was to measure.
 
 Three things go wrong in silence. A library directory in which a name is missing makes the loader take the
 program's own library. An old server that has not died yet answers in the new one's place. A path leads to
@@ -98,25 +98,24 @@ def client_library(trial: Complete) -> Iterator[Doubt]:
 
 
 def planted(trial: Complete) -> Iterator[Doubt]:
-    """The claimed fault is mapped into the server, by its content, and where none is claimed none is."""
+    """What is claimed is mapped into the server, by its content; where nothing is claimed, nothing is."""
     claim = trial.evidence.claim
     if claim is None:
         return
     mapped, fault = trial.server.mapped_faults, claim.planted
     wanted, given = trial.levels.get("fault", NO_FAULT), fault.name if fault else NO_FAULT
     if wanted != given:
-        yield Doubt("invalid", f"the case is of fault {wanted}, and {claim.name} was started with {given}")
+        yield Doubt("invalid", f"the case asks for {wanted}, and {claim.name} was started with {given}")
     if mapped is None:
         weight = "note" if fault is None else "unknown"
-        yield Doubt(weight, f"it is not known whether a fault is planted in {claim.name}")
+        what = fault.name if fault else "a fault or variant of ours"
+        yield Doubt(weight, f"it is not known whether {what} is loaded into {claim.name}")
         return
     others = [seen.path for seen in mapped if fault is None or seen.sha256 != fault.sha256]
     if fault is not None and len(others) == len(mapped):
-        yield Doubt(
-            "invalid", f"{fault.name} is not loaded into {claim.name}, where it is meant to be planted"
-        )
+        yield Doubt("invalid", f"{fault.name} is not loaded into {claim.name}, where it is meant to be")
     if others:
-        meant = f"is not {fault.name}" if fault else "nothing is meant to be planted there"
+        meant = f"is not {fault.name}" if fault else "nothing of ours is meant to be there"
         yield Doubt("invalid", f"{', '.join(others)} is loaded into {claim.name}, and {meant}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tlstax import workloads
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
-from tlstax.factors import GROUPS
+from tlstax.factors import GROUP_LISTS, GROUPS
 from tlstax.records import ServerObservation
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
@@ -77,13 +77,43 @@ def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Do
 
 
 def key_exchange(trial: Complete) -> Iterator[Doubt]:
-    """Every key exchange was in the group that the case names. One resumed in TLS 1.2 has none."""
-    wanted = GROUPS.get(str(trial.levels.get("group", "default")))
+    """Every key exchange was in the group that the case names. One resumed in TLS 1.2 has none.
+
+    Of a list that is the first, for which the client sent its key share; so no server that took it may have
+    asked for a second ClientHello (RFC 8446, section 4.1.4).
+    """
+    level = str(trial.levels.get("group", "default"))
+    is_list = level in GROUP_LISTS
+    wanted = GROUPS.get(GROUP_LISTS[level].partition(":")[0] if is_list else level)
     if wanted is None:
         return
     for handshakes in trial.done.lifetime.handshakes:
-        if handshakes.group not in (wanted, None):
-            yield Doubt("invalid", f"{handshakes.count} handshakes used {handshakes.group}, not {wanted}")
+        if handshakes.group not in {wanted, None}:
+            first = ", the first that was offered" if is_list else ""
+            yield Doubt(
+                "invalid", f"{handshakes.count} handshakes used {handshakes.group}, not {wanted}{first}"
+            )
+        elif is_list and handshakes.group and handshakes.hello_retry:
+            yield Doubt(
+                "invalid",
+                f"{handshakes.count} handshakes met a HelloRetryRequest, though they took {wanted}, "
+                "for which the client had sent its key share",
+            )
+
+
+def cipher(trial: Complete) -> Iterator[Doubt]:
+    """Every handshake agreed on the cipher suite that the case names, and so says the client when asked."""
+    wanted = str(trial.levels.get("cipher", "default"))
+    if wanted == "default":
+        return
+    for handshakes in trial.done.lifetime.handshakes:
+        if handshakes.cipher != wanted:
+            yield Doubt(
+                "invalid", f"{handshakes.count} handshakes agreed on {handshakes.cipher}, not {wanted}"
+            )
+    for seen in trial.ready.negotiated:
+        if seen.client is not None and registered_suite(seen.client.cipher) != wanted:
+            yield Doubt("invalid", f"the client says {seen.client.cipher} where the case is {wanted}")
 
 
 def resumption(trial: Complete) -> Iterator[Doubt]:

@@ -13,6 +13,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     connections.statements_counted,
     treatment.encryption,
     treatment.key_exchange,
+    treatment.cipher,
     treatment.resumption,
     treatment.server_counts,
     treatment.logins,

@@ -13,6 +13,7 @@ HEADINGS = {
     "tls_library": "TLS libraries",
     "client": "Clients",
     "path": "Paths",
+    "variant": "Variants of ours",
     "fault": "Faults",
 }
 
@@ -58,6 +59,6 @@ def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
 def _words(one: Listed) -> str:
     if one.status == "broken":
         return one.reason
-    if one.status == "absent" or one.kind == "fault":
+    if one.status == "absent" or one.kind in {"fault", "variant", "path"}:
         return ""
     return one.tls.words() if one.tls else "not asked yet"

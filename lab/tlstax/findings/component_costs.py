@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tlstax.factors import NO_FAULT
+from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings import stats
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stack_costs import Stacks, stack_costs
@@ -64,7 +64,7 @@ class Costs:
 
     def baseline_of(self, case: Case) -> Case:
         """What a case is explained against: itself without its planted fault, or its group's baseline."""
-        if case.role != "control" and case.levels.get("fault", NO_FAULT) != NO_FAULT:
+        if case.role != "control" and case.levels.get("fault", NO_FAULT) not in {NO_FAULT, *VARIANTS}:
             without = {**case.levels, "fault": NO_FAULT}
             for other in self.cases:
                 if other.levels == without and other.role != "control":

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tlstax.errors import UserMistake
 from tlstax.explained import ComponentCost, Culprit, Explanation, Removal, Shift
-from tlstax.factors import NO_FAULT
+from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, cost_us, is_clear, mean
 from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
@@ -235,7 +235,10 @@ class Explainer:
             predicted = server_us / left_us if left_us > 0 else None
         fault = pair.case.levels.get("fault", NO_FAULT)
         measured = None
-        if fault != NO_FAULT and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels:
+        if (
+            fault not in {NO_FAULT, *VARIANTS}
+            and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels
+        ):
             rates = [(outcome(base, "ops_per_s"), outcome(own, "ops_per_s")) for own, base in pair.trials]
             known = [(base, own) for base, own in rates if base and own]
             measured = stats.geometric_mean([base / own for base, own in known]) if known else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tlstax.factors import ENGINE, NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels
-from tlstax.server_choice import is_switched_at_server, key_of, planted_words
+from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, way_words
+from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
@@ -14,7 +14,9 @@ MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 
 LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
-CLIENT, SWITCH = "client", "tls_switch"
+CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
+WAY = ("cipher", "group", *WAY_FACTORS)
+"""What was negotiated besides the version, and how bytes travel."""
 
 
 def mode_label(levels: Levels) -> str:
@@ -65,7 +67,11 @@ def subject_label(levels: Levels, study: Study) -> str:
         ]
     if SWITCH in varied and is_switched_at_server(levels):
         words.append(TLS_SWITCH["server"])
-    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, SWITCH, *CONTROL_MARK}
+    if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
+        words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
+    words += way_words({name: levels[name] for name in WAY if name in varied and name in levels})
+    known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
+    said = {*MODE, LADDER, *known, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

@@ -28,11 +28,11 @@ from tlstax.findings.statement_words import described
 from tlstax.findings.stats import Interval
 from tlstax.findings.twins import INSTANCE, Floor, Twins, twins
 from tlstax.results import StatementCase, StatementResult, Tally
-from tlstax.study import Level, Levels, Statement, within
+from tlstax.study import Choice, Level, Levels, Statement, within
 
 Outcome = Literal["held", "opposite", "could not be told"]
-Candidates = Mapping[Level, Mapping[int, Logs]]
-"""Of one side, for each level of the statement's factor: the steps of its ladder."""
+Candidates = Mapping[Frozen, Mapping[int, Logs]]
+"""Of one side, for each level of the statement's factor (or factors): the steps of its ladder."""
 
 LIBRARY, SERVER = "tls_library", "server"
 
@@ -62,19 +62,21 @@ class Trier:
         return tuple(case for case in found if case is not None)
 
     def _sides(self, *, baseline: bool | None) -> Iterator[Sides]:
-        places: dict[Frozen, dict[str, dict[Level, dict[int, Logs]]]] = {}
+        places: dict[Frozen, dict[str, dict[Frozen, dict[int, Logs]]]] = {}
+        factors = self.statement.factors()
         for case in self.series.cases.values():
-            level = case.levels.get(self.statement.factor)
             asked = baseline is None or (case.role == "baseline") is baseline
-            if asked and level is not None and self._bears(case.levels):
-                server = "" if self.statement.factor == SERVER else str(case.levels.get(SERVER, ""))
-                kept = frozen(case.levels, SERVER, LADDER, INSTANCE, self.statement.factor)
+            if asked and case.levels.keys() >= set(factors) and self._bears(case.levels):
+                level = frozen({name: case.levels[name] for name in factors})
+                server = "" if SERVER in factors else str(case.levels.get(SERVER, ""))
+                kept = frozen(case.levels, SERVER, LADDER, INSTANCE, *factors)
                 steps = places.setdefault(kept, {}).setdefault(server, {}).setdefault(level, {})
                 steps[int(case.levels.get(LADDER, 1))] = self._logs(case.levels)
+        better_side, than_side = self.statement.sides()
         for place, servers in places.items():
             for one, other in self._pairs(list(servers)):
-                better = _chosen(servers[one], self.statement.better)
-                than = _chosen(servers[other], self.statement.than)
+                better = _chosen(servers[one], better_side)
+                than = _chosen(servers[other], than_side)
                 if better and than:
                     named = tuple(dict.fromkeys(name for name in (one, other) if name))
                     yield Sides(dict(place), named, better, than)
@@ -155,7 +157,7 @@ def family(server: str) -> str:
     return server.partition("-")[0]
 
 
-def best_without_hindsight(candidates: Mapping[Level, Logs], *, lower_is_better: bool) -> dict[int, float]:
+def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better: bool) -> dict[int, float]:
     """In each block, the value of the candidate that is the best by its mean over the other blocks.
 
     Only blocks that all candidates have; a block alone leaves nothing to choose by unless there is
@@ -194,12 +196,12 @@ def _result(series: Series, statement: Statement) -> StatementResult:
     return described(statement, cases, plaintext, pooled=tally([case.outcome for case in cases]))
 
 
-def _chosen(levels: Mapping[Level, dict[int, Logs]], wanted: Sequence[Level]) -> Candidates:
+def _chosen(levels: Mapping[Frozen, dict[int, Logs]], wanted: Mapping[str, Choice]) -> Candidates:
     """Of these levels the wanted ones that have values, each with the steps that have any."""
     found = {
         level: {step: logs for step, logs in steps.items() if logs}
         for level, steps in levels.items()
-        if level in wanted
+        if within(dict(level), wanted)
     }
     return {level: steps for level, steps in found.items() if steps}
 

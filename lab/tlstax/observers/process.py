@@ -13,7 +13,7 @@ from tlstax.contract import Frozen
 from tlstax.observed import ProcessUse
 from tlstax.records import MappedLibrary, ServerCpu
 
-_FAULT = re.compile(r"/libtlstax-fault-[^/]*\.so[^/]*$")
+_FAULT = re.compile(r"/libtlstax-(?:fault|variant)-[^/]*\.so[^/]*$")
 _TLS_LIBRARY = re.compile(r"/lib(?:ssl|crypto|wolfssl)[^/]*\.so[^/]*$")
 
 
@@ -85,7 +85,7 @@ def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
 
 
 def mapped_faults(pid: int) -> tuple[MappedLibrary, ...] | None:
-    """The files of faults of ours that are mapped into `pid`, each with its checksum; None out of reach."""
+    """The faults and variants of ours that are mapped into `pid`, with their checksums; None out of reach."""
     return _mapped(pid, _FAULT)
 
 

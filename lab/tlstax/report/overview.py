@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.factors import NO_FAULT
+from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings.naming import (
     CERTIFICATE,
     FAULT,
@@ -277,7 +277,9 @@ def _base(found: PooledRatio) -> str:
     level = found.baseline[found.factor]
     if found.factor == CERTIFICATE:
         return certificate_words(level)
-    return "nothing planted" if found.factor == FAULT and level == NO_FAULT else str(level)
+    if found.factor == FAULT and level == NO_FAULT:
+        return "as it comes" if found.case[FAULT] in VARIANTS else "nothing planted"
+    return str(level)
 
 
 def _short(levels: Levels, factor: str) -> str:

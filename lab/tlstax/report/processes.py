@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tlstax.findings.naming import subject_label
 from tlstax.records import MappedLibrary, StoredRun, TrialRecord
 from tlstax.results import RunDocument
-from tlstax.server_choice import SERVER_FACTORS
+from tlstax.server_choice import SERVER_FACTORS, changed_words
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _meant(record: TrialRecord) -> str:
         return ""
     library, fault = claim.tls_library, claim.planted
     over = f"{library.name} ({library.version})" if library else "its own"
-    return f"{claim.name} with {over}{f', {fault.name} planted' if fault else ''}"
+    return f"{claim.name} with {over}{f', {changed_words(fault.name)}' if fault else ''}"
 
 
 def _said(record: TrialRecord) -> str:

@@ -1,4 +1,4 @@
-"""A fault that can be planted in a server: a library of ours that is loaded before all others."""
+"""A fault or variant: a library of ours that is loaded into a server before all others."""
 
 from __future__ import annotations
 

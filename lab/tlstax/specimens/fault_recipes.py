@@ -1,28 +1,29 @@
-"""Faults of our own that can be planted in a server: small C libraries that are loaded before all others."""
+"""Faults and variants of our own: small C libraries that are loaded into a server before all others."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tlstax.checksums import sha256_of
-from tlstax.specimens.recipe import CSource, Recipe
+from tlstax.factors import GROUPS_LIFTED
+from tlstax.specimens.recipe import CSource, Kind, Recipe
 
 SOURCES = Path(__file__).parent / "faults"
 """Where their sources are; each says at its top what it imitates and whom it reaches."""
 
-MARK = "libtlstax-fault-"
+MARK = "libtlstax-"
 """How their files' names begin, by which one is seen in a process's memory map."""
 
 
-def _compiled(name: str, title: str, file: str, stands_for: str) -> Recipe:
+def _compiled(name: str, kind: Kind, title: str, file: str, stands_for: str) -> Recipe:
     """A recipe that a changed source makes another one, so that an outdated library is never used."""
     return Recipe(
         name=name,
         title=title,
-        kind="fault",
+        kind=kind,
         version="1",
         source=CSource(file=file, sha256=sha256_of(SOURCES / file), stands_for=stands_for),
-        program=f"{MARK}{name}.so",
+        program=f"{MARK}{kind}-{name}.so",
         bytes_needed=1_000_000,
     )
 
@@ -30,8 +31,16 @@ def _compiled(name: str, title: str, file: str, stands_for: str) -> Recipe:
 FAULTS = (
     _compiled(
         "rand-per-byte",
+        "fault",
         "random numbers of a login drawn one byte at a time, as in MySQL 5.6.6",
         "rand_per_byte.c",
         "RAND_bytes",
+    ),
+    _compiled(
+        GROUPS_LIFTED,
+        "variant",
+        "a server that agrees on any key exchange group that its TLS library has",
+        "groups_lifted.c",
+        "SSL_CTX_ctrl",
     ),
 )

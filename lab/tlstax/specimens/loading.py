@@ -65,10 +65,12 @@ def over(build: ServerBuild, library: TlsLibrary) -> ServerBuild:
 def check_planted(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> None:
     """UserMistake when nothing of the server would call the fault: it would be loaded, and passed over."""
     if not reached(build, library, fault):
+        is_variant = fault.specimen.kind == "variant"
+        put = "given to" if is_variant else "planted in"
         raise UserMistake(
-            f"{fault.specimen.name} cannot be planted in {build.specimen.name}, which calls no "
+            f"{fault.specimen.name} cannot be {put} {build.specimen.name}, which calls no "
             f"{fault.stands_for} of a library: what it calls is linked into it",
-            remedy="plant it in a server that loads its TLS library",
+            remedy=f"{'give it to' if is_variant else 'plant it in'} a server that loads its TLS library",
         )
 
 

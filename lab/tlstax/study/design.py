@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -41,6 +41,10 @@ Choice = Level | tuple[Level, ...]
 """One level of a factor, or any of several."""
 
 
+Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, Choice], Field(min_length=1)]
+"""One side of a statement: levels of its factor, or the levels of several factors."""
+
+
 def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
     """Whether the case with these levels has one of the wanted ones in every factor that is named."""
     return all(
@@ -75,7 +79,9 @@ class Contrast(Frozen):
 class Statement(Frozen):
     """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
 
-    Both are levels of `factor`. Where one server has run both, they are compared directly; otherwise only
+    Both are levels of `factor`; or, where the two sides differ in several factors at once (a tunnel
+    without TLS, TLS without a tunnel), both name the levels of these, and there is no `factor`. Where one
+    server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
     cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
     factor at least. `within` names the cases that it is said of.
@@ -85,10 +91,33 @@ class Statement(Frozen):
     source: str = Field(min_length=1)
     kind: Literal["better", "best", "alike"] = "better"
     by: float = Field(default=1.0, ge=1.0)
-    factor: str
-    better: tuple[Level, ...] = Field(min_length=1)
-    than: tuple[Level, ...] = Field(min_length=1)
+    factor: str = ""
+    better: Side
+    than: Side
     outcome: str = "ops_per_s"
+    within: dict[str, Choice] = {}
+
+    def sides(self) -> tuple[dict[str, Choice], dict[str, Choice]]:
+        """The levels of both sides, the better's first."""
+        return self._levels_of(self.better), self._levels_of(self.than)
+
+    def factors(self) -> tuple[str, ...]:
+        """The factors in which the two sides may differ; they are alike in every other one."""
+        return tuple(dict.fromkeys(name for side in self.sides() for name in side))
+
+    def _levels_of(self, side: Side) -> dict[str, Choice]:
+        return dict(side) if isinstance(side, dict) else {self.factor: side}
+
+
+class GrowthClaim(Frozen):
+    """A published statement that what encryption costs grows with the distance (`rtt_ms`).
+
+    It may mean the time that it adds to a connection or the share that it takes of their rate, so it is put
+    to the test both ways. `within` names the cases that it is said of.
+    """
+
+    says: str = Field(min_length=1)
+    source: str = Field(min_length=1)
     within: dict[str, Choice] = {}
 
 
@@ -207,9 +236,9 @@ class Study(Frozen):
     wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
     `control_within` says which groups run a control (empty: all); the others take over their noise floor.
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
-    words, `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are
-    shown for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name.
-    With `profile`, each case runs once more in every block, sampled.
+    words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
+    tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
+    `workloads` are the user's own, by name. With `profile`, each case runs once more in every block, sampled.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -224,6 +253,7 @@ class Study(Frozen):
     control_within: dict[str, Choice] = {}
     contrasts: tuple[Contrast, ...] = ()
     statements: tuple[Statement, ...] = ()
+    growth_claims: tuple[GrowthClaim, ...] = ()
     published: tuple[Published, ...] = ()
     pool: Pool | None = None
     parts: tuple[Part, ...] = ()
@@ -330,7 +360,9 @@ def _named_factors(study: Study) -> Iterator[tuple[str, Iterable[str]]]:
     for contrast in study.contrasts:
         yield "contrasts", (contrast.factor, *contrast.within)
     for statement in study.statements:
-        yield "statements", (statement.factor, *statement.within)
+        yield "statements", (*statement.factors(), *statement.within)
+    for claim in study.growth_claims:
+        yield "growth_claims", claim.within
     for figure in study.published:
         yield "published", figure.beside
 
@@ -353,6 +385,11 @@ def _check_published(study: Study) -> None:
 
 def _check_statements(study: Study) -> None:
     for statement in study.statements:
+        if bool(statement.factor) == any(isinstance(s, dict) for s in (statement.better, statement.than)):
+            raise ValueError(
+                f"statements: {statement.says!r} compares either levels of its factor, or, without one, "
+                "tables of levels"
+            )
         if statement.kind == "alike" and statement.by == 1:
             raise ValueError(
                 f"statements: {statement.says!r} must say `by` what factor alike things may differ"

@@ -1,4 +1,4 @@
-"""Faults compiled by the machine's C compiler: of one file of ours a library that any program can load."""
+"""Faults and variants compiled by the machine's C compiler: of one file of ours a library for any program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIMEOUT_S = 60.0
 
 def fill(recipe: Recipe, source: CSource, place: Place, telling: Telling) -> tuple[Part, ...]:
     """Compile into the tree; the source and which compiler it was. Raises MachineFault."""
-    tool.need(COMPILER, f"{recipe.name}, a fault of ours,", "install a C compiler (package gcc)")
+    tool.need(COMPILER, f"{recipe.name}, a {recipe.kind} of ours,", "install a C compiler (package gcc)")
     telling.step(f"compiling {recipe.name}")
     command = [COMPILER, *FLAGS, "-o", str(place.tree / recipe.program), str(SOURCES / source.file)]
     if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S)) != 0:

@@ -1,0 +1,64 @@
+"""When a tunnel is worth it, in sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor
+
+from tlstax.findings.distances_words import away, number
+from tlstax.labels import label_levels
+from tlstax.reached import TunnelWorth
+
+HEADLINE = "ssh-aes256-ctr"
+"""The tunnel that the answer tells of, where a study has several; all stand in the table."""
+
+OF = {"time": "in time", "CPU": "in CPU time of client, tunnel and server"}
+
+
+def sentence(found: TunnelWorth) -> str:
+    """Who is compared, in what, and when the tunnel is worth it."""
+    compared = f"{tunnel_words(found)} in place of {found.rival}"
+    return f"{_where(found)}: {compared}, {OF[found.measure]}: {when(found)}"
+
+
+def tunnel_words(found: TunnelWorth) -> str:
+    """What the tunnel is called."""
+    return label_levels({"path": found.tunnel})
+
+
+def when(found: TunnelWorth) -> str:
+    """The verdict in words: "worth it below 31 statements a connection (28 to 35)"."""
+    if found.verdict in {"always", "never"}:
+        return f"{found.verdict} worth it"
+    if found.statements is not None:
+        return f"worth it {found.verdict} {number(found.statements)} statements a connection"
+    if found.worth_until is not None:
+        return (
+            f"worth it up to {floor(found.worth_until):,} statements a connection; beyond could not be told"
+        )
+    if found.not_from is not None:
+        return (
+            f"not worth it from {ceil(found.not_from):,} statements a connection on; below could not be told"
+        )
+    return "whether it is worth it could not be told"
+
+
+def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
+    """For each server, distance and measure a sentence of one tunnel against every TLS of that server."""
+    names = {each.tunnel for each in found}
+    shown = HEADLINE if HEADLINE in names else next((each.tunnel for each in found), "")
+    sides: dict[tuple[str, float, str], list[TunnelWorth]] = {}
+    for each in found:
+        if each.tunnel == shown:
+            sides.setdefault((each.server, each.rtt_ms, each.measure), []).append(each)
+    return [_of_all_rivals(several) for several in sides.values()]
+
+
+def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
+    first = several[0]
+    told = "; ".join(f"{when(each)} in place of {each.rival}" for each in several)
+    return f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}: {told}"
+
+
+def _where(found: TunnelWorth) -> str:
+    return ", ".join(part for part in (found.server, away(found.rtt_ms)) if part)
