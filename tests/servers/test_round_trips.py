@@ -65,25 +65,3 @@ def test_round_trips_and_bytes_are_those_on_the_interface(private: PrivateServer
     assert {one.round_trips(tls13=tls13) for one in seen} == {whole.round_trips / CONNECTS}
     assert whole.bytes_sent == sum(one.bytes_of(client=True) for one in seen)
     assert whole.bytes_received == sum(one.bytes_of(client=False) for one in seen)
-
-
-def test_a_hello_retry_request_is_a_round_trip_more(mysql: PrivateServer) -> None:
-    """MySQL 9.7 takes P-curves alone, so that the key share of a client that is left to itself is refused."""
-    (default, _), (first, _) = (
-        counted_and_seen(mysql, case) for case in ("TLS 1.3, groups as the client chooses", "TLS 1.3, P-256")
-    )
-    assert all(handshakes.hello_retry for handshakes in default.window.handshakes)
-    more = default.phase_wire["tls_handshake"].round_trips - first.phase_wire["tls_handshake"].round_trips
-    assert more == CONNECTS
-
-
-def test_the_phases_of_a_connect_add_up_to_it(private: PrivateServer) -> None:
-    done, _ = counted_and_seen(private, "TLS 1.3, P-256")
-    parts = phases_together(done, ("tcp_connect", "greeting", "tls_handshake", "authentication"))
-    connect = done.phase_wire["connect"]
-    assert parts is not None
-    assert (parts.round_trips, parts.bytes_sent, parts.bytes_received) == (
-        connect.round_trips,
-        connect.bytes_sent,
-        connect.bytes_received,
-    )

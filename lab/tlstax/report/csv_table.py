@@ -36,8 +36,8 @@ from io import StringIO
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
-from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report import hello_retry
+from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
 from tlstax.results import (
