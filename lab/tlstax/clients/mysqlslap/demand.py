@@ -37,7 +37,6 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
         (job.schedule.mode != "closed", "mysqlslap cannot be given a rate, and the job wants one"),
         (workload.storm, "mysqlslap opens no storm of connections, and the job wants one"),
         (prepared, "mysqlslap sends statements as text alone, and the job wants them prepared"),
-        (workload.storm, "mysqlslap opens its connections to say something on them, and the job is a storm"),
         (
             workload.reconnect,
             "mysqlslap cannot prove each of the connections that it would make for one operation each",
