@@ -10,6 +10,7 @@ from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
 from tlstax.profiles.stacks import Side
+from tlstax.reached import Distances, TunnelWorth
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
 from tlstax.tabulated import Tables
@@ -338,6 +339,8 @@ class RunDocument(Frozen):
     agreements: tuple[Agreement, ...] = ()
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
+    distances: Distances | None = None
+    tunnels: tuple[TunnelWorth, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

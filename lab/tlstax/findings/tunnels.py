@@ -3,9 +3,9 @@
 A connection that serves n statements costs C + n·S: C to make it, S for each statement. A tunnel (SSH, say)
 makes its own connection once, so a connection through it costs little more than in plaintext, but each of its
 bytes passes two more programs; TLS is dear to begin and cheap from then on. With D = C(TLS) - C(tunnel), what
-the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a statement, the tunnel is worth
-it as long as n·E < D: below n = D / E where both are above zero, above it where both are below, else always
-or never.
+the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a statement, the tunnel is
+worth it as long as n·E < D: below n = D / E where both are above zero, above it where both are below, else
+always or never.
 
 Told of time, by the medians of connects and of statements with few at a time, and of the CPU time of
 client, tunnel and server together. Where connections were measured by operations that make one and ask one

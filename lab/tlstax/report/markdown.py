@@ -13,6 +13,7 @@ from tlstax.records import StoredRun
 from tlstax.report import agreements, facts, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
+from tlstax.report.distances_table import distance_sentences, distance_tables
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -20,6 +21,7 @@ from tlstax.report.overview_text import TextTable, notes_of_statements, tables, 
 from tlstax.report.round_trips import short_tables
 from tlstax.report.storms import storm_table
 from tlstax.report.tables import Cell, Column, main_columns
+from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
 from tlstax.tabulated import Tables
@@ -65,6 +67,9 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
         parts += _agreements(document)
     counted = (storm_table(document), *short_tables(document))
     parts += [part for table in counted if table for part in _overview_table(table)]
+    parts.append(_bullets(capitalised(said) for said in distance_sentences(document.distances)))
+    reached = (*distance_tables(document.distances), *tunnel_tables(document.tunnels))
+    parts += [part for table in reached for part in _overview_table(table)]
     if is_large(document.design):
         return [*parts, escaped(where_the_rest_is(document))]
     return [*parts, *(part for group in arranged(stored, document) for part in _group(group, document))]

@@ -26,6 +26,7 @@ from tlstax.report.overview_text import TextTable
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
+from tlstax.report.reached_page import Reached, reached
 from tlstax.report.round_trips import tables as round_trip_tables
 from tlstax.report.storms import storm_table
 from tlstax.report.tables import Cell, Column, cell, main_columns
@@ -100,6 +101,7 @@ class Page:
     tables: TablesSection | None
     agreements: Agreements | None
     connecting: tuple[TextTable, ...]
+    reached: Reached | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -133,6 +135,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
         connecting=tuple(filter(None, (storm_table(document), *round_trip_tables(document)))),
+        reached=reached(document),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),
