@@ -58,6 +58,7 @@ PURE = (
     "outlook",
     "plan",
     "profiles",
+    "reached",
     "records",
     "report",
     "results",

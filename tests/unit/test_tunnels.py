@@ -134,7 +134,7 @@ def test_where_statements_are_alike_only_a_bound_is_told() -> None:
     assert told.verdict == "could not be told"
     assert told.statements is None
     assert told.worth_until is not None
-    assert told.worth_until > 500
+    assert told.worth_until > 400
     assert when(told).startswith("worth it up to ")
 
 
