@@ -50,7 +50,9 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     assert {job["tls"]["mode"] for job in jobs} == {"off", "on"}
     assert {job["endpoint"]["kind"] for job in jobs} == {"tcp", "unix"}
     assert {job["workload"]["protocol"] for job in jobs} == {"text", "prepared"}
-    assert {bool(job["workload"]["mix"]) for job in jobs} == {True, False}
+    for form in ("mix", "storm", "statements"):
+        assert {bool(job["workload"][form]) for job in jobs} == {True, False}
+    assert {job["tls"].get("weak_dh") for job in jobs} == {None, True, False}
 
 
 def test_the_example_of_a_mix_has_every_kind_of_parameter() -> None:
@@ -66,6 +68,28 @@ def test_histograms_of_the_example_hold_one_value_for_every_operation() -> None:
     assert isinstance(done, Done)
     assert set(done.histograms_ns) <= set(PHASES)
     assert {decode(encoded).count for encoded in done.histograms_ns.values()} == {done.operations}
+
+
+@pytest.mark.parametrize("name", ["event-done", "event-done-storm"])
+def test_what_crossed_the_wire_while_connecting_is_the_sum_of_its_four_phases(name: str) -> None:
+    done = EVENT.validate_python(example(name))
+    parts = [
+        done.phase_wire[phase] for phase in ("tcp_connect", "greeting", "tls_handshake", "authentication")
+    ]
+    whole = done.phase_wire["connect"]
+    for field in ("round_trips", "bytes_sent", "bytes_received"):
+        assert getattr(whole, field) == sum(getattr(part, field) for part in parts)
+    assert {part.times for part in parts} == {whole.times} == {done.operations}
+    once = [wire for phase, wire in done.phase_wire.items() if phase != "connect"]
+    assert sum(wire.bytes_sent for wire in once) == done.wire.bytes_sent
+
+
+def test_the_example_of_a_storm_opens_all_connections_in_each_round() -> None:
+    job = JOB.validate_python(example("job-storm"))
+    done = EVENT.validate_python(example("event-done-storm"))
+    assert len(done.rounds_s) == job.rounds
+    assert done.operations == done.window.connections == job.operations == job.rounds * job.connections
+    assert sum(done.rounds_s) < done.elapsed_s
 
 
 def test_work_of_an_open_loop_that_was_never_started_is_in_its_histograms() -> None:
@@ -120,6 +144,11 @@ def with_value(value: object, *path: str | int) -> Callable[[Any], None]:
         ),
         ("job-mix", with_value({"x": {"kind": "one_of", "values": []}}, "workload", "mix", 0, "parameters")),
         ("event-done", with_value({"average": -1}, "reported_s")),
+        ("event-done-storm", with_value(0, "rounds_s", 0)),
+        ("event-done-storm", with_value(0, "phase_wire", "connect", "times")),
+        ("event-done-storm", with_value(-1, "phase_wire", "connect", "round_trips")),
+        ("job-storm", with_value([{"sql": "SELECT 1"}], "workload", "statements")),
+        ("job-storm", with_value(False, "workload", "storm")),
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),
         ("job-tls13-resumed", without("account")),
         ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),

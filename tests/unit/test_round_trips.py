@@ -15,7 +15,7 @@ from tlstax.findings.outcomes import outcomes
 from tlstax.plan import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
-from tlstax.report.round_trips import tables
+from tlstax.report.round_trips import every_line
 from tlstax.study import load_study
 
 
@@ -52,7 +52,7 @@ def test_trials_that_differ_are_said_to_differ() -> None:
     assert not found.agreed
     assert found.bytes_agreed
     assert found.round_trips == pytest.approx(3.5)
-    rows = next(tables(document(counted_run(sometimes_one_more)))).rows
+    rows = next(every_line(document(counted_run(sometimes_one_more)))).whole().rows
     assert any("~3.50" in cell for row in rows for cell in row)
 
 

@@ -12,6 +12,7 @@ from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.pool_words import pool_sentences
+from tlstax.findings.round_trip_words import asks_for_counts, round_trip_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
@@ -53,6 +54,8 @@ def headline(document: RunDocument) -> list[str]:
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*lost, *summary(document.agreements), *causes(document)]
+    if asks_for_counts(document):
+        return [*lost, *(round_trip_sentences(document) or [NOTHING_TO_TELL])]
     if is_large(document.design):
         return [*lost, *reached(document), *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]

@@ -13,7 +13,7 @@ from tlstax.connecting import OverDistance, PhaseCrossing, RoundTripsResult, Wir
 from tlstax.contract import PhaseWire
 from tlstax.findings.outcomes import outcome, phases_together
 from tlstax.findings.proof import negotiated
-from tlstax.labels import group_label, label
+from tlstax.labels import group_label, label_levels
 from tlstax.plan import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Case, Study
@@ -50,14 +50,34 @@ def _result(case: Case, records: Sequence[TrialRecord], study: Study) -> RoundTr
         return None
     return RoundTripsResult(
         case=dict(case.levels),
-        label=label(case, study),
-        group=group_label(case.levels, study),
+        label=_label(case, study),
+        group=_group(case, study),
         trials=len(records),
         phases=tuple(crossings),
         hello_retry=_hello_retry(records),
         negotiated=negotiated(records),
         over_distance=_over_distance(records, connect),
     )
+
+
+def _label(case: Case, study: Study) -> str:
+    """What the case is called, without what it has in common with the baseline, but for TLS.
+
+    Counts need no comparison, and such a name is short: "TLS 1.3, RSA 4096 certificate".
+    """
+    named = {
+        name: level
+        for name, level in case.levels.items()
+        if name in {"tls", "resumption"} or level != study.baseline.get(name, level)
+    }
+    return label_levels(named, study)
+
+
+def _group(case: Case, study: Study) -> str:
+    """What sets its group apart from other groups; empty where there is one alone."""
+    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
+    return group_label(shared, study)
 
 
 def _crossing(phase: WirePhase, records: Sequence[TrialRecord]) -> PhaseCrossing | None:

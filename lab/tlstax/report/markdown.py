@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
+from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
@@ -19,7 +20,7 @@ from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.round_trips import short_tables
-from tlstax.report.storms import storm_table
+from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
@@ -65,12 +66,12 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
         parts += _published(document)
     if document.agreements:
         parts += _agreements(document)
-    counted = (storm_table(document), *short_tables(document))
-    parts += [part for table in counted if table for part in _overview_table(table)]
     parts.append(_bullets(capitalised(said) for said in distance_sentences(document.distances)))
     reached = (*distance_tables(document.distances), *tunnel_tables(document.tunnels))
     parts += [part for table in reached for part in _overview_table(table)]
-    if is_large(document.design):
+    counted = (*short_storm_tables(document), *short_tables(document))
+    parts += [part for table in counted for part in _overview_table(table)]
+    if is_large(document.design) or asks_for_counts(document):
         return [*parts, escaped(where_the_rest_is(document))]
     return [*parts, *(part for group in arranged(stored, document) for part in _group(group, document))]
 

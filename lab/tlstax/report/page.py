@@ -27,8 +27,8 @@ from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
 from tlstax.report.reached_page import Reached, reached
-from tlstax.report.round_trips import tables as round_trip_tables
-from tlstax.report.storms import storm_table
+from tlstax.report.round_trips import every_line
+from tlstax.report.storms import storm_lines
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
@@ -134,8 +134,8 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
-        connecting=tuple(filter(None, (storm_table(document), *round_trip_tables(document)))),
         reached=reached(document),
+        connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

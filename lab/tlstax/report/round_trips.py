@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tlstax.connecting import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
+from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.report import figures
-from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.report.lines import MOST_ROWS, Line, Lines
+from tlstax.report.overview_text import TextTable
 from tlstax.results import RunDocument
 
 ROUND_TRIPS = "Round trips: how often the client waits for the server"
@@ -20,17 +22,25 @@ NAMES: dict[WirePhase, str] = {
     "tcp_connect": "TCP",
     "greeting": "greeting",
     "tls_handshake": "TLS",
-    "authentication": "authentication",
+    "authentication": "login",
     "query": "query",
 }
 
+_ORDER: tuple[WirePhase, ...] = (
+    "tcp_connect",
+    "greeting",
+    "tls_handshake",
+    "authentication",
+    "connect",
+    "query",
+)
+"""The parts of a connect, the whole of it, and what follows."""
+
 DIFFERS = "~"
 COUNTED = (
-    f"Counted by the client, not timed: a connect is all that stands before it. {DIFFERS} marks a mean over "
-    "connections that differ."
+    f"Counted by the client, not timed. {DIFFERS} marks a mean over connections that differ; bytes are of "
+    "TCP payload, sent / received."
 )
-MOST_ROWS = 12
-"""So many lines are shown where room is short; the page, the CSV and the JSON document have all."""
 
 
 class _Column(NamedTuple):
@@ -39,41 +49,37 @@ class _Column(NamedTuple):
 
 
 def short_tables(document: RunDocument) -> Iterator[TextTable]:
-    """One table, as it is shown beside other results: round trips and bytes of a connect and of a query.
+    """As it is shown beside other results: round trips and bytes of a connect and of a query.
 
-    A study that asks for round trips is told whole.
+    A study that asks for round trips has all of them.
     """
-    if document.design.deciding_outcome.startswith("round_trips_"):
-        yield from tables(document)
-        return
+    columns = [
+        _Column("connect", _turns("connect")),
+        _Column("of it TLS", _turns("tls_handshake")),
+        _Column("query", _turns("query")),
+        _Column("bytes of\na connect", _bytes("connect")),
+    ]
+    most: int | None = MOST_ROWS
+    if asks_for_counts(document):
+        most, columns = None, [*(_Column(NAMES[phase], _turns(phase)) for phase in _ORDER), columns[-1]]
     if document.round_trips:
-        columns = [
-            _Column("connect", _turns("connect")),
-            _Column("of it TLS", _turns("tls_handshake")),
-            _Column("query", _turns("query")),
-            _Column("bytes of\na connect", _bytes("connect")),
-        ]
-        yield _table(ROUND_TRIPS, columns, document.round_trips, _notes(document), most=MOST_ROWS)
-    yield from _over_distance(document, most=MOST_ROWS)
+        yield from _lines(ROUND_TRIPS, columns, document.round_trips, _notes(document)).by_group(most)
+    for lines in _over_distance(document):
+        yield from lines.by_group(most)
 
 
-def tables(document: RunDocument) -> Iterator[TextTable]:
+def every_line(document: RunDocument) -> Iterator[Lines]:
     """Everything that was counted, phase by phase."""
     if not document.round_trips:
         return
-    order: Sequence[WirePhase] = (*(phase for phase in NAMES if phase not in _TOLD_LAST), *_TOLD_LAST)
-    turns = [_Column(NAMES[phase], _turns(phase)) for phase in order]
-    size = [_Column(NAMES[phase], _bytes(phase)) for phase in order if phase != "tcp_connect"]
-    yield _table(ROUND_TRIPS, turns, document.round_trips, _notes(document))
-    yield _table(BYTES, size, document.round_trips, ())
+    turns = [_Column(NAMES[phase], _turns(phase)) for phase in _ORDER]
+    size = [_Column(NAMES[phase], _bytes(phase)) for phase in _ORDER if phase != "tcp_connect"]
+    yield _lines(ROUND_TRIPS, turns, document.round_trips, _notes(document))
+    yield _lines(BYTES, size, document.round_trips, ())
     yield from _over_distance(document)
 
 
-_TOLD_LAST: tuple[WirePhase, ...] = ("connect", "query")
-"""The sum of the phases before it, and what follows."""
-
-
-def _over_distance(document: RunDocument, most: int | None = None) -> Iterator[TextTable]:
+def _over_distance(document: RunDocument) -> Iterator[Lines]:
     found = [result for result in document.round_trips if result.over_distance is not None]
     if not found:
         return
@@ -88,36 +94,21 @@ def _over_distance(document: RunDocument, most: int | None = None) -> Iterator[T
         "The median connect beside the round trip time (RTT) measured before each trial. Extra is what it "
         "took beyond its counted round trips: work at both ends, and waiting for windows or acknowledgements."
     )
-    yield _table(OVER_DISTANCE, columns, found, (reading,), most=most)
+    yield _lines(OVER_DISTANCE, columns, found, (reading,))
 
 
-def _table(
-    title: str,
-    columns: Sequence[_Column],
-    results: Sequence[RoundTripsResult],
-    notes: tuple[str, ...],
-    *,
-    most: int | None = None,
-) -> TextTable:
-    shown = results[:most]
-    left = len(results) - len(shown)
-    more = (f"{left} more are on the page and in the other formats.",) if left else ()
-    return TextTable(
+def _lines(
+    title: str, columns: Sequence[_Column], results: Sequence[RoundTripsResult], notes: tuple[str, ...]
+) -> Lines:
+    return Lines(
         title=title,
         heads=tuple(column.head for column in columns),
-        rows=tuple(_rows(shown, columns)),
-        notes=(*notes, *more),
+        lines=tuple(
+            Line(result.group, result.label, tuple(column.cell(result) for column in columns))
+            for result in results
+        ),
+        notes=notes,
     )
-
-
-def _rows(results: Iterable[RoundTripsResult], columns: Sequence[_Column]) -> Iterator[tuple[str, ...]]:
-    """A line with the group's name before the cases of each."""
-    last = ""
-    for result in results:
-        if result.group != last:
-            yield (result.group, *[""] * len(columns))
-        last = result.group
-        yield (f"{INDENT}{result.label}", *(column.cell(result) for column in columns))
 
 
 def _turns(phase: WirePhase) -> Callable[[RoundTripsResult], str]:
@@ -151,7 +142,7 @@ def _away(said: Callable[[OverDistance], str]) -> Callable[[RoundTripsResult], s
 
 
 def _ms(value: float) -> str:
-    return f"{value:.1f} ms"
+    return figures.quantity(value * 1e3, "us")
 
 
 def _notes(document: RunDocument) -> tuple[str, ...]:

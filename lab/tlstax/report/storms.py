@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tlstax.connecting import StormInterval, StormResult
 from tlstax.report import figures
-from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.report.lines import MOST_ROWS, Line, Lines
+from tlstax.report.overview_text import TextTable
 from tlstax.results import Ratio, RunDocument
 
 TITLE = "Storms: connections opened a second"
@@ -16,33 +17,36 @@ READING = (
 )
 
 
-def storm_table(document: RunDocument) -> TextTable | None:
-    """A line for each storm; None where the run has none."""
+def short_storm_tables(document: RunDocument) -> Iterator[TextTable]:
+    """As they are shown beside other results."""
+    for lines in storm_lines(document):
+        yield from lines.by_group(MOST_ROWS)
+
+
+def storm_lines(document: RunDocument) -> Iterator[Lines]:
+    """A line for each storm; nothing where the run has none."""
     if not document.storms:
-        return None
+        return
     published = any(storm.published for storm in document.storms)
-    heads = ("mean", "SD", "rounds", "against the baseline", *(("published",) if published else ()))
     sources = sorted({rate.source for storm in document.storms for rate in storm.published})
-    notes = (READING, *((f"Published in {' and '.join(sources)}.",) if sources else ()))
-    rows = tuple(_rows(document.storms, published=published))
-    return TextTable(title=TITLE, heads=heads, rows=rows, notes=notes)
+    yield Lines(
+        title=TITLE,
+        heads=("mean", "SD", "rounds", "against the baseline", *(("published",) if published else ())),
+        lines=tuple(
+            Line(storm.group, storm.label, _cells(storm, published=published)) for storm in document.storms
+        ),
+        notes=(READING, *((f"Published in {' and '.join(sources)}.",) if sources else ())),
+    )
 
 
-def _rows(storms: Iterable[StormResult], *, published: bool) -> Iterator[tuple[str, ...]]:
-    """A line with the group's name before the cases of each."""
-    columns, last = 4 + published, ""
-    for storm in storms:
-        if storm.group != last:
-            yield (storm.group, *[""] * columns)
-        last = storm.group
-        yield (
-            f"{INDENT}{storm.label}",
-            figures.significant(storm.mean_per_s),
-            figures.NOTHING if storm.sd_per_s is None else figures.significant(storm.sd_per_s),
-            f"{storm.rounds:,}",
-            _against(storm.against_baseline),
-            *((_published(storm),) if published else ()),
-        )
+def _cells(storm: StormResult, *, published: bool) -> tuple[str, ...]:
+    return (
+        figures.significant(storm.mean_per_s),
+        figures.NOTHING if storm.sd_per_s is None else figures.significant(storm.sd_per_s),
+        f"{storm.rounds:,}",
+        _against(storm.against_baseline),
+        *((_published(storm),) if published else ()),
+    )
 
 
 def _against(found: StormInterval | None) -> str:

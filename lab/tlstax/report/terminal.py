@@ -18,6 +18,7 @@ from rich.text import Text
 
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.headline import headline
+from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
@@ -37,7 +38,7 @@ from tlstax.report.overview import wants_overview
 from tlstax.report.overview_text import TextTable, notes_of_statements, tables, where_the_rest_is
 from tlstax.report.printed import printed
 from tlstax.report.round_trips import short_tables
-from tlstax.report.storms import storm_table
+from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
@@ -78,15 +79,15 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
-        yield from chain.from_iterable(
-            _overview_table(table) for table in (storm_table(document), *short_tables(document)) if table
-        )
         reached = (
             *distance_tables(document.distances, narrow=True),
             *tunnel_tables(document.tunnels, narrow=True),
         )
         yield from chain.from_iterable(map(_overview_table, reached))
-        groups = () if is_large(document.design) else arranged(stored, document)
+        counted = (*short_storm_tables(document), *short_tables(document))
+        yield from chain.from_iterable(_overview_table(table) for table in counted)
+        without = is_large(document.design) or asks_for_counts(document)
+        groups = () if without else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
@@ -124,7 +125,7 @@ def _overview_table(table: TextTable) -> Iterable[RenderableType]:
     yield ""
     above: list[tuple[str, ...]] = []
     grid = Table.grid(padding=(0, GAP, 0, 0))
-    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for _ in table.heads:
         grid.add_column(justify="right", no_wrap=True)
     for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):

@@ -218,6 +218,19 @@ pub struct Wire {
     pub segments_received: Option<u64>,
 }
 
+/// What crossed the wire in one phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseWire {
+    /// So many times the phase occurred; the rest is summed over them.
+    pub times: u64,
+    /// How often the client had sent something and then had to wait for the server.
+    pub round_trips: u64,
+    /// TCP payload sent.
+    pub bytes_sent: u64,
+    /// TCP payload received.
+    pub bytes_received: u64,
+}
+
 /// How often one error was met in the window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
@@ -270,4 +283,10 @@ pub struct Done {
     /// Times that the client prints of itself, by name; this engine prints none.
     #[serde(default)]
     pub reported_s: BTreeMap<String, f64>,
+    /// Of each round of a storm, from its first SYN to its last connection's OK.
+    #[serde(default)]
+    pub rounds_s: Vec<f64>,
+    /// By phase, over the window.
+    #[serde(default)]
+    pub phase_wire: BTreeMap<String, PhaseWire>,
 }

@@ -170,6 +170,9 @@ pub struct TlsSettings {
     /// Offer the last session on every new connection.
     #[serde(default)]
     pub resumption: bool,
+    /// Take Diffie-Hellman groups of any size, which OpenSSL's lowest security level does not.
+    #[serde(default)]
+    pub weak_dh: bool,
     /// Path of the libssl to load; absent: the machine's.
     #[serde(default)]
     pub library: Option<PathBuf>,
@@ -239,7 +242,8 @@ pub struct Job {
     /// How many measured operations are started, over all connections; absent: as many as there is time for.
     #[serde(default)]
     pub operations: Option<u64>,
-    /// Into how many equal parts a client that works in rounds divides them; this one works in one go.
+    /// Rounds of a storm; else into how many equal parts a client that works in rounds divides the
+    /// operations, while this one works in one go.
     #[serde(default = "one")]
     pub rounds: u32,
     /// What a client that works in rounds says before each of them; refused by this one.
@@ -332,6 +336,25 @@ impl Job {
         for (field, holds, expected) in rules {
             JobError::unless(holds, field, expected)?;
         }
-        self.workload.check()
+        self.workload.check()?;
+        if self.workload.storm {
+            self.check_storm()?;
+        }
+        Ok(())
+    }
+
+    /// A storm is made of rounds in which all connections are opened, as fast as it goes.
+    fn check_storm(&self) -> Result<(), JobError> {
+        let whole = u64::from(self.rounds) * u64::from(self.connections);
+        JobError::unless(
+            self.operations.is_none_or(|operations| operations == whole),
+            "operations",
+            "rounds times connections in a storm, or absent",
+        )?;
+        JobError::unless(
+            matches!(self.schedule, Schedule::Closed {}),
+            "schedule.mode",
+            "closed in a storm, which is as fast as it can be",
+        )
     }
 }

@@ -11,7 +11,7 @@ mod workload;
 
 pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
-    Negotiated, Overhead, Ready, RowSample, TlsLibrary, TlsView, Wire,
+    Negotiated, Overhead, PhaseWire, Ready, RowSample, TlsLibrary, TlsView, Wire,
 };
 pub use job::{
     Account, Arrivals, Endpoint, Job, JobError, Schedule, Tls, TlsSettings, TlsVersion, Verify,

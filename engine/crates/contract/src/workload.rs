@@ -1,4 +1,5 @@
-//! What one operation is: statements, how their placeholders are filled, and how they are mixed.
+//! What one operation is: statements, how their placeholders are filled, and how they are mixed; or a
+//! connection opened in a storm of them.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +92,8 @@ pub enum Protocol {
     Prepared,
 }
 
-/// What one operation is: all `statements`, or one transaction of the `mix`.
+/// What one operation is: all `statements`, or one transaction of the `mix`, or one connection of a
+/// `storm` opened and logged in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -107,6 +109,9 @@ pub struct Workload {
     /// Instead of `statements`: transactions, of which each operation is one.
     #[serde(default)]
     pub mix: Vec<Transaction>,
+    /// Instead of either: all connections are opened at once, kept until the last is open, and closed.
+    #[serde(default)]
+    pub storm: bool,
     /// Said once on every connection, as text, before its first operation.
     #[serde(default)]
     pub on_connect: Vec<String>,
@@ -117,9 +122,9 @@ fn one() -> u32 {
 }
 
 impl Workload {
-    /// The mix; statements alone are one transaction without brackets.
+    /// The mix; statements alone are one transaction without brackets, and a storm has none.
     pub fn transactions(&self) -> Vec<Transaction> {
-        if !self.mix.is_empty() {
+        if self.storm || !self.mix.is_empty() {
             return self.mix.clone();
         }
         vec![Transaction {
@@ -143,10 +148,15 @@ impl Workload {
     }
 
     pub(crate) fn check(&self) -> Result<(), JobError> {
+        let forms = [
+            !self.statements.is_empty(),
+            !self.mix.is_empty(),
+            self.storm,
+        ];
         JobError::unless(
-            self.statements.is_empty() != self.mix.is_empty(),
+            forms.iter().filter(|form| **form).count() == 1,
             "workload",
-            "either statements or a mix of transactions, one or more of them",
+            "either statements or a mix of transactions, one or more of them, or a storm",
         )?;
         check_statements(&self.statements, &Parameters::new(), "workload.statements")?;
         for (number, transaction) in self.mix.iter().enumerate() {

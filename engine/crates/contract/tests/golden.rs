@@ -118,6 +118,8 @@ fn a_workload_has_one_form_and_something_to_do() {
             "{said}"
         );
     }
+    let storm = refused_workload(json!({"storm": true, "statements": [statement]}));
+    assert!(storm.contains("or a storm"), "{storm}");
     let empty = refused_workload(json!({"mix": [{"statements": [statement]}, {"statements": []}]}));
     assert!(
         empty.contains("workload.mix[1].statements must be one or more"),
@@ -140,6 +142,29 @@ fn a_workload_has_one_form_and_something_to_do() {
     );
     let rounds = refusal(|job| job["rounds"] = 0.into());
     assert!(rounds.contains("rounds must be at least 1"), "{rounds}");
+}
+
+#[test]
+fn a_storm_has_so_many_operations_as_its_rounds_have_connections_and_no_rate() {
+    let storm = |change: fn(&mut Value)| {
+        refusal(|job| {
+            job["workload"] = json!({"storm": true});
+            job["connections"] = 40.into();
+            job["rounds"] = 10.into();
+            job["operations"] = 400.into();
+            change(job);
+        })
+    };
+    let fewer = storm(|job| job["operations"] = 399.into());
+    assert!(
+        fewer.contains("operations must be rounds times connections"),
+        "{fewer}"
+    );
+    let rate = storm(|job| job["schedule"] = json!({"mode": "open", "rate_per_s": 10}));
+    assert!(
+        rate.contains("schedule.mode must be closed in a storm"),
+        "{rate}"
+    );
 }
 
 #[test]

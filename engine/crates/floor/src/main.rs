@@ -65,6 +65,8 @@ fn serve() -> Result<(), Failure> {
         row_samples: Vec::new(),
         overhead: None,
         reported_s: BTreeMap::new(),
+        rounds_s: Vec::new(),
+        phase_wire: BTreeMap::new(),
     })));
     // Connections stay open until whoever reads the server's clocks has done so.
     text.clear();

@@ -189,14 +189,21 @@ impl Dispatch {
     /// A connection has failed and rests, whatever it was doing. False when the server is to be
     /// given up.
     pub fn rest(&mut self, index: usize, now_ns: u64) -> bool {
+        self.drop_out(index);
+        self.resting.push_back((now_ns + REST_NS, index));
+        self.failures_in_a_row < HOPELESS
+    }
+
+    /// A connection has failed, whatever it was doing, and does nothing until it is engaged again.
+    /// False when the server is to be given up: when all that the thread has have failed in a row.
+    pub fn drop_out(&mut self, index: usize) -> bool {
         let seat = &mut self.seats[index];
         if seat.standing == Standing::Working {
             self.working -= 1;
         }
         seat.standing = Standing::Resting;
-        self.resting.push_back((now_ns + REST_NS, index));
         self.failures_in_a_row += 1;
-        self.failures_in_a_row < HOPELESS
+        (self.failures_in_a_row as usize) < self.seats.len().max(HOPELESS as usize)
     }
 
     /// A connection that has rested enough. What has not when the stage is over goes on resting

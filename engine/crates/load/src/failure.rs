@@ -50,6 +50,11 @@ impl Failure {
         Self::new(ErrorKind::ServerClosed, Fault::Server, message)
     }
 
+    /// Whether a Unix socket had no place in its queue for a connection, which may change (connect(2)).
+    pub fn is_full_queue(&self) -> bool {
+        self.kind == ErrorKind::Connect && self.code == Some(libc::EAGAIN)
+    }
+
     /// A socket failed to open or to connect.
     pub fn connecting(error: &io::Error) -> Self {
         let code = error.raw_os_error();

@@ -180,7 +180,7 @@ fn serve(
         end_ns: warm.end_ns,
         give_up_ns: warm.end_ns,
     };
-    worker.work(stage, schedule(job, warm, number, 0))?;
+    worker.work(stage, schedule(job, warm, number, 0), u32::MAX)?;
     worker.start_afresh(samples);
     if reports.send(Report::Ready(set_up)).is_err() {
         return Ok(());
@@ -195,7 +195,7 @@ fn serve(
         give_up_ns: go.end_ns + (go.end_ns - go.start_ns),
     };
     let cpu_before_ns = thread_cpu_ns();
-    worker.work(stage, schedule(job, go, number, 1))?;
+    worker.work(stage, schedule(job, go, number, 1), job.rounds)?;
     let cpu_ns = thread_cpu_ns() - cpu_before_ns;
     let (record, lifetime) = worker.take_record();
     let share = Share {
@@ -316,6 +316,7 @@ fn collect(
 
 fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -> Done {
     let record = total.record;
+    let (rounds_s, phase_wire) = (record.rounds_s(), record.phase_wire());
     Done {
         elapsed_s: seconds(record.last_answer_ns.saturating_sub(start_ns).max(1)),
         operations: record.operations,
@@ -331,5 +332,7 @@ fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -
         row_samples: record.row_samples,
         overhead,
         reported_s: BTreeMap::new(),
+        rounds_s,
+        phase_wire,
     }
 }

@@ -12,6 +12,7 @@ mod dispatch;
 mod failure;
 mod fleet;
 mod limits;
+mod meeting;
 mod null_server;
 mod overhead;
 mod pace;
@@ -26,6 +27,7 @@ mod socket;
 mod statement;
 mod supply;
 mod transport;
+mod turns;
 mod values;
 mod worker;
 

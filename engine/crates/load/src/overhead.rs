@@ -8,6 +8,7 @@ use tlstax_contract::{Job, Overhead};
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
+use crate::meeting::Meeting;
 use crate::null_server::NullServer;
 use crate::prepare::login;
 use crate::script::{Resumption, Script};
@@ -43,16 +44,17 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
         login: Arc::new(login(job, false, false)),
         tls: None,
         library: OnceLock::new(),
+        meeting: Meeting::of(1),
         sources: Vec::new(),
         timeout_ns: TIMEOUT_NS,
     });
     let count = MOST_CONNECTIONS.min(job.connections as usize);
     let mut worker = Worker::new(shared, Arc::default(), count, 0, job.seed, 0)?;
     worker.set_up()?;
-    worker.work(stage(WARM_UP_NS), None)?;
+    worker.work(stage(WARM_UP_NS), None, u32::MAX)?;
     worker.start_afresh(0);
     let before_ns = thread_cpu_ns();
-    worker.work(stage(MEASURED_NS), None)?;
+    worker.work(stage(MEASURED_NS), None, u32::MAX)?;
     let used_ns = thread_cpu_ns() - before_ns;
     let operations = worker.take_record().0.operations;
     Ok(per_operation(used_ns, operations))
@@ -109,6 +111,11 @@ mod tests {
                 cost_us(&workload(reconnect, protocol, 2), ROWS);
             }
         }
+    }
+
+    #[test]
+    fn a_storm_has_an_overhead() {
+        cost_us(r#"{"storm": true, "on_connect": ["SET @x=1"]}"#, ROWS);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
 use crate::limits::allow_open_files;
+use crate::meeting::Meeting;
 use crate::ports::allow_ports;
 use crate::script::{Resumption, Script};
 use crate::shared::{Shared, TlsTerms};
@@ -50,6 +51,7 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         login: Arc::new(login),
         tls,
         library,
+        meeting: Meeting::of(job.threads),
         sources: job.source_addresses.clone(),
         timeout_ns: u64::try_from(std::time::Duration::from_secs_f64(job.timeout_s).as_nanos())
             .unwrap_or(u64::MAX / 2),
@@ -104,8 +106,9 @@ fn config(settings: &TlsSettings) -> Config {
         certificate_file: settings.certificate_file.clone(),
         key_file: settings.key_file.clone(),
         resumption: settings.resumption,
+        weak_dh: settings.weak_dh,
         keylog_file: settings.keylog_file.clone(),
-        observe_hello_retry: true,
+        observe_messages: true,
     }
 }
 

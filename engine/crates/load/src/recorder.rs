@@ -6,9 +6,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, RowSample, Wire};
+use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, PhaseWire, RowSample, Wire};
 use tlstax_tls::Negotiated;
 
+use crate::clock::seconds;
 use crate::proof;
 
 /// The phases of a connection's life, in their order, and what contains them.
@@ -55,10 +56,31 @@ const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three digits keep every value within 0.1 %.
 const SIGNIFICANT_DIGITS: u8 = 3;
 
+/// What crossed the wire in one phase of one connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Crossed {
+    /// How often something had been sent and then the server had to be waited for.
+    pub round_trips: u32,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+}
+
+/// One round of a storm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoundTimes {
+    /// When its first connection was begun.
+    pub begun_ns: u64,
+    /// When its last one was open; 0 when none was.
+    pub open_ns: u64,
+}
+
 /// Everything one thread wrote down.
 #[derive(Debug)]
 pub struct Recorder {
     histograms: Vec<Histogram<u64>>,
+    phase_wire: [PhaseWire; PHASES.len()],
     /// Finished operations.
     pub operations: u64,
     /// Operations that were due; closed loop: started.
@@ -73,6 +95,8 @@ pub struct Recorder {
     pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
     /// Results kept for checking.
     pub row_samples: Vec<RowSample>,
+    /// Of each round of a storm, when it began and when its last connection was open.
+    pub rounds: Vec<RoundTimes>,
     /// When the last operation was answered.
     pub last_answer_ns: u64,
 }
@@ -89,6 +113,7 @@ impl Recorder {
         };
         Self {
             histograms: PHASES.iter().map(|_| histogram()).collect(),
+            phase_wire: [PhaseWire::default(); PHASES.len()],
             operations: 0,
             scheduled: 0,
             skipped: 0,
@@ -96,6 +121,7 @@ impl Recorder {
             wire: Wire::default(),
             errors: BTreeMap::new(),
             row_samples: Vec::new(),
+            rounds: Vec::new(),
             last_answer_ns: 0,
         }
     }
@@ -103,6 +129,16 @@ impl Recorder {
     /// Notes how long a phase took. Longer than an hour counts as an hour.
     pub fn phase(&mut self, phase: Phase, took_ns: u64) {
         self.histograms[phase as usize].saturating_record(took_ns.max(1));
+    }
+
+    /// Notes what crossed the wire in a phase that occurred once.
+    #[inline]
+    pub fn crossed(&mut self, phase: Phase, crossed: Crossed) {
+        let sum = &mut self.phase_wire[phase as usize];
+        sum.times += 1;
+        sum.round_trips += u64::from(crossed.round_trips);
+        sum.bytes_sent += crossed.bytes_sent;
+        sum.bytes_received += crossed.bytes_received;
     }
 
     /// Notes an error.
@@ -146,6 +182,12 @@ impl Recorder {
             // Cannot fail: both have the same bounds.
             let _ = mine.add(theirs);
         }
+        for (mine, theirs) in self.phase_wire.iter_mut().zip(&other.phase_wire) {
+            mine.times += theirs.times;
+            mine.round_trips += theirs.round_trips;
+            mine.bytes_sent += theirs.bytes_sent;
+            mine.bytes_received += theirs.bytes_received;
+        }
         self.operations += other.operations;
         self.scheduled += other.scheduled;
         self.skipped += other.skipped;
@@ -161,7 +203,27 @@ impl Recorder {
             *self.errors.entry(error).or_default() += count;
         }
         self.row_samples.extend(other.row_samples);
+        self.merge_rounds(other.rounds);
         self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
+    }
+
+    /// A round is as long as from its first thread's beginning to its last thread's end.
+    fn merge_rounds(&mut self, others: Vec<RoundTimes>) {
+        if self.rounds.is_empty() {
+            self.rounds = others;
+            return;
+        }
+        for (mine, theirs) in self.rounds.iter_mut().zip(others) {
+            mine.begun_ns = mine.begun_ns.min(theirs.begun_ns);
+            mine.open_ns = mine.open_ns.max(theirs.open_ns);
+        }
+    }
+
+    /// How long each round of a storm took; one in which no connection was opened took no time.
+    pub fn rounds_s(&self) -> Vec<f64> {
+        let took_ns = |round: &RoundTimes| round.open_ns.checked_sub(round.begun_ns);
+        let all = self.rounds.iter().filter_map(took_ns);
+        all.filter(|took_ns| *took_ns > 0).map(seconds).collect()
     }
 
     /// The histograms that hold anything, by phase, in HdrHistogram's V2 DEFLATE encoding as base64.
@@ -180,6 +242,15 @@ impl Recorder {
                     .expect("writing to memory does not fail");
                 ((*name).to_owned(), BASE64_STANDARD.encode(bytes))
             })
+            .collect()
+    }
+
+    /// What crossed the wire in the phases that occurred, by phase.
+    pub fn phase_wire(&self) -> BTreeMap<String, PhaseWire> {
+        PHASES
+            .iter()
+            .map(|(phase, name)| ((*name).to_owned(), self.phase_wire[*phase as usize]))
+            .filter(|(_, sum)| sum.times > 0)
             .collect()
     }
 
@@ -263,6 +334,20 @@ mod tests {
             (Some(5), Some(7))
         );
         assert_eq!(one.histograms[Phase::Query as usize].len(), 2);
+    }
+
+    #[test]
+    fn a_round_lasts_from_the_first_thread_that_begins_to_the_last_that_is_done() {
+        let recorder = |rounds: &[(u64, u64)]| {
+            let mut recorder = Recorder::new();
+            let times = |&(begun_ns, open_ns): &(u64, u64)| RoundTimes { begun_ns, open_ns };
+            recorder.rounds = rounds.iter().map(times).collect();
+            recorder
+        };
+        let mut all = Recorder::new();
+        all.merge(recorder(&[(1_000, 4_000), (10_000, 0), (20_000, 0)]));
+        all.merge(recorder(&[(2_000, 3_000), (9_000, 14_000), (21_000, 0)]));
+        assert_eq!(all.rounds_s(), [3e-6, 5e-6]);
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub struct Operation {
 /// The compiled job.
 #[derive(Debug)]
 pub struct Script {
+    /// Whether all connections are opened at once, in rounds, instead of each by itself.
+    pub storm: bool,
     /// What is said on every connection before anything else.
     pub opening: Vec<String>,
     /// The statements.
@@ -87,6 +89,7 @@ impl Script {
     /// A statement that cannot be compiled.
     pub fn compile(workload: &Workload, resumption: Resumption) -> Result<Self, Failure> {
         let mut script = Self {
+            storm: workload.storm,
             opening: workload.on_connect.clone(),
             templates: Vec::new(),
             spans: Vec::new(),
@@ -115,7 +118,10 @@ impl Script {
             // A full handshake, whose session all later ones take up.
             script.set_up.push(prove(true, Vec::new()));
         }
-        if workload.reconnect {
+        if workload.storm {
+            script.operations.push(script.opened());
+        }
+        if workload.reconnect || workload.storm {
             script.set_up.push(prove(true, Vec::new()));
         } else {
             let furnish = script.furnish(0..script.templates.len());
@@ -183,6 +189,19 @@ impl Script {
         });
         self.spans = sequences.spans;
         Ok(())
+    }
+
+    /// The operation of a storm: a connection opened, and kept until the round is over.
+    fn opened(&self) -> Operation {
+        Operation {
+            below: 1,
+            shared: Vec::new(),
+            reservations: Vec::new(),
+            round: Round {
+                steps: self.furnish(0..0),
+                close: false,
+            },
+        }
     }
 
     /// What makes a new connection fit for statements.
@@ -307,6 +326,23 @@ mod tests {
         assert_eq!(script.operations[0].round.steps, [Open(0), Run(0)]);
         let second = &script.operations[1].round.steps;
         assert_eq!(second[..3], [Open(0), Prepare(1), Prepare(2)]);
+    }
+
+    #[test]
+    fn a_storm_opens_its_connections_and_keeps_them_for_its_own_end() {
+        let workload = Workload {
+            storm: true,
+            on_connect: vec!["SET @x = 1".into()],
+            ..Workload::default()
+        };
+        let script = Script::compile(&workload, Resumption::On).unwrap();
+        let [operation] = &script.operations[..] else {
+            panic!("{:?}", script.operations);
+        };
+        assert_eq!(operation.round.steps, [Step::Open(0)]);
+        assert!(!operation.round.close && script.recover.is_none());
+        assert_eq!(script.set_up.len(), 2);
+        assert!(script.set_up.iter().all(|round| round.close));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tlstax_tls::{Context, Library};
 use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
+use crate::meeting::Meeting;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::socket::Target;
@@ -42,6 +43,8 @@ pub struct Shared {
     /// The TLS library of this job; in the clear it is loaded only when the server wants a password
     /// encrypted with its RSA key.
     pub library: OnceLock<Library>,
+    /// Where the threads of a storm meet.
+    pub meeting: Meeting,
     /// Where they come from, in turn.
     pub sources: Vec<IpAddr>,
     /// After how long a silent server is given up.

@@ -76,6 +76,11 @@ impl Target {
         }
     }
 
+    /// Whether connecting takes packets there and back.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
     /// Begins to connect; the socket becomes writable when that has succeeded or failed.
     ///
     /// # Errors

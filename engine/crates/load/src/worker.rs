@@ -27,6 +27,8 @@ const EVENTS: usize = 256;
 /// Room for the longest TLS record (16 KiB, RFC 8446 section 5.1) several times over.
 const BUFFER_BYTES: usize = 64 << 10;
 
+mod storm;
+
 /// What other threads may see of a worker while it works.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -163,11 +165,20 @@ impl Worker {
 
     /// Works through a stage and finishes what is in flight when it is over. Without a schedule the
     /// loop is closed: each connection starts anew when it has been answered. With one, what was due
-    /// before the stage's end is still started after it, until the stage gives up.
+    /// before the stage's end is still started after it, until the stage gives up. A storm has at most
+    /// so many `rounds`.
     ///
     /// # Errors
     /// The server is given up.
-    pub fn work(&mut self, stage: Stage, schedule: Option<OpenSchedule>) -> Result<(), Failure> {
+    pub fn work(
+        &mut self,
+        stage: Stage,
+        schedule: Option<OpenSchedule>,
+        rounds: u32,
+    ) -> Result<(), Failure> {
+        if self.shared.script.storm {
+            return self.storm(stage, rounds);
+        }
         if schedule.is_some() && self.alarm.is_none() {
             self.alarm = Some(Alarm::new(&self.desk.epoll)?);
         }
@@ -380,7 +391,11 @@ impl Worker {
 
     /// Waits for sockets or the alarm to become ready; how many are.
     fn wait(&mut self, now_ns: u64) -> Result<usize, Failure> {
-        let patience_ns = self.dispatch.next_look_ns(now_ns).saturating_sub(now_ns);
+        self.wait_for(self.dispatch.next_look_ns(now_ns).saturating_sub(now_ns))
+    }
+
+    /// Waits no longer than so long.
+    fn wait_for(&mut self, patience_ns: u64) -> Result<usize, Failure> {
         let timeout = Timespec {
             tv_sec: 0,
             tv_nsec: i64::try_from(patience_ns).unwrap_or_default(),

@@ -50,7 +50,7 @@ pub enum Verify {
 /// With a `max_version` below 1.2 the context also sets security level 0 and allows servers without
 /// secure renegotiation: OpenSSL 3 signs TLS 1.0 and 1.1 handshakes with SHA-1, which level 1 and
 /// above refuse, and servers of that age do not know RFC 5746. A `@SECLEVEL` in `cipher_list` comes
-/// after and wins. Even at level 0 OpenSSL refuses Diffie-Hellman below 1024 bits.
+/// after and wins. Even at level 0 OpenSSL refuses Diffie-Hellman below 1024 bits, unless `weak_dh` is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Oldest version offered.
@@ -76,9 +76,12 @@ pub struct Config {
     /// Whether sessions are kept and offered. The `ClientHello` carries an empty session ticket
     /// extension either way, because that is what ordinary clients send when they have no session.
     pub resumption: bool,
+    /// Whether Diffie-Hellman groups of any size are taken, down to the 512 bits below which OpenSSL
+    /// itself cannot go.
+    pub weak_dh: bool,
     /// File that secrets are appended to in the format of `SSLKEYLOGFILE`, created with mode 0600.
     pub keylog_file: Option<PathBuf>,
-    /// Whether hello retry requests are noticed. Costs an indirect call for each handshake message
-    /// and record header, during the handshake only.
-    pub observe_hello_retry: bool,
+    /// Whether hello retry requests are noticed and round trips counted. Costs an indirect call for
+    /// each handshake message and record header, during the handshake only.
+    pub observe_messages: bool,
 }

@@ -80,7 +80,7 @@ impl fmt::Debug for SavedSession {
 pub struct Connection {
     handle: ConnectionHandle,
     resumption: bool,
-    observe_hello_retry: bool,
+    observe_messages: bool,
     context_number: u64,
 }
 
@@ -102,15 +102,15 @@ impl Connection {
         let mut this = Self {
             handle,
             resumption: context.resumption,
-            observe_hello_retry: context.observe_hello_retry,
+            observe_messages: context.observe_messages,
             context_number: context.number,
         };
         this.set_server(server_name, context.verify == Verify::Identity)?;
         if let Some(session) = session {
             this.offer(session)?;
         }
-        if this.observe_hello_retry {
-            this.handle.count_client_hellos();
+        if this.observe_messages {
+            this.handle.watch_messages();
         }
         Ok(this)
     }
@@ -159,8 +159,8 @@ impl Connection {
     }
 
     fn finish_handshake(&mut self) -> Result<(), TlsError> {
-        if self.observe_hello_retry {
-            self.handle.stop_counting();
+        if self.observe_messages {
+            self.handle.stop_watching();
         }
         let failure = self.handle.key_log().and_then(KeyLog::take_failure);
         failure.map_or(Ok(()), |error| Err(TlsError::KeyLog(error)))
@@ -234,8 +234,16 @@ impl Connection {
     /// Two `ClientHello` messages in a handshake mean that the server asked for the second (RFC
     /// 8446 section 4.1.4).
     fn hello_retry(&self) -> Option<bool> {
-        self.observe_hello_retry
+        self.observe_messages
             .then(|| self.handle.client_hellos() > 1)
+    }
+
+    /// How often the client had sent a part of the handshake and then had to wait for the server:
+    /// changes from messages sent to messages received (RFC 8446 section 2; RFC 5246 section 7.3).
+    /// What was sent last, such as the `Finished` of TLS 1.3, is not waited for. `None` when that was
+    /// not observed.
+    pub fn handshake_round_trips(&self) -> Option<u32> {
+        self.observe_messages.then(|| self.handle.round_trips())
     }
 
     /// The server's certificate, or that of the resumed session. Computes a digest, so it is for

@@ -21,7 +21,7 @@ pub struct Context {
     pub(crate) handle: Arc<ContextHandle>,
     pub(crate) verify: Verify,
     pub(crate) resumption: bool,
-    pub(crate) observe_hello_retry: bool,
+    pub(crate) observe_messages: bool,
     /// Tells sessions of this context from those of another.
     pub(crate) number: u64,
 }
@@ -48,7 +48,7 @@ impl Context {
             handle: Arc::new(handle),
             verify: config.verify,
             resumption: config.resumption,
-            observe_hello_retry: config.observe_hello_retry,
+            observe_messages: config.observe_messages,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -91,6 +91,9 @@ fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsEr
 }
 
 fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+    if config.weak_dh {
+        handle.allow_weak_dh();
+    }
     if let Some(list) = &config.cipher_list {
         let list = c_string("cipher_list", list.as_bytes())?;
         handle

@@ -9,4 +9,5 @@ mod oversized;
 mod refusals;
 mod server;
 mod silence;
+mod storms;
 mod tls;

@@ -211,7 +211,7 @@ impl Connection {
         if !failure.is_of_a_statement || !of_operation || self.round != RoundId::Operation {
             return Err(failure);
         }
-        self.phase_ns = now_ns();
+        self.begin_phase(now_ns());
         (self.first_query, self.collector) = (false, None);
         self.refusal = Some(failure);
         if self.in_transaction {
@@ -230,9 +230,9 @@ impl Connection {
         desk: &mut Desk,
     ) -> Result<(), Failure> {
         match self.doing {
-            Step::Prepare(_) | Step::Open(_) | Step::RollBack => self.phase_ns = now_ns(),
+            Step::Prepare(_) | Step::Open(_) | Step::RollBack => self.begin_phase(now_ns()),
             Step::Prove => {
-                self.phase_ns = now_ns();
+                self.begin_phase(now_ns());
                 self.write_proof(shared, desk)?;
             }
             Step::Begin | Step::Commit => self.end_query(desk),

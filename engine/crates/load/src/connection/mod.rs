@@ -10,6 +10,7 @@ mod opening;
 
 use std::sync::Arc;
 
+use asking::READS_AT_ONCE;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use tlstax_contract::{ErrorKind, Fault};
 use tlstax_tls::SavedSession;
@@ -24,6 +25,7 @@ use crate::recorder::Phase;
 use crate::script::Step;
 use crate::shared::{Desk, Shared};
 use crate::transport::{Moved, Transport};
+use crate::turns::{Bytes, Turns};
 use crate::values::Values;
 
 /// What epoll is asked to report of a socket.
@@ -47,6 +49,8 @@ enum State {
     Answering,
     /// Open, nothing is due. Leaves by `begin`.
     Idle,
+    /// Goodbye was said, and it is left to the server to hang up. Leaves when it has.
+    Parting,
 }
 
 /// Which round a connection makes.
@@ -122,6 +126,7 @@ pub struct Connection {
     collector: Option<RowCollector>,
     session: Option<SavedSession>,
     settled: Settled,
+    turns: Turns,
 }
 
 impl Connection {
@@ -153,6 +158,7 @@ impl Connection {
             collector: None,
             session: None,
             settled: Settled::default(),
+            turns: Turns::default(),
         })
     }
 
@@ -205,7 +211,7 @@ impl Connection {
             self.connect(now_ns, shared, desk)?;
             return Ok(Advance::Waiting);
         }
-        self.phase_ns = now_ns;
+        self.begin_phase(now_ns);
         self.next_step(shared, desk)
     }
 
@@ -223,11 +229,12 @@ impl Connection {
         loop {
             let before = self.state;
             let advance = match self.state {
-                State::Connecting => self.finish_connect(desk)?,
+                State::Connecting => self.finish_connect(shared, desk)?,
                 State::LoggingIn => self.log_in(shared, desk)?,
                 State::Handshaking => self.shake_hands(desk)?,
                 State::Answering => self.read_answer(shared, desk)?,
                 State::Idle => self.notice_hang_up(desk)?,
+                State::Parting => self.see_off(desk),
                 State::Closed => Advance::Waiting,
             };
             if advance != Advance::Waiting || self.state == before {
@@ -239,14 +246,47 @@ impl Connection {
     /// Hangs up as MySQL's own client does: `COM_QUIT`, no TLS close alert, close(2).
     pub fn close(&mut self, desk: &mut Desk) {
         let started_ns = now_ns();
+        self.say_goodbye(started_ns);
+        self.leave(desk);
+        desk.recorder.phase(Phase::Close, now_ns() - started_ns);
+    }
+
+    /// Says goodbye as [`Connection::close`] does, but leaves it to the server to hang up first, for
+    /// which [`Connection::proceed`] waits. That is not timed.
+    pub fn part(&mut self) {
+        self.say_goodbye(now_ns());
+        self.state = State::Parting;
+    }
+
+    fn say_goodbye(&mut self, now_ns: u64) {
+        self.begin_phase(now_ns);
         self.out.clear();
         command::quit(&mut self.out);
         if let Some(transport) = &mut self.transport {
             // A server that is gone already needs no goodbye.
             let _ = transport.write(&self.out);
         }
+    }
+
+    /// Closes the socket after the goodbye.
+    pub fn leave(&mut self, desk: &mut Desk) {
+        let crossed = self.turns.end_phase(self.bytes());
+        desk.recorder.crossed(Phase::Close, crossed);
         self.abandon(desk);
-        desk.recorder.phase(Phase::Close, now_ns() - started_ns);
+    }
+
+    /// Waits for the server to hang up; what it may say before is of no interest any more.
+    fn see_off(&mut self, desk: &mut Desk) -> Advance {
+        for _ in 0..READS_AT_ONCE {
+            match self.read(desk, "after the goodbye") {
+                Ok(Some(_)) => {}
+                Ok(None) => return Advance::Waiting,
+                Err(_) => break,
+            }
+        }
+        self.leave(desk);
+        let at_ns = now_ns();
+        Advance::Finished { at_ns }
     }
 
     /// Drops the connection without a word, as after an error.
@@ -299,6 +339,19 @@ impl Connection {
     fn end_phase(&mut self, ended: Phase, since_ns: u64, desk: &mut Desk) {
         self.phase_ns = now_ns();
         desk.recorder.phase(ended, self.phase_ns - since_ns);
+        let crossed = self.turns.end_phase(self.bytes());
+        desk.recorder.crossed(ended, crossed);
+    }
+
+    /// A phase begins now; what was before it belongs to none.
+    fn begin_phase(&mut self, now_ns: u64) {
+        self.phase_ns = now_ns;
+        self.turns.begin_phase(self.bytes());
+    }
+
+    /// Bytes on the wire since the connection was opened.
+    fn bytes(&self) -> Bytes {
+        self.transport.as_ref().map_or((0, 0), Transport::bytes)
     }
 
     /// Has epoll report the socket although nothing new happened on it: changing the registration
@@ -328,6 +381,7 @@ impl Connection {
         }
         self.out.clear();
         self.written = 0;
+        self.turns.sent();
         // The answer to what has just been sent will make the socket ready anew (epoll(7), edge
         // triggered), so there is no need to try and read before.
         self.readable = false;
@@ -340,7 +394,10 @@ impl Connection {
             return Ok(None);
         }
         match socket(&mut self.transport)?.read(&mut desk.buffer)? {
-            Moved::Bytes(count) => Ok(Some(count)),
+            Moved::Bytes(count) => {
+                self.turns.received();
+                Ok(Some(count))
+            }
             Moved::Closed => Err(Failure::closed(when)),
             Moved::Blocked => {
                 self.readable = false;

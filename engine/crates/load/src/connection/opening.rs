@@ -11,6 +11,7 @@ use crate::recorder::Phase;
 use crate::shared::{Desk, Shared};
 use crate::socket::connect_result;
 use crate::transport::Transport;
+use crate::turns::Turns;
 
 impl Connection {
     /// Sends the SYN and asks epoll for everything that will ever happen on the socket: one system
@@ -41,14 +42,25 @@ impl Connection {
         self.readable = false;
         self.first_query = true;
         self.connect_ns = now_ns;
+        self.turns = Turns::default();
         Ok(())
     }
 
-    pub(super) fn finish_connect(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
+    pub(super) fn finish_connect(
+        &mut self,
+        shared: &Shared,
+        desk: &mut Desk,
+    ) -> Result<Advance, Failure> {
         connect_result(socket(&mut self.transport)?.socket())
             .map_err(|error| Failure::connecting(&error))?;
         desk.recorder.counts.connections += 1;
+        if shared.target.is_tcp() {
+            // The SYN and its answer.
+            self.turns.counted(1);
+        }
         self.end_phase(Phase::TcpConnect, self.connect_ns, desk);
+        // The server speaks first, but not before the client's last word of that handshake is there.
+        self.turns.sent();
         self.state = State::LoggingIn;
         Ok(Advance::Waiting)
     }
@@ -93,6 +105,8 @@ impl Connection {
         if !self.flush()? {
             return Err(internal("the SSLRequest did not fit a fresh socket"));
         }
+        // The ClientHello follows at once.
+        self.turns.sent_ahead();
         let bare = self.transport.take().ok_or_else(|| internal("no socket"))?;
         let session = self.session.as_ref().filter(|_| terms.resumption);
         self.transport = Some(bare.wrap(|socket| {
@@ -117,6 +131,8 @@ impl Connection {
         let seen = tls
             .negotiated()
             .ok_or_else(|| internal("a handshake without an outcome"))?;
+        let round_trips = tls.handshake_round_trips();
+        self.turns.counted(round_trips.unwrap_or_default());
         self.end_phase(Phase::TlsHandshake, self.phase_ns, desk);
         desk.recorder.handshake(&seen);
         self.login.tls_established(&mut self.out)?;
@@ -141,6 +157,8 @@ impl Connection {
         self.end_phase(Phase::Authentication, self.phase_ns, desk);
         desk.recorder
             .phase(Phase::Connect, self.phase_ns - self.connect_ns);
+        let crossed = self.turns.all(self.bytes());
+        desk.recorder.crossed(Phase::Connect, crossed);
         desk.recorder.authentication(report.path.name());
         if desk.server_version.is_empty() {
             if let Some(greeting) = self.login.greeting() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::key_log::{APPLICATION_DATA, KeyLog};
 use super::notes::{Notes, on_message};
-use super::symbols::SSL;
+use super::symbols::{BIO, SSL};
 use super::{Api, ContextHandle, ErrorQueue, SessionHandle};
 
 const CTRL_SET_MSG_CALLBACK_ARG: c_int = 16;
@@ -55,6 +55,9 @@ pub(crate) struct ConnectionHandle {
     pub(super) api: &'static Api,
     ssl: NonNull<SSL>,
     notes: NonNull<Notes>,
+    /// What carries the bytes both ways; the `SSL` holds it for as long as it lives. None until the
+    /// socket is set.
+    bio: Option<NonNull<BIO>>,
     progress: Progress,
     context: Arc<ContextHandle>,
     socket: OwnedFd,
@@ -70,10 +73,11 @@ impl ConnectionHandle {
         let ssl = NonNull::new(ssl).ok_or_else(|| ErrorQueue::drain(api))?;
         let notes = Box::new(Notes::new(api));
         let notes = NonNull::from(Box::leak(notes));
-        let handle = Self {
+        let mut handle = Self {
             api,
             ssl,
             notes,
+            bio: None,
             progress: Progress::Handshaking,
             context,
             socket,
@@ -87,7 +91,10 @@ impl ConnectionHandle {
             (symbols.SSL_set_ex_data)(ssl.as_ptr(), APPLICATION_DATA, notes) == 1
                 && (symbols.SSL_set_fd)(ssl.as_ptr(), handle.socket.as_raw_fd()) == 1
         };
-        handle.checked(answer).map(|()| handle)
+        handle.checked(answer)?;
+        // SAFETY: live. SSL_set_fd has just set one BIO for both ways, which nothing here replaces.
+        handle.bio = NonNull::new(unsafe { (symbols.SSL_get_rbio)(ssl.as_ptr()) });
+        Ok(handle)
     }
 
     /// The key log of the context, if it has one.
@@ -151,8 +158,8 @@ impl ConnectionHandle {
         self.checked(answer == 1)
     }
 
-    /// Counts the ClientHello messages from now until `stop_counting`.
-    pub(crate) fn count_client_hellos(&mut self) {
+    /// Notes the handshake's messages from now until `stop_watching`.
+    pub(crate) fn watch_messages(&mut self) {
         let symbols = &self.api.symbols;
         let notes = self.notes.as_ptr().cast::<c_void>();
         // SAFETY: live; the argument is what the callback takes it for, and outlives the `SSL`.
@@ -162,13 +169,17 @@ impl ConnectionHandle {
         }
     }
 
-    pub(crate) fn stop_counting(&mut self) {
+    pub(crate) fn stop_watching(&mut self) {
         // SAFETY: live; no callback is a valid one.
         unsafe { (self.api.symbols.SSL_set_msg_callback)(self.as_ptr(), None) };
     }
 
     pub(crate) fn client_hellos(&self) -> u32 {
         self.notes().client_hellos()
+    }
+
+    pub(crate) fn round_trips(&self) -> u32 {
+        self.notes().round_trips()
     }
 
     /// Takes the handshake forward; `Ok` when it is complete.
@@ -251,12 +262,16 @@ impl ConnectionHandle {
     }
 
     /// Bytes taken from the socket, and bytes given to it.
+    #[inline]
     pub(crate) fn wire_bytes(&self) -> (u64, u64) {
+        let Some(bio) = self.bio else {
+            return (0, 0);
+        };
         let symbols = &self.api.symbols;
-        // SAFETY: live, and so are its BIOs, which SSL_set_fd has set.
+        // SAFETY: live, since the `SSL` that holds it is.
         unsafe {
-            let read = (symbols.BIO_number_read)((symbols.SSL_get_rbio)(self.as_ptr()));
-            let written = (symbols.BIO_number_written)((symbols.SSL_get_wbio)(self.as_ptr()));
+            let read = (symbols.BIO_number_read)(bio.as_ptr());
+            let written = (symbols.BIO_number_written)(bio.as_ptr());
             (read, written)
         }
     }

@@ -6,6 +6,7 @@ use std::ptr::{self, NonNull};
 use super::key_log::{APPLICATION_DATA, KeyLog, on_key_log};
 use super::notes::on_new_session;
 use super::public_key::refuse_password;
+use super::security::{keep_judgement, on_security_question};
 use super::symbols::SSL_CTX;
 use super::{Api, ErrorQueue};
 use crate::config::Version;
@@ -93,6 +94,19 @@ impl ContextHandle {
         // SAFETY: live, and the level is one that exists.
         unsafe { (self.api.symbols.SSL_CTX_set_security_level)(self.as_ptr(), 0) };
         self.set_options(OPTION_LEGACY_SERVER_CONNECT);
+    }
+
+    /// Takes Diffie-Hellman groups of any size; all else is left to OpenSSL's own judgement.
+    pub(crate) fn allow_weak_dh(&mut self) {
+        let symbols = &self.api.symbols;
+        // SAFETY: live; the callback calls nothing but what OpenSSL had set before, which is kept
+        // first.
+        unsafe {
+            if let Some(own) = (symbols.SSL_CTX_get_security_callback)(self.as_ptr()) {
+                keep_judgement(own);
+            }
+            (symbols.SSL_CTX_set_security_callback)(self.as_ptr(), on_security_question);
+        }
     }
 
     pub(crate) fn set_cipher_list(&mut self, list: &CStr) -> Result<(), String> {

@@ -23,6 +23,7 @@ mod error_queue;
 mod key_log;
 mod notes;
 mod public_key;
+mod security;
 mod session;
 mod symbols;
 

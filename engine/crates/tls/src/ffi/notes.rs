@@ -16,6 +16,8 @@ pub(super) struct Notes {
     api: &'static Api,
     newest_session: Cell<Option<SessionHandle>>,
     client_hellos: Cell<u32>,
+    round_trips: Cell<u32>,
+    was_sent: Cell<bool>,
 }
 
 impl Notes {
@@ -24,6 +26,8 @@ impl Notes {
             api,
             newest_session: Cell::new(None),
             client_hellos: Cell::new(0),
+            round_trips: Cell::new(0),
+            was_sent: Cell::new(false),
         }
     }
 
@@ -35,6 +39,20 @@ impl Notes {
     /// The `ClientHello` messages sent while `on_message` was set.
     pub(super) fn client_hellos(&self) -> u32 {
         self.client_hellos.get()
+    }
+
+    /// How often a message was received after one had been sent, while `on_message` was set.
+    pub(super) fn round_trips(&self) -> u32 {
+        self.round_trips.get()
+    }
+
+    fn note(&self, was_sent: bool, message: u8) {
+        if was_sent && message == MESSAGE_CLIENT_HELLO {
+            self.client_hellos.set(self.client_hellos.get() + 1);
+        }
+        if self.was_sent.replace(was_sent) && !was_sent {
+            self.round_trips.set(self.round_trips.get() + 1);
+        }
     }
 }
 
@@ -60,7 +78,8 @@ pub(super) unsafe extern "C" fn on_new_session(ssl: *mut SSL, session: *mut SSL_
     1
 }
 
-/// OpenSSL's message callback: counts the `ClientHello` messages that were sent.
+/// OpenSSL's message callback: notes the handshake's messages. What is not one, such as the change of
+/// the cipher, asks for no answer.
 ///
 /// # Safety
 /// Called by OpenSSL only, with the notes of a live connection as its argument.
@@ -73,16 +92,14 @@ pub(super) unsafe extern "C" fn on_message(
     _ssl: *mut SSL,
     argument: *mut c_void,
 ) {
-    if sent != 1 || content != CONTENT_HANDSHAKE || length == 0 {
+    if content != CONTENT_HANDSHAKE || length == 0 {
         return;
     }
     // SAFETY: the message is valid for reads of its length, which is not 0; the argument is the
     // connection's notes.
     unsafe {
-        if *message.cast::<u8>() == MESSAGE_CLIENT_HELLO {
-            if let Some(notes) = argument.cast::<Notes>().as_ref() {
-                notes.client_hellos.set(notes.client_hellos.get() + 1);
-            }
+        if let Some(notes) = argument.cast::<Notes>().as_ref() {
+            notes.note(sent == 1, *message.cast::<u8>());
         }
     }
 }

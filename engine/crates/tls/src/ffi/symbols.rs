@@ -35,6 +35,15 @@ pub(super) type NewSessionCallback = unsafe extern "C" fn(*mut SSL, *mut SSL_SES
 pub(super) type KeyLogCallback = unsafe extern "C" fn(*const SSL, *const c_char);
 pub(super) type PasswordCallback =
     unsafe extern "C" fn(*mut c_char, c_int, c_int, *mut c_void) -> c_int;
+pub(super) type SecurityCallback = unsafe extern "C" fn(
+    *const SSL,
+    *const SSL_CTX,
+    c_int,
+    c_int,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
 pub(super) type MessageCallback =
     unsafe extern "C" fn(c_int, c_int, c_int, *const c_void, usize, *mut SSL, *mut c_void);
 
@@ -107,6 +116,8 @@ symbol_table! {
         fn SSL_CTX_ctrl(*mut SSL_CTX, c_int, c_long, *mut c_void) -> c_long;
         fn SSL_CTX_set_options(*mut SSL_CTX, u64) -> u64;
         fn SSL_CTX_set_security_level(*mut SSL_CTX, c_int);
+        fn SSL_CTX_get_security_callback(*const SSL_CTX) -> Option<SecurityCallback>;
+        fn SSL_CTX_set_security_callback(*mut SSL_CTX, SecurityCallback);
         fn SSL_CTX_set_cipher_list(*mut SSL_CTX, *const c_char) -> c_int;
         fn SSL_CTX_set_ciphersuites(*mut SSL_CTX, *const c_char) -> c_int;
         fn SSL_CTX_set_verify(*mut SSL_CTX, c_int, *const c_void);
@@ -150,7 +161,6 @@ symbol_table! {
         fn SSL_shutdown(*mut SSL) -> c_int;
         fn SSL_set_shutdown(*mut SSL, c_int);
         fn SSL_get_rbio(*const SSL) -> *mut BIO;
-        fn SSL_get_wbio(*const SSL) -> *mut BIO;
         fn BIO_number_read(*mut BIO) -> u64;
         fn BIO_number_written(*mut BIO) -> u64;
 

@@ -113,7 +113,7 @@ fn a_hello_retry_is_noticed_when_the_server_wants_another_key_share() {
     let groups = Some("X25519:P-256".to_owned());
     let config = Config {
         groups,
-        observe_hello_retry: true,
+        observe_messages: true,
         ..only(Version::Tls13)
     };
     for (groups, told, seen, group) in [
