@@ -1,5 +1,5 @@
-# Builds the load engine, the floor it is compared with and what draws flame graphs, in release mode, and
-# keeps them under the hash of the sources they were built from.
+# Builds the load engine, the floor it is compared with, what draws flame graphs and what makes distances, in
+# release mode, and keeps them under the hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
 build_engine() {
@@ -17,7 +17,7 @@ build_engine() {
     # Renames, because another tlstax may look for the engine at this moment; the engine last, since
     # where it is everything is.
     local program
-    for program in tlstax-floor tlstax-flames tlstax-engine; do
+    for program in tlstax-floor tlstax-flames tlstax-link tlstax-engine; do
         {
             mkdir -p -- "${engine%/*}" &&
                 cp -- "$target/release/$program" "$scratch/$program" &&
@@ -29,5 +29,5 @@ build_engine() {
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH" cargo build --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
-        --package tlstax-engine --package tlstax-floor --package tlstax-flames
+        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link
 }

@@ -18,7 +18,8 @@ from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
-from tlstax.paths.opening import Ends, open_path
+from tlstax.paths.ends import Ends
+from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records import Machine, Specimen
 from tlstax.server_choice import (
     SERVER_FACTORS,
@@ -29,6 +30,7 @@ from tlstax.server_choice import (
     clients,
     faults,
     needs_distance,
+    paths,
     paths_of,
     server_choices,
     tls_libraries,
@@ -41,18 +43,23 @@ from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.changes import OWN_OPTIONS
+from tlstax.travel import RunningPath
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Specimens:
-    """All that a study names, there to be used: servers (None: the default), libraries, faults, clients."""
+    """All that a study names, there to be used: servers (None: the default), libraries, faults, clients.
+
+    `paths` has what stands between client and server, by the level of `path`.
+    """
 
     servers: Mapping[str | None, ServerBuild]
     tls_libraries: Mapping[str, TlsLibrary]
     faults: Mapping[str, Fault] = field(default_factory=dict)
     clients: Mapping[str, ClientProgram] = field(default_factory=dict)
+    paths: Mapping[str, Specimen] = field(default_factory=dict)
 
     def described(self) -> tuple[Specimen, ...]:
         """What they are, servers first, and the load clients that measure them."""
@@ -60,7 +67,8 @@ class Specimens:
         libraries = (library.specimen for library in self.tls_libraries.values())
         planted = (fault.specimen for fault in self.faults.values())
         clients = [program.specimen for program in self.clients.values()] or [engine_specimen()]
-        return (*servers, *libraries, *planted, *clients)
+        between = {specimen.name: specimen for specimen in self.paths.values()}
+        return (*servers, *libraries, *planted, *between.values(), *clients)
 
 
 @dataclass
@@ -119,7 +127,11 @@ def obtain(study: Study, say: Say) -> Specimens:
             raise left_out(error, study, {factor: name}) from error
     planted = {name: _planted(study, name, say) for name in faults(study)}
     return Specimens(
-        servers, libraries, planted, {name: _client(study, name, say) for name in clients(study)}
+        servers,
+        libraries,
+        planted,
+        {name: _client(study, name, say) for name in clients(study)},
+        {name: _path(study, name, say) for name in paths(study)},
     )
 
 
@@ -140,6 +152,14 @@ def _planted(study: Study, name: str, say: Say) -> Fault:
         return named_fault(name, say)
     except TlstaxError as error:
         raise left_out(error, study, {"fault": name}) from error
+
+
+def _path(study: Study, name: str, say: Say) -> Specimen:
+    try:
+        return obtain_path(name, say)
+    except TlstaxError as error:
+        named = type(error)(f"the path {name} cannot be had: {error.message}", remedy=error.remedy)
+        raise left_out(named, study, {"path": name}) from error
 
 
 def _client(study: Study, name: str, say: Say) -> ClientProgram:
@@ -184,7 +204,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
     choices = server_choices(study)
     several = len(choices) > 1
     benches = Benches(machine, specimens.described(), guest=False)
-    paths = _paths(specimens.tls_libraries)
+    libraries = _paths(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
@@ -207,17 +227,28 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
-            bench.terms = bench.terms.model_copy(update={"client_libraries": paths})
+            bench.terms = bench.terms.model_copy(update={"client_libraries": libraries})
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
                 connections_seen.create(bench.admin)
             for name, over in paths_of(study, choice):
                 if name not in (DIRECT, UNIX_SOCKET):
                     bench.paths[name, over] = stack.enter_context(
-                        open_path(name, _ends(bench, session, over))
+                        _opened(study, name, _ends(bench, session, over))
                     )
             benches.add(choice, bench)
         yield benches
+
+
+@contextmanager
+def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
+    """The path, running; where it does not come up, the option that leaves it out is named."""
+    with ExitStack() as stack:
+        try:
+            running = stack.enter_context(open_path(name, ends))
+        except TlstaxError as error:
+            raise left_out(error, study, {"path": name}) from error
+        yield running
 
 
 def _ends(bench: Bench, session: Session, over: bool) -> Ends:
@@ -232,7 +263,8 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
         certificates=server.certificates,
         entering=span.enter_far() if span else (),
         over=span if over else None,
-        cpus=bench.machine.client_cpus,
+        near_cpus=bench.machine.client_cpus,
+        far_cpus=bench.machine.server_cpus,
     )
 
 

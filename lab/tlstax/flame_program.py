@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
-from tlstax.clients.engine import engine_command
+from tlstax.clients.engine import built_beside
 from tlstax.errors import MachineFault
 from tlstax.report.flames import COUNT_NAME, FlameGraph
 
@@ -21,7 +20,7 @@ DRAWING_TIMEOUT_S = 60
 def draw(graph: FlameGraph) -> str:
     """The graph's SVG. Raises MachineFault where the program is missing or fails."""
     command = [
-        str(_program()),
+        str(built_beside(BINARY)),
         f"--title={graph.title}",
         f"--subtitle={graph.subtitle}",
         f"--count-name={COUNT_NAME}",
@@ -38,13 +37,3 @@ def draw(graph: FlameGraph) -> str:
         said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
         raise MachineFault(f"{BINARY} could not draw a flame graph ({said or f'status {done.returncode}'})")
     return done.stdout.decode()
-
-
-def _program() -> Path:
-    (engine,) = engine_command()
-    path = Path(engine).with_name(BINARY)
-    if not path.is_file():
-        raise MachineFault(
-            f"{BINARY} has not been built", remedy="start tlstax by its launcher, which builds it"
-        )
-    return path

@@ -61,12 +61,17 @@ class ProcessUse(Frozen):
 
 
 class WireUse(Frozen):
-    """What the machine's network stack counted in the trial's network namespace (proc(5), net/snmp)."""
+    """What the machine's network stack counted in the client's network namespace (proc(5), net/snmp).
+
+    `distance_bytes` are those that crossed a distance, both ways; None where the client was in no place of
+    its own.
+    """
 
     tcp_segments_sent: int
     tcp_segments_received: int
     tcp_segments_retransmitted: int
     loopback_bytes: int | None = None
+    distance_bytes: int | None = None
 
 
 class Window(Frozen):

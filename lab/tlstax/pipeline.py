@@ -187,7 +187,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
 def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
     """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
     levels = trial.case.levels
-    window = {"duration_s": window_s(levels, header.trial_duration_s)}
+    window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
     sequence = trial.block * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)

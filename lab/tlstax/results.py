@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
 from tlstax.explained import Explanation
+from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
 from tlstax.reached import Distances, TunnelWorth
 from tlstax.records import Machine, Specimen
@@ -341,6 +342,7 @@ class RunDocument(Frozen):
     round_trips: tuple[RoundTripsResult, ...] = ()
     distances: Distances | None = None
     tunnels: tuple[TunnelWorth, ...] = ()
+    hello_retries: HelloRetries | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

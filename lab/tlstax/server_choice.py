@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import DEFAULT_CERTIFICATE, DIRECT, ENGINE, GROUPS_LIFTED, NO_FAULT, OWN
+from tlstax.factors import (
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    ENGINE,
+    GROUPS_LIFTED,
+    NO_FAULT,
+    OWN,
+    UNIX_SOCKET,
+)
 from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
@@ -139,6 +147,12 @@ def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]
     """The paths on which the study's cases reach this server, each with whether it is over a distance."""
     wanted = (levels for levels in study.included() if choice_of(levels) == choice)
     return tuple(dict.fromkeys((path_of(levels), distance_of(levels).is_any) for levels in wanted))
+
+
+def paths(study: Study) -> tuple[str, ...]:
+    """The paths of the study's cases that have a program between client and server."""
+    named = dict.fromkeys(path_of(levels) for levels in study.included())
+    return tuple(name for name in named if name not in (DIRECT, UNIX_SOCKET))
 
 
 def needs_distance(study: Study) -> bool:

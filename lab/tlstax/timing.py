@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.factors import STORM
-from tlstax.jobs import counted_operations
+from tlstax.jobs import counted_operations, rounds_of
+from tlstax.server_choice import distance_of
 from tlstax.study import Case, Levels, Study
-from tlstax.workload_choice import changes_data, name_of, table_of
+from tlstax.workload_choice import changes_data, name_of, statements_of, table_of
 
 WANTED_BLOCKS = 20
 """So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
@@ -23,6 +24,18 @@ SHORTEST_S, LONGEST_S = 0.1, 10.0
 RECONNECT_CYCLE_S = 0.003
 """A window lasts so long for each connection that reconnects, about what a full handshake takes on one core:
 each of them has its turn, and the window is more than the burst that begins it."""
+
+CONNECT_ROUND_TRIPS = 7
+"""About so many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
+HelloRetryRequest, the login with a switch of its method. Fewer where there is no TLS."""
+
+CYCLES_IN_WINDOW = 3
+"""So many operations of each connection a window has at least at a distance, where each takes its round
+trips whatever the processors do. What is under way at the window's end is finished, so none is cut off."""
+
+DISTANCE_S, ROUND_TRIPS_AROUND = 0.1, 6
+"""About what a distance adds to a trial: it is measured before and after, and connecting, proving what was
+negotiated, warming up and leaving take so many round trips beside one operation's."""
 
 TRIAL_OVERHEAD_S = 0.07
 """About what any trial takes beside its window: processes, one connection, warm-up, counters."""
@@ -46,15 +59,34 @@ OPERATION_S, COMMIT_S, SCANNED_ROW_S = 0.0002, 0.001, 0.8e-6
 through a whole table. What such trials took is known when the first block is done."""
 
 
-def window_s(levels: Levels, shortest_s: float) -> float:
+def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> float:
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
-    It is the same for all cases that are compared with each other: it depends on the workload and the
-    number of connections only.
+    It is the same for all cases that are compared with each other: it depends on the workload, the
+    number of connections and the longest distance among them only. The study tells which those are.
     """
-    if levels.get("workload") != "reconnect":
-        return shortest_s
-    return round(max(shortest_s, RECONNECT_CYCLE_S * int(levels.get("connections", 1))), 3)
+    least_s = 0.0
+    if levels.get("workload") == "reconnect":
+        least_s = RECONNECT_CYCLE_S * int(levels.get("connections", 1))
+    way_s = CYCLES_IN_WINDOW * _round_trips(levels, study) * _farthest_s(levels, study)
+    return round(max(shortest_s, least_s, way_s), 3)
+
+
+def _farthest_s(levels: Levels, study: Study | None) -> float:
+    """The longest round trip among the cases that this one is compared with, in seconds."""
+    if study is None or "rtt_ms" not in study.levels_of():
+        return distance_of(levels).rtt_ms / 1000
+    group = study.group_of(levels)
+    compared = (other for other in study.included() if study.group_of(other) == group)
+    return max(distance_of(other).rtt_ms for other in (levels, *compared)) / 1000
+
+
+def _round_trips(levels: Levels, study: Study | None) -> int:
+    """About how many round trips one operation takes."""
+    if name_of(levels) == STORM:
+        return CONNECT_ROUND_TRIPS
+    statements = statements_of(levels, study.workloads if study else {})
+    return statements + (CONNECT_ROUND_TRIPS if levels.get("workload") == "reconnect" else 0)
 
 
 def counted_s(levels: Levels, study: Study) -> float:
@@ -62,9 +94,10 @@ def counted_s(levels: Levels, study: Study) -> float:
     operations = counted_operations(levels)
     if operations is None:
         return 0.0
+    way_s = _round_trips(levels, study) * distance_of(levels).rtt_ms / 1000
     if name_of(levels) == STORM:
-        return operations * _connection_s(levels)
-    each_s = OPERATION_S
+        return operations * _connection_s(levels) + rounds_of(levels) * way_s
+    each_s = OPERATION_S + way_s / int(levels.get("connections", 1))
     if changes_data(levels, study.workloads):
         each_s += COMMIT_S
     if table_of(levels, study.workloads) == "people" and name_of(levels) != "people-insert":
@@ -83,7 +116,10 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
         restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
-    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1)) + restoring_s
+    distance, way_s = distance_of(levels), 0.0
+    if distance.is_any:
+        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
+    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1)) + restoring_s + way_s
 
 
 def _connection_s(levels: Levels) -> float:
@@ -98,19 +134,31 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     """
     overhead = sum(overhead_s(case.levels, study) for case in cases)
     counted = [counted_s(case.levels, study) for case in cases]
-    timed = counted.count(0.0)
+    least = [window_s(case.levels, 0, study) for case in cases if not counted_s(case.levels, study)]
     times = 1.0
     if study.profile:
         overhead, times = 2 * overhead + PROFILED_S * len(cases), 2 + PROFILED_SHARE
-    if not timed:
+    if not least:
         return SHORTEST_S
-    room_s = (study.budget_s / WANTED_BLOCKS - overhead - times * sum(counted)) / (times * timed)
-    return round(min(LONGEST_S, max(SHORTEST_S, room_s)), 3)
+    room_s = (study.budget_s / WANTED_BLOCKS - overhead) / times - sum(counted)
+    return round(min(LONGEST_S, max(SHORTEST_S, _shared_out(room_s, least))), 3)
+
+
+def _shared_out(room_s: float, least: Sequence[float]) -> float:
+    """How long each window lasts that is as short as may be, where some are longer at least."""
+    longer = sorted(least, reverse=True)
+    for place, at_least_s in enumerate(longer):
+        each_s = (room_s - sum(longer[:place])) / (len(longer) - place)
+        if each_s >= at_least_s:
+            return each_s
+    return 0.0
 
 
 def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
     """About how long one block takes, with the profiled trials of all cases where the study has them."""
-    windows_s = sum(counted_s(case.levels, study) or window_s(case.levels, shortest_s) for case in cases)
+    windows_s = sum(
+        counted_s(case.levels, study) or window_s(case.levels, shortest_s, study) for case in cases
+    )
     once_s = windows_s + sum(overhead_s(case.levels, study) for case in cases)
     if not study.profile:
         return once_s

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from tlstax.contract import Endpoint
-from tlstax.records import PathObservation, RoundTripTime
+from tlstax.records import LinkUse, PathObservation, RoundTripTime
 from tlstax.server_choice import Distance
 
 
@@ -47,6 +47,14 @@ class Span(Protocol):
 
     def measure(self) -> RoundTripTime:
         """The round trip time from the near place to the far one, now. MachineFault when it is silent."""
+        ...
+
+    def used(self) -> LinkUse | None:
+        """What our own link has carried since this or `set` was called last; None where the kernel delays."""
+        ...
+
+    def is_alive(self) -> bool:
+        """Whether packets are carried."""
         ...
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tlstax.errors import MachineFault
 from tlstax.records import DistanceObservation, PathObservation
 from tlstax.travel import Route
 
@@ -36,8 +37,13 @@ def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
         path.begin()
     try:
         yield
+    except Exception as failure:
+        if span is not None and not span.is_alive():
+            raise MachineFault("the link that makes the distance died in the trial") from failure
+        raise
     finally:
         if path is not None:
             travelled.path = path.observe()
     if span is not None and travelled.distance is not None:
-        travelled.distance = travelled.distance.model_copy(update={"after": span.measure()})
+        seen = {"link": span.used(), "after": span.measure()}
+        travelled.distance = travelled.distance.model_copy(update=seen)

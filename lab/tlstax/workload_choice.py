@@ -66,6 +66,15 @@ def changes_data(levels: Levels, own: Own) -> bool:
     )
 
 
+def statements_of(levels: Levels, own: Own) -> int:
+    """How many statements one operation of the case has: of a mix, the most that one has."""
+    name = name_of(levels)
+    table = TABLES[table_of(levels, own)]
+    workload = as_workload(own[name], table, 1) if name in own else workloads.built_in(name, table, 1)
+    each = (sum(one.repeat for one in unit.statements) for unit in workload.transactions)
+    return max(each, default=0)
+
+
 def _over_protocol(workload: Workload, level: str) -> Workload:
     """The workload with all its statements sent as the level of `protocol` has it."""
     if level == "default":

@@ -38,10 +38,12 @@ Inter-|   Receive                                                |  Transmit
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    (tmp_path / "proc/net").mkdir(parents=True)
+    net = tmp_path / "proc/self/net"
+    net.mkdir(parents=True)
+    (tmp_path / f"proc/{os.getpid()}").symlink_to("self")
     (tmp_path / "proc/stat").write_text(STAT)
-    (tmp_path / "proc/net/snmp").write_text(SNMP)
-    (tmp_path / "proc/net/dev").write_text(DEV)
+    (net / "snmp").write_text(SNMP)
+    (net / "dev").write_text(DEV)
     return tmp_path
 
 
@@ -67,7 +69,7 @@ def test_without_processors_of_its_own_the_server_has_no_ticks(machine: Path) ->
 
 def test_a_kernel_that_does_not_tell(tmp_path: Path) -> None:
     assert read_ticks((0,), tmp_path) is None
-    assert read_wire(tmp_path) is None
+    assert read_wire(root=tmp_path) is None
     series = CpuSeries((0,), tmp_path)
     series.start()
     assert series.stop() == ()
@@ -106,21 +108,35 @@ def test_a_long_window_has_a_slice_for_each_second_begun(
 
 
 def test_segments_and_bytes_are_differences(machine: Path) -> None:
-    before = read_wire(machine)
-    (machine / "proc/net/snmp").write_text(SNMP.replace("7000 8000 12", "7100 8200 15"))
-    (machine / "proc/net/dev").write_text(DEV.replace("lo: 424242", "lo: 424342"))
-    used = wire_between(before, read_wire(machine))
+    before = read_wire(root=machine)
+    (machine / "proc/self/net/snmp").write_text(SNMP.replace("7000 8000 12", "7100 8200 15"))
+    (machine / "proc/self/net/dev").write_text(DEV.replace("lo: 424242", "lo: 424342"))
+    used = wire_between(before, read_wire(root=machine))
     assert used is not None
     assert (used.tcp_segments_received, used.tcp_segments_sent) == (100, 200)
     assert (used.tcp_segments_retransmitted, used.loopback_bytes) == (3, 100)
 
 
 def test_a_machine_without_loopback_still_counts_segments(machine: Path) -> None:
-    (machine / "proc/net/dev").unlink()
-    used = wire_between(read_wire(machine), read_wire(machine))
+    (machine / "proc/self/net/dev").unlink()
+    used = wire_between(read_wire(root=machine), read_wire(root=machine))
     assert used is not None
     assert used.loopback_bytes is None
     assert wire_between(None, used) is None
+
+
+def test_where_a_distance_is_its_bytes_are_counted_both_ways(machine: Path) -> None:
+    before = read_wire(7, machine)
+    assert before is None
+    place = machine / "proc/7/net"
+    place.mkdir(parents=True)
+    (place / "snmp").write_text(SNMP)
+    for received, sent in ((0, 0), (500, 70)):
+        (place / "dev").write_text(f"{DEV}distance0: {received} 1 0 0 0 0 0 0 {sent} 1\n")
+        before, now = (before or read_wire(7, machine)), read_wire(7, machine)
+    used = wire_between(before, now)
+    assert used is not None
+    assert (used.distance_bytes, used.loopback_bytes) == (570, 0)
 
 
 def test_a_watch_reads_both_sides_and_its_own_cost(machine: Path) -> None:

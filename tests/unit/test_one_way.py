@@ -50,6 +50,7 @@ PURE = (
     "factors",
     "findings",
     "frozen",
+    "hello_retried",
     "jobs",
     "labels",
     "legacy_tls",

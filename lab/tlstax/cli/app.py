@@ -91,6 +91,10 @@ def run(
         ),
     ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
+    rtt_ms: Annotated[
+        str | None,
+        typer.Option(help="Round trip times to put between client and server, such as 0,45,170 (0)."),
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
@@ -141,6 +145,7 @@ def run(
                 tls=tls,
                 workload=workload,
                 connections=connections,
+                rtt_ms=rtt_ms,
                 rows=rows,
                 budget=budget,
                 precision=precision,

@@ -31,6 +31,7 @@ class RunOptions:
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
+    rtt_ms: str | None = None
     rows: int | None = None
     budget: str | None = None
     precision: str | None = None
@@ -66,6 +67,7 @@ def study_of(options: RunOptions) -> Study:
         ("tls", options.tls),
         ("workload", options.workload),
         ("connections", options.connections or _connections_of_storms(options)),
+        ("rtt_ms", options.rtt_ms),
         # Last: what a client cannot do is left out of what has been chosen.
         ("client", options.client),
     ):

@@ -12,6 +12,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.specimens_table import table_text
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.factors import closest
+from tlstax.paths.program import told_version
 from tlstax.places import ensure_directory
 from tlstax.specimens import added, facts, listing, resolve, shelf
 from tlstax.specimens.added import Added
@@ -118,7 +119,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
 def _fetch(name: str, line: ProgressLine) -> None:
     recipe = RECIPES[name]
     kept = shelf.obtain(recipe, Telling(line.step, line.now))
-    if recipe.kind in {"fault", "variant"}:
+    if recipe.kind in {"fault", "variant", "path"}:
         line.step(f"{name} is ready: {recipe.title}")
         return
     known = facts.read(kept.path)
@@ -153,6 +154,8 @@ def _verified(name: str) -> str:
     reason = f"{wrong[0]}{f' and {len(wrong) - 1} more' if wrong[1:] else ''}" if wrong else ""
     if not reason and recipe.kind == "server":
         reason = _does_not_run(lambda: resolve.server_of(recipe, kept))
+    if not reason and recipe.kind == "path":
+        reason = _does_not_run(lambda: told_version(kept))
     if not reason and recipe.kind == "tls_library":
         reason = facts.of_library(resolve.library_of(kept), kept.tree).unasked
     shelf.mark(recipe, reason)

@@ -59,6 +59,6 @@ def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
 def _words(one: Listed) -> str:
     if one.status == "broken":
         return one.reason
-    if one.status == "absent" or one.kind in {"fault", "variant"}:
+    if one.status == "absent" or one.kind in {"fault", "variant", "path"}:
         return ""
     return one.tls.words() if one.tls else "not asked yet"

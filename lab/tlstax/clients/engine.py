@@ -24,6 +24,17 @@ def engine_command() -> list[str]:
     return [path]
 
 
+def built_beside(name: str) -> Path:
+    """A program that is built with the engine, and kept beside its binary. MachineFault where it is not."""
+    (engine,) = engine_command()
+    path = Path(engine).with_name(name)
+    if not path.is_file():
+        raise MachineFault(
+            f"{name} has not been built", remedy="start tlstax by its launcher, which builds it"
+        )
+    return path
+
+
 def engine_specimen() -> Specimen:
     """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
     return specimen_of("tlstax-engine", engine_command(), why="the load client")

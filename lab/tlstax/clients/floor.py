@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tlstax.clients.engine import engine_command, specimen_of
-from tlstax.errors import MachineFault
+from tlstax.clients.engine import built_beside, specimen_of
 from tlstax.records import Specimen
 
 BINARY = "tlstax-floor"
@@ -14,13 +11,7 @@ BINARY = "tlstax-floor"
 
 def floor_command() -> list[str]:
     """The command that starts the floor; MachineFault when it, or the engine, has not been built."""
-    (engine,) = engine_command()
-    path = Path(engine).with_name(BINARY)
-    if not path.is_file():
-        raise MachineFault(
-            f"{BINARY} has not been built", remedy="start tlstax by its launcher, which builds it"
-        )
-    return [str(path)]
+    return [str(built_beside(BINARY))]
 
 
 def floor_specimen() -> Specimen:

@@ -10,6 +10,7 @@ from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.distances import distances
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
+from tlstax.findings.hello_retry import hello_retries
 from tlstax.findings.ladders import pooled_ratios
 from tlstax.findings.never_valid import never_valid
 from tlstax.findings.outcomes import UNITS
@@ -68,6 +69,7 @@ def document(stored: StoredRun) -> RunDocument:
         round_trips=round_trips(stored),
         distances=distances(measured, stored.measured),
         tunnels=tunnels(measured),
+        hello_retries=hello_retries(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),

@@ -14,7 +14,7 @@ MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 
 LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
-CLIENT, SWITCH = "client", "tls_switch"
+CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
 WAY = ("cipher", "group", *WAY_FACTORS)
 """What was negotiated besides the version, and how bytes travel."""
 
@@ -67,8 +67,11 @@ def subject_label(levels: Levels, study: Study) -> str:
         ]
     if SWITCH in varied and is_switched_at_server(levels):
         words.append(TLS_SWITCH["server"])
+    if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
+        words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
     words += way_words({name: levels[name] for name in WAY if name in varied and name in levels})
-    said = {*MODE, LADDER, SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, SWITCH, *WAY, *CONTROL_MARK}
+    known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
+    said = {*MODE, LADDER, *known, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

@@ -100,7 +100,7 @@ class Watch:
         if watched.read_status is not None:
             self.status_at_begin = watched.read_status()
         if watched.machine:
-            self._wire = read_wire(self._root)
+            self._wire = read_wire(watched.client.pid, self._root)
             self._series.start()
         if watched.profiler is not None:
             watched.profiler.start()
@@ -113,7 +113,7 @@ class Watch:
             raise RuntimeError("a window ends that has not begun")
         counts_then, then = self._begun
         cpus = self._series.stop() if watched.machine else ()
-        wire = wire_between(self._wire, read_wire(self._root)) if watched.machine else None
+        wire = self._wire_since() if watched.machine else None
         if watched.profiler is not None:
             self.sampled = watched.profiler.stop()
         client = _use(
@@ -149,6 +149,9 @@ class Watch:
             client_threads=self._threads(client),
             server_threads=self._threads(server),
         )
+
+    def _wire_since(self) -> WireUse | None:
+        return wire_between(self._wire, read_wire(self._watched.client.pid, self._root))
 
     def _threads(self, side: Side) -> Threads | None:
         return read_threads(side.pid, self._root) if side.pid and self._watched.machine else None

@@ -1,32 +1,39 @@
-"""What the machine's network stack has sent and received: TCP segments, and bytes on the loopback device.
+"""What a network stack has sent and received: TCP segments, and bytes on loopback and across a distance.
 
-These are of the whole network namespace, so of whatever else talks there too. Read below `root`, so that a
-test can bring a machine of its own.
+These are of a whole network namespace, so of whatever else talks there too: of the machine's, or of the place
+that a distance gives the client, which is its own. Read below `root`, so that a test can bring a machine of
+its own.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tlstax.distance.addresses import DEVICE
 from tlstax.observed import WireUse
 
 ROOT = Path("/")
 
 
-def read_wire(root: Path = ROOT) -> WireUse | None:
-    """Everything since boot; None where the kernel does not tell. `loopback_bytes` counts each byte once.
+def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
+    """Everything since boot where this process is; None where the kernel does not tell.
 
-    /proc/net/snmp has a line of names and a line of values for each protocol, /proc/net/dev a line for each
-    device, whose first field is the bytes received (proc(5)).
+    /proc/PID/net/snmp has a line of names and a line of values for each protocol, /proc/PID/net/dev a line
+    for each device, whose first field is the bytes received, and whose ninth those sent (proc(5)). Each byte
+    is counted once.
     """
-    tcp = _tcp(_text(root / "proc/net/snmp"))
+    place = root / "proc" / ("self" if pid is None else str(pid)) / "net"
+    tcp = _tcp(_text(place / "snmp"))
     if not {"InSegs", "OutSegs", "RetransSegs"} <= tcp.keys():
         return None
+    devices = _devices(_text(place / "dev"))
+    distance = devices.get(DEVICE)
     return WireUse(
         tcp_segments_sent=tcp["OutSegs"],
         tcp_segments_received=tcp["InSegs"],
         tcp_segments_retransmitted=tcp["RetransSegs"],
-        loopback_bytes=_loopback_bytes(_text(root / "proc/net/dev")),
+        loopback_bytes=devices["lo"][0] if "lo" in devices else None,
+        distance_bytes=sum(distance) if distance else None,
     )
 
 
@@ -34,13 +41,17 @@ def wire_between(before: WireUse | None, after: WireUse | None) -> WireUse | Non
     """What was sent and received between two readings."""
     if before is None or after is None:
         return None
-    known = before.loopback_bytes is not None and after.loopback_bytes is not None
     return WireUse(
         tcp_segments_sent=after.tcp_segments_sent - before.tcp_segments_sent,
         tcp_segments_received=after.tcp_segments_received - before.tcp_segments_received,
         tcp_segments_retransmitted=after.tcp_segments_retransmitted - before.tcp_segments_retransmitted,
-        loopback_bytes=(after.loopback_bytes or 0) - (before.loopback_bytes or 0) if known else None,
+        loopback_bytes=_between(before.loopback_bytes, after.loopback_bytes),
+        distance_bytes=_between(before.distance_bytes, after.distance_bytes),
     )
+
+
+def _between(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
 
 
 def _tcp(text: str) -> dict[str, int]:
@@ -50,12 +61,15 @@ def _tcp(text: str) -> dict[str, int]:
     return {name: int(value) for name, value in zip(*lines, strict=False)}
 
 
-def _loopback_bytes(text: str) -> int | None:
+def _devices(text: str) -> dict[str, tuple[int, int]]:
+    """Bytes received and sent, by device."""
+    found = {}
     for line in text.splitlines():
-        device, colon, fields = line.partition(":")
-        if colon and device.strip() == "lo":
-            return int(fields.split()[0])
-    return None
+        device, colon, counts = line.partition(":")
+        if colon:
+            fields = counts.split()
+            found[device.strip()] = int(fields[0]), int(fields[8])
+    return found
 
 
 def _text(path: Path) -> str:

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from tlstax.contract import UnixEndpoint
 from tlstax.errors import MachineFault
-from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.sessions import Session
-from tlstax.travel import RunningPath, Span
+from tlstax.paths.design import Design
+from tlstax.paths.ends import Ends
+from tlstax.paths.haproxy import Haproxy
+from tlstax.paths.router import MODES, Router
+from tlstax.paths.running import Running
+from tlstax.paths.ssh import CIPHERS, Ssh
+from tlstax.paths.stunnel import Stunnel
+from tlstax.records import Specimen
+from tlstax.specimens import path_recipes, resolve, shelf
+from tlstax.specimens.recipe import Recipe
+from tlstax.specimens.telling import Progress
+from tlstax.travel import RunningPath
+
+KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
+    **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in CIPHERS},  # type: ignore[misc]
+    "stunnel": (path_recipes.STUNNEL, Stunnel),
+    "haproxy": (path_recipes.HAPROXY, lambda: Haproxy(tls=False)),
+    "haproxy-tls": (path_recipes.HAPROXY, lambda: Haproxy(tls=True)),
+    **{name: (path_recipes.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
+}
+"""What each level of `path` is made of; `direct` and `unix-socket` have no program."""
 
 
-@dataclass(frozen=True)
-class Ends:
-    """Between what a path runs: a server's port and socket, its certificate, and over which distance.
-
-    Where `over` is None, all of the path stands in the server's place; else one end of it stands in the near
-    place, or all of it where it has one program alone and belongs to the client. `entering` is the
-    beginning of a command line in the server's place (empty: this one).
-    """
-
-    session: Session
-    server_port: int
-    server_socket: UnixEndpoint | None
-    certificates: Certificates
-    entering: tuple[str, ...] = ()
-    over: Span | None = None
-    cpus: tuple[int, ...] = ()
+def obtain_path(name: str, say: Progress) -> Specimen:
+    """The specimen that a path is made of, fetched where it is not there yet. MachineFault."""
+    recipe, _ = KINDS[name]
+    return resolve.specimen_of(shelf.obtain(recipe, say), f"for the path {name}")
 
 
 @contextmanager
 def open_path(name: str, ends: Ends) -> Iterator[RunningPath]:
     """The path of this name, running, and stopped with the block. MachineFault where it does not come up."""
-    raise MachineFault(f"the path {name} to port {ends.server_port} cannot be had yet")
-    yield
+    recipe, design = KINDS[name]
+    kept = shelf.present(recipe)
+    if kept is None:
+        raise MachineFault(f"{recipe.title} has not been fetched", remedy="start again with a network")
+    running = Running(name, kept, design, ends)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()

@@ -21,6 +21,10 @@ distance", and when a tunnel is worth it in place of TLS (the baseline) "tunnel"
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
+What HelloRetryRequests cost has the roles "hello retry" (value of baseline_value handshakes were retried),
+"hello retry cost" (a cost of the retried case, and of the case in the `baseline_FACTOR` columns, which avoids
+the retry) and "hello retry extra" (the difference, its interval in value_low and value_high); all are
+arithmetic means.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -28,11 +32,13 @@ interval is that of the value: value_low, value_high.
 from __future__ import annotations
 
 import csv
+from collections import ChainMap
 from collections.abc import Iterator
 from io import StringIO
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
+from tlstax.report import hello_retry
 from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.reached_csv import reached_rows
 from tlstax.report.table_csv import table_rows
@@ -99,6 +105,9 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
         yield {"run": document.run, "study": document.study, **row}
     for row in reached_rows(document):
         yield {"run": document.run, "study": document.study, **row}
+    for sides, row in hello_retry.rows(document.hello_retries) if document.hello_retries else ():
+        levels = [_levels(side, found, factors) for side, found in sides.items()]
+        yield {"run": document.run, "study": document.study, **dict(ChainMap(*levels)), **row}
     for explanation in document.explanations:
         yield from _explained(document, explanation, factors)
     for unpaired in document.unpaired:

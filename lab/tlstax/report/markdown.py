@@ -11,7 +11,7 @@ from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, table_text
+from tlstax.report import agreements, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.distances_table import distance_sentences, distance_tables
@@ -44,6 +44,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts += _compared(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
+    parts += _hello_retries(document)
     for group in component_groups(document):
         parts += _overview_table(component_text(group))
         parts.append(_bullets(capitalised(found.sentences[0]) for found in by_rank(group.explanations)))
@@ -132,6 +133,16 @@ def _agreements(document: RunDocument) -> list[str]:
         _bullets(capitalised(sentence) for sentence in agreements.differences(document)),
         escaped(agreements.READING),
     ]
+
+
+def _hello_retries(document: RunDocument) -> list[str]:
+    found = hello_retry.shown(document)
+    if found is None:
+        return []
+    parts = [f"### {escaped(found.title)}", _bullets(found.sentences)]
+    if found.remedy:
+        parts += [f"**{found.avoided}**", _bullets(found.remedy)]
+    return [*parts, *(part for table in found.tables for part in _overview_table(table))]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

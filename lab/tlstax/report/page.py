@@ -12,7 +12,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, figures, outcome_names, published
+from tlstax.report import agreements, facts, figures, hello_retry, outcome_names, published
 from tlstax.report.agreements import Agreements
 from tlstax.report.component_page import ComponentSection, component_sections
 from tlstax.report.evidence import Proof, proof
@@ -20,6 +20,7 @@ from tlstax.report.facts import Fact
 from tlstax.report.flame_section import FlameSection, flame_section
 from tlstax.report.flames import Draw
 from tlstax.report.groups import Group, Row, arranged
+from tlstax.report.hello_retry import HelloRetrySection
 from tlstax.report.overview import wants_overview
 from tlstax.report.overview_page import Overview, overview
 from tlstax.report.overview_text import TextTable
@@ -102,6 +103,7 @@ class Page:
     agreements: Agreements | None
     connecting: tuple[TextTable, ...]
     reached: Reached | None
+    hello_retries: HelloRetrySection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -136,6 +138,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         agreements=agreements.shown(document) if document.agreements else None,
         reached=reached(document),
         connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
+        hello_retries=hello_retry.shown(document),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

@@ -23,7 +23,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, table_text
+from tlstax.report import agreements, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -48,6 +48,8 @@ from tlstax.tabulated import Tables
 NARROWEST = 60
 GAP = 2
 MOST_ITEMS = 12
+MOST_OF_LARGE = 3
+WIDEST_NAME = 36
 
 Cells = Sequence[Text]
 
@@ -91,6 +93,7 @@ def _parts(
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+    yield from _hello_retries(document)
     yield from chain.from_iterable(
         _components(group, document, width) for group in component_groups(document)
     )
@@ -178,6 +181,15 @@ def _agreements(document: RunDocument) -> Iterable[RenderableType]:
         rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
         yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
     yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
+
+
+def _hello_retries(document: RunDocument) -> Iterable[RenderableType]:
+    """Who was asked for a second ClientHello, and what avoids it."""
+    found = document.hello_retries
+    if found is not None:
+        most = MOST_OF_LARGE if is_large(document.design) else MOST_ITEMS
+        yield from _list(hello_retry.TITLE, list(map(capitalised, found.sentences[:most])))
+        yield from _list(hello_retry.AVOIDED, list(map(capitalised, hello_retry.advice(found)[:most])))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
@@ -276,10 +288,13 @@ def _facts(found: Iterable[facts.Fact]) -> Table:
 
 
 def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+    """Names and what is said of them; a name that takes too much room is broken into lines."""
+    lines = list(rows)
+    room = min(_width([name for name, _ in lines]), WIDEST_NAME)
     table = Table.grid(padding=(0, GAP, 0, 0))
-    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", min_width=room, max_width=room)
     table.add_column(overflow="fold")
-    for row in rows:
+    for row in lines:
         table.add_row(*row)
     return table
 

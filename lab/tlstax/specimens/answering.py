@@ -11,15 +11,17 @@ import os
 import re
 import socket
 import struct
+from collections.abc import Iterator
 from pathlib import Path
-
-import psutil
 
 from tlstax.contract import Frozen
 from tlstax.specimens.server import Database
 
 _CREDENTIALS = struct.Struct("3i")
 """struct ucred: process, user and group id (unix(7))."""
+
+_LISTENING = "0A"
+"""TCP_LISTEN in the kernel's table of sockets (include/net/tcp_states.h)."""
 
 _LOADER = re.compile(r"ld(-linux[^/]*|-\d[^/]*|64)\.so[^/]*")
 
@@ -108,16 +110,25 @@ def program_of(pid: int) -> str | None:
 def find_listener(pid: int, port: int) -> Listener | None:
     """The socket by which this process listens on the port; None when it is not this process that does.
 
-    The kernel's table of sockets names the inode of the one that listens (proc(5), /proc/net/tcp); the
-    process must hold that inode. With thousands of closed connections the table is long: look once.
+    The kernel's table of sockets (proc(5), /proc/PID/net/tcp, that of the process's own network namespace)
+    names the inode of the one that listens; the process must hold it. With thousands of closed connections
+    the table is long: look once.
     """
-    try:
-        sockets = psutil.Process(pid).net_connections(kind="tcp")
-    except psutil.Error:
-        return None
-    for seen in sockets:
-        if seen.status == psutil.CONN_LISTEN and seen.laddr and seen.laddr.port == port and seen.fd >= 0:
-            file = f"/proc/{pid}/fd/{seen.fd}"
+    process = Path(f"/proc/{pid}")
+    wanted = set(_listening_on(port, process))
+    with contextlib.suppress(OSError):
+        for file in (process / "fd").iterdir():
             with contextlib.suppress(OSError):
-                return Listener(pid=pid, port=port, file=file, target=str(Path(file).readlink()))
+                if (target := str(file.readlink())) in wanted:
+                    return Listener(pid=pid, port=port, file=str(file), target=target)
     return None
+
+
+def _listening_on(port: int, process: Path) -> Iterator[str]:
+    """The sockets that listen on this port where the process is, as links of its files name them."""
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in (process / "net" / table).read_text("ascii").splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                    yield f"socket:[{fields[9]}]"

@@ -17,17 +17,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from tlstax.distance.addresses import FAR_ADDRESS
+
 KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"]
 KEY_KINDS: tuple[KeyKind, ...] = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 CLOCK_SKEW = timedelta(hours=1)
-
-
-FAR_ADDRESS = "198.18.0.1"
-"""Where a private server is reached over a distance, in a network namespace that has nothing else in it; of
-the addresses that RFC 2544 sets apart for measuring."""
 
 
 @dataclass(frozen=True)

@@ -111,11 +111,11 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
 
 def mortal(command: Sequence[str]) -> list[str]:
     """The command line under which a program dies with the thread that starts it."""
-    return [_tool("setpriv"), "--pdeathsig", "KILL", "--", *command]
+    return [tool("setpriv"), "--pdeathsig", "KILL", "--", *command]
 
 
 def _gated(launch: Launch) -> list[str]:
-    pinning = [_tool("taskset"), "-c", ",".join(map(str, launch.cpus))] if launch.cpus else []
+    pinning = [tool("taskset"), "-c", ",".join(map(str, launch.cpus))] if launch.cpus else []
     return mortal(["/bin/sh", "-c", GATE, str(launch.input_file), *pinning, *launch.command])
 
 
@@ -136,7 +136,8 @@ def _runs(identity: ProcessIdentity) -> bool:
     return False
 
 
-def _tool(name: str) -> str:
+def tool(name: str) -> str:
+    """The path of a program of util-linux. MachineFault where it is not installed."""
     path = shutil.which(name)
     if path is None:
         raise MachineFault(f"the program {name} is not on the PATH", remedy="install util-linux")

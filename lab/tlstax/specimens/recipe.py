@@ -9,7 +9,7 @@ from pydantic import Field
 from tlstax.contract import Frozen
 
 Flavour = Literal["mysql", "mariadb"]
-Kind = Literal["server", "tls_library", "client", "fault", "variant"]
+Kind = Literal["server", "tls_library", "client", "path", "fault", "variant"]
 
 
 class AptPackages(Frozen):

@@ -86,12 +86,12 @@ def named_fault(name: str, progress: Progress | Telling) -> Fault:
     if recipe is None or not isinstance(recipe.source, CSource):
         raise UserMistake(f"there is no fault named {name!r}{_known(name, 'fault')}", remedy=LISTED)
     kept = shelf.obtain(recipe, progress)
-    return Fault(_specimen(kept, recipe.title), kept.program, recipe.source.stands_for)
+    return Fault(specimen_of(kept, recipe.title), kept.program, recipe.source.stands_for)
 
 
 def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> ServerBuild:
     """A server of the shelf; MachineFault when it does not run."""
-    specimen = _specimen(kept, why)
+    specimen = specimen_of(kept, why)
     if isinstance(recipe.source, AptPackages):
         build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree)
     else:
@@ -109,7 +109,7 @@ def library_of(kept: Kept) -> TlsLibrary:
     libcrypto = libssl.with_name(libssl.name.replace("libssl", "libcrypto"))
     support = kept.tree / SUPPORT_DIRECTORY
     return TlsLibrary(
-        _specimen(kept, "asked for by name"), libssl, libcrypto, (support,) if support.is_dir() else ()
+        specimen_of(kept, "asked for by name"), libssl, libcrypto, (support,) if support.is_dir() else ()
     )
 
 
@@ -191,7 +191,8 @@ def _why(first_fault: MachineFault | None, title: str) -> str:
     return f"{wanted} could not be had ({first_fault.message}), so {title} was taken"
 
 
-def _specimen(kept: Kept, why: str) -> Specimen:
+def specimen_of(kept: Kept, why: str) -> Specimen:
+    """A specimen of the shelf as it is recorded of a run."""
     manifest = kept.manifest
     return Specimen(
         name=manifest.recipe.name,

@@ -13,7 +13,7 @@ from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
 
 OWN_OPTIONS = frozenset(
-    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library"}
+    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library", "rtt_ms"}
 )
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 

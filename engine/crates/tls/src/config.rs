@@ -49,8 +49,10 @@ pub enum Verify {
 ///
 /// With a `max_version` below 1.2 the context also sets security level 0 and allows servers without
 /// secure renegotiation: OpenSSL 3 signs TLS 1.0 and 1.1 handshakes with SHA-1, which level 1 and
-/// above refuse, and servers of that age do not know RFC 5746. A `@SECLEVEL` in `cipher_list` comes
-/// after and wins. Even at level 0 OpenSSL refuses Diffie-Hellman below 1024 bits, unless `weak_dh` is set.
+/// above refuse, and servers of that age do not know RFC 5746. From OpenSSL 3.2 on it also leaves
+/// out the empty record before data of TLS 1.0, which is written by itself there and which old
+/// servers take for the end. A `@SECLEVEL` in `cipher_list` comes after and wins. Even at level 0
+/// OpenSSL refuses Diffie-Hellman below 1024 bits, unless `weak_dh` is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Oldest version offered.

@@ -10,6 +10,7 @@ use super::security::{keep_judgement, on_security_question};
 use super::symbols::SSL_CTX;
 use super::{Api, ErrorQueue};
 use crate::config::Version;
+use crate::library::VersionNumber;
 
 const CTRL_MODE: c_int = 33;
 const CTRL_SET_READ_AHEAD: c_int = 41;
@@ -23,10 +24,19 @@ const MODE_ACCEPT_MOVING_WRITE_BUFFER: c_long = 0x2;
 const SESSION_CACHE_OFF: c_long = 0x0;
 const SESSION_CACHE_CLIENT_NO_INTERNAL: c_long = 0x1 | 0x100 | 0x200;
 const OPTION_LEGACY_SERVER_CONNECT: u64 = 0x4;
+const OPTION_DONT_INSERT_EMPTY_FRAGMENTS: u64 = 0x800;
 const OPTION_IGNORE_UNEXPECTED_EOF: u64 = 0x80;
 const VERIFY_NONE: c_int = 0;
 const VERIFY_PEER: c_int = 1;
 const FILETYPE_PEM: c_int = 1;
+
+/// From this version on, the empty record that goes before data in TLS 1.0 is a write of its own. The
+/// yaSSL in MySQL 5.6 takes it for the end of the connection when the data is not there yet.
+const WRITES_EMPTY_RECORDS_ALONE: VersionNumber = VersionNumber {
+    major: 3,
+    minor: 2,
+    patch: 0,
+};
 
 /// The owner of an `SSL_CTX`. Its setters want `&mut self`, so none can run once it is shared.
 ///
@@ -94,6 +104,9 @@ impl ContextHandle {
         // SAFETY: live, and the level is one that exists.
         unsafe { (self.api.symbols.SSL_CTX_set_security_level)(self.as_ptr(), 0) };
         self.set_options(OPTION_LEGACY_SERVER_CONNECT);
+        if self.api.version >= WRITES_EMPTY_RECORDS_ALONE {
+            self.set_options(OPTION_DONT_INSERT_EMPTY_FRAGMENTS);
+        }
     }
 
     /// Takes Diffie-Hellman groups of any size; all else is left to OpenSSL's own judgement.

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
+use super::process_api;
 use super::symbols::{SSL, SSL_CTX, SecurityCallback};
 
 /// `SSL_SECOP_TMP_DH`: whether the Diffie-Hellman group of a handshake is large enough.
@@ -30,6 +31,12 @@ pub(super) unsafe extern "C" fn on_security_question(
     extra: *mut c_void,
 ) -> c_int {
     if operation == OPERATION_TMP_DH {
+        if let Some(api) = process_api() {
+            // OpenSSL 3.5 calls it an error that it cannot say how secure 512 bits are; left in the
+            // queue, it would be taken for the reason why the handshake waits.
+            // SAFETY: takes nothing; the handshake began with an empty queue.
+            unsafe { (api.symbols.ERR_clear_error)() };
+        }
         return 1;
     }
     // SAFETY: OpenSSL's own callback, with the arguments that OpenSSL gave.

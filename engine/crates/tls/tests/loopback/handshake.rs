@@ -6,7 +6,7 @@ use tlstax_tls::{Config, Version, VersionNumber};
 
 use crate::certificates::Authority;
 use crate::client::{connect, context, exchange, library, open};
-use crate::server::{Options, Server};
+use crate::server::{Options, Server, Sessions};
 
 fn only(version: Version) -> Config {
     Config {
@@ -136,16 +136,46 @@ fn a_hello_retry_is_noticed_when_the_server_wants_another_key_share() {
         let negotiated = client.negotiated().unwrap();
         assert_eq!(negotiated.group.as_deref(), Some(group));
         assert_eq!(negotiated.hello_retry, Some(told));
+        assert_eq!(
+            client.handshake_round_trips(),
+            Some(1 + u32::from(told)),
+            "the server waits for the second hello"
+        );
         drop(client);
         assert_eq!(server.view().kind, seen);
     }
 }
 
 #[test]
-fn a_hello_retry_that_is_not_observed_is_unknown() {
+fn messages_that_are_not_observed_are_unknown() {
     let server = Server::plain(&Authority::new());
     let client = connect(server.address, &context(&Config::default()), None, None).unwrap();
     assert_eq!(client.negotiated().unwrap().hello_retry, None);
+    assert_eq!(client.handshake_round_trips(), None);
+}
+
+#[test]
+fn a_full_handshake_of_tls_1_2_waits_twice_and_a_resumed_one_once() {
+    let options = Options {
+        sessions: Sessions::Tickets,
+        ..Options::default()
+    };
+    let server = Server::start(&Authority::new().issue(&["localhost"]), options);
+    for (version, full) in [(Version::Tls12, 2), (Version::Tls13, 1)] {
+        let config = Config {
+            resumption: true,
+            observe_messages: true,
+            ..only(version)
+        };
+        let context = context(&config);
+        let mut first = connect(server.address, &context, None, None).unwrap();
+        exchange(&mut first);
+        let session = first.take_session();
+        let second = connect(server.address, &context, None, session.as_ref()).unwrap();
+        assert!(second.negotiated().unwrap().resumed);
+        let counted = [first, second].map(|client| client.handshake_round_trips());
+        assert_eq!(counted, [Some(full), Some(1)], "{version}");
+    }
 }
 
 #[test]

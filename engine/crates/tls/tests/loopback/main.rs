@@ -13,3 +13,4 @@ mod library;
 mod resumption;
 mod settings;
 mod verification;
+mod weak_groups;

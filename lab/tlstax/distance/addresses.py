@@ -1,0 +1,21 @@
+"""The addresses of both places and the device that leads from one to the other."""
+
+from __future__ import annotations
+
+FAR_ADDRESS = "198.18.0.1"
+"""Where the far place is reached: of the range that is set aside for measuring (RFC 2544, appendix C.2.2)."""
+
+NEAR_ADDRESSES = tuple(f"198.18.0.{host}" for host in range(2, 10))
+"""Where clients come from. A closed connection keeps its port for a minute (TIME_WAIT); eight addresses have
+eight times the ports."""
+
+PREFIX_LENGTH = 24
+
+DEVICE = "distance0"
+"""The device in each of both places that leads to the other one."""
+
+MTU = 1500
+"""Ethernet's: so many bytes of IP packet travel at once, and no more, as on a real way."""
+
+CLOSED_PORT = 1
+"""On this port of the far place nobody listens: the kernel answers connects itself."""

@@ -1,0 +1,122 @@
+"""The program that delays packets where the kernel cannot: `tlstax-link`, built beside the engine.
+
+It runs on the client's processors. There it takes time from the client alone, which is waiting for packets
+anyway; on the server's it would take it from what is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tlstax.clients.engine import built_beside
+from tlstax.errors import MachineFault
+from tlstax.observers.machine import available_cpus, split_cpus
+from tlstax.records import LinkUse
+from tlstax.server_choice import Distance
+from tlstax.specimens import processes
+from tlstax.specimens.sessions import Session
+
+BINARY = "tlstax-link"
+
+ANSWER_TIMEOUT_S = 10.0
+
+_USE: TypeAdapter[LinkUse] = TypeAdapter(LinkUse)
+
+
+class Link:
+    """The running program, between two devices; `close` ends it.
+
+    It is started anew with the next distance when it has died. MachineFault from all but `close` when it does
+    not come up or does not answer.
+    """
+
+    def __init__(self, session: Session, devices: tuple[int, ...]) -> None:
+        self._session = session
+        self._devices = devices
+        self._directory = session.new_directory()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._distance = Distance()
+        self._start()
+
+    def set(self, distance: Distance) -> None:
+        """Make the distance this one, from the next packet on."""
+        if not self.is_alive():
+            self._start()
+        self._distance = distance
+        self.used()
+
+    def used(self) -> LinkUse:
+        """What was carried since this or `set` was asked last, and how late."""
+        distance = self._distance
+        told = {
+            "rtt_ms": distance.rtt_ms,
+            "jitter_ms": distance.jitter_ms,
+            "rate_mbit": distance.rate_mbit,
+        }
+        answer = self._asked(json.dumps(told))
+        try:
+            return _USE.validate_json(answer)
+        except ValidationError:
+            raise MachineFault(f"the link that makes the distance says {answer.strip()!r}") from None
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._child is not None and self._child.poll() is None
+
+    def close(self) -> None:
+        """End it. May be called twice."""
+        control, self._control = self._control, None
+        child, self._child = self._child, None
+        if control is not None:
+            control.close()
+        if child is not None:
+            child.kill()
+            child.wait()
+            self._session.forget(child.pid)
+
+    def _start(self) -> None:
+        self.close()
+        path, log = self._directory / "link.sock", self._directory / "link.log"
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+            listening.listen(1)
+            command = [str(built_beside(BINARY)), "carry", f"--socket={path}"]
+            cpus = split_cpus(available_cpus()).client_cpus
+            launch = processes.Launch(command, log, dict(os.environ), cpus)
+            self._child = processes.start(launch, self._session.record)
+            listening.settimeout(ANSWER_TIMEOUT_S)
+            try:
+                control, _ = listening.accept()
+            except TimeoutError:
+                self.close()
+                raise MachineFault(f"{BINARY} does not start: {_end_of(log)}") from None
+        control.settimeout(ANSWER_TIMEOUT_S)
+        socket.send_fds(control, [b"\0"], self._devices)
+        self._control = control
+
+    def _asked(self, line: str) -> str:
+        answer = b""
+        try:
+            if self._control is not None:
+                self._control.sendall(line.encode() + b"\n")
+                while not answer.endswith(b"\n") and (more := self._control.recv(4096)):
+                    answer += more
+        except OSError:
+            answer = b""
+        if not answer:
+            said = _end_of(self._directory / "link.log")
+            raise MachineFault(f"the link that makes the distance has ended{f': {said}' if said else ''}")
+        return answer.decode()
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return lines[-1] if lines else ""

@@ -1,0 +1,48 @@
+"""Measures the round trip over a distance: `tlstax-link` does, in the near place; no clock is read here."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter, ValidationError
+
+from tlstax.clients.engine import built_beside
+from tlstax.distance.addresses import CLOSED_PORT, FAR_ADDRESS
+from tlstax.distance.link import BINARY
+from tlstax.errors import MachineFault
+from tlstax.records import RoundTripTime
+from tlstax.server_choice import Distance
+from tlstax.specimens.processes import mortal
+
+SAMPLES = 9
+SAMPLES_WITH_JITTER = 49
+
+GRACE_S = 10.0
+
+_FOUND: TypeAdapter[RoundTripTime] = TypeAdapter(RoundTripTime)
+
+
+def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
+    """The round trip time from the place that is entered so. MachineFault where the far one is silent."""
+    samples = SAMPLES_WITH_JITTER if distance.jitter_ms else SAMPLES
+    timeout_s = GRACE_S + 2 * distance.rtt_ms / 1000
+    words = [
+        "rtt",
+        f"--to={FAR_ADDRESS}",
+        f"--port={CLOSED_PORT}",
+        f"--samples={samples}",
+        f"--timeout-s={timeout_s}",
+    ]
+    command = mortal([*entering, str(built_beside(BINARY)), *words])
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=timeout_s + GRACE_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"the round trip could not be measured ({error})") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
+        raise MachineFault(f"the round trip could not be measured ({said or f'status {done.returncode}'})")
+    try:
+        return _FOUND.validate_json(done.stdout)
+    except ValidationError as error:
+        raise MachineFault("the round trip could not be measured (what was printed is no time)") from error

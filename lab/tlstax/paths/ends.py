@@ -1,0 +1,61 @@
+"""Between what a path runs, and where its parts stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tlstax.contract import UnixEndpoint
+from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.sessions import Session
+from tlstax.travel import Span
+
+LOOPBACK = "127.0.0.1"
+
+Role = Literal["near the client", "near the server"]
+NEAR: Role = "near the client"
+FAR: Role = "near the server"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program stands: how a command line in it begins (empty: here), and on which processors."""
+
+    role: Role
+    entering: tuple[str, ...]
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Between what a path runs: a server's port and socket, its certificate, and over which distance.
+
+    Where `over` is None, all of the path stands in the server's place; else one end of it stands in the near
+    place, or all of it where it has one program alone and belongs to the client. `entering` is the
+    beginning of a command line in the server's place (empty: this one). Programs that would run on the
+    client's machine share `near_cpus` with it, those on the server's machine `far_cpus`.
+    """
+
+    session: Session
+    server_port: int
+    server_socket: UnixEndpoint | None
+    certificates: Certificates
+    entering: tuple[str, ...] = ()
+    over: Span | None = None
+    near_cpus: tuple[int, ...] = ()
+    far_cpus: tuple[int, ...] = ()
+
+    @property
+    def near(self) -> Place:
+        """The client's place."""
+        return Place(NEAR, self.over.enter_near() if self.over else self.entering, self.near_cpus)
+
+    @property
+    def far(self) -> Place:
+        """The server's place."""
+        return Place(FAR, self.entering, self.far_cpus)
+
+    @property
+    def far_address(self) -> str:
+        """Where the server's place is reached from the client's."""
+        return self.over.far_address if self.over else LOOPBACK

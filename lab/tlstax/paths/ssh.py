@@ -1,0 +1,162 @@
+"""Local forwarding by OpenSSH: ssh near the client, sshd near the server, one TCP connection between them.
+
+sshd asks for a user and a directory of its own only where it runs as root. It therefore runs as an ordinary
+user: as ours, or, where that is root, in a user namespace in which we are not. It accepts one key for one
+purpose, connections to the server's port.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlstax.errors import MachineFault
+from tlstax.paths.design import Laid, Ports
+from tlstax.paths.ends import LOOPBACK, Ends
+from tlstax.paths.program import Plan, Program
+from tlstax.specimens.keys import new_ssh_key
+from tlstax.specimens.manifest import Kept
+
+CIPHERS = {
+    "ssh-aes256-cbc": "aes256-cbc",
+    "ssh-aes256-ctr": "aes256-ctr",
+    "ssh-aes128-gcm": "aes128-gcm@openssh.com",
+    "ssh-chacha20-poly1305": "chacha20-poly1305@openssh.com",
+}
+"""The levels of `path` that are OpenSSH's, and its name for the cipher of each (ssh_config(5), Ciphers)."""
+
+LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"
+"""What is logged beside faults: what was agreed on, and one line for each new channel, where -v would log
+several (ssh_config(5), LogVerbose)."""
+
+_AGREED = re.compile(r"kex: client->server cipher: (?P<cipher>\S+) MAC: (?P<mac>\S+)")
+_CHANNEL = re.compile(r"channel \d+: new direct-tcpip")
+
+SERVER_CONFIGURATION = """\
+Port {between}
+ListenAddress {address}
+HostKey {directory}/host
+AuthorizedKeysFile {directory}/user.pub
+PidFile none
+UsePAM no
+StrictModes no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+AllowTcpForwarding local
+PermitOpen {loopback}:{server}
+X11Forwarding no
+AllowAgentForwarding no
+PermitTTY no
+UseDNS no
+Compression no
+ClientAliveInterval 0
+Ciphers {cipher}
+"""
+
+
+class Ssh:
+    """A `Design`: the tunnel with the cipher of this level of `path`."""
+
+    said_by = "the log of ssh"
+
+    def __init__(self, name: str) -> None:
+        self._cipher = CIPHERS[name]
+        self._protection: str | None = None
+
+    @property
+    def protection(self) -> str | None:
+        """The cipher that ssh logged, and the MAC where the cipher has none of its own."""
+        return self._protection
+
+    def lay(self, directory: Path, kept: Kept, ends: Ends, ports: Ports) -> Laid:
+        """A key for each side, both configurations."""
+        host_key = new_ssh_key(directory / "host")
+        new_ssh_key(directory / "user")
+        (directory / "known_hosts").write_text(
+            f"[{ends.far_address}]:{ports.between} {host_key}\n", encoding="ascii"
+        )
+        words = SERVER_CONFIGURATION.format(
+            between=ports.between,
+            address=ends.far_address,
+            directory=directory,
+            loopback=LOOPBACK,
+            server=ends.server_port,
+            cipher=self._cipher,
+        )
+        (directory / "sshd_config").write_text(words, encoding="utf-8")
+        login, in_front = _who_logs_in()
+        far = Plan(
+            ends.far,
+            kept.program,
+            ("-r", "-D", "-e", "-f", str(directory / "sshd_config")),
+            in_front=in_front,
+        )
+        near = Plan(
+            ends.near,
+            kept.tree / "usr/bin/ssh",
+            (
+                *("-N", "-F", "none", "-p", str(ports.between), "-l", login, "-i", str(directory / "user")),
+                *_options(directory),
+                *("-c", self._cipher),
+                *("-L", f"{LOOPBACK}:{ports.entry}:{LOOPBACK}:{ends.server_port}", ends.far_address),
+            ),
+        )
+        return Laid((far, near), LOOPBACK, ends.near, banner=b"SSH-2.0")
+
+    def began(self, programs: Sequence[Program]) -> None:
+        """The cipher is read from the log of ssh."""
+        programs[0].new_lines()
+        self._read(programs[1].new_lines())
+        if self._protection is None:
+            raise MachineFault("ssh did not log which cipher it agreed on")
+
+    def connections(self, programs: Sequence[Program]) -> int | None:
+        """The channels that ssh has opened since."""
+        programs[0].new_lines()
+        return self._read(programs[1].new_lines())
+
+    def _read(self, lines: Sequence[str]) -> int:
+        for line in lines:
+            agreed = _AGREED.search(line)
+            if agreed:
+                own = agreed["mac"] == "<implicit>"
+                self._protection = agreed["cipher"] if own else f"{agreed['cipher']}, {agreed['mac']}"
+        return sum(_CHANNEL.search(line) is not None for line in lines)
+
+
+def _options(directory: Path) -> list[str]:
+    """Nothing of this machine's or the user's: no agent, no other key, no other known host."""
+    options = (
+        f"UserKnownHostsFile={directory / 'known_hosts'}",
+        "GlobalKnownHostsFile=/dev/null",
+        "StrictHostKeyChecking=yes",
+        "UpdateHostKeys=no",
+        "IdentitiesOnly=yes",
+        "IdentityAgent=none",
+        "BatchMode=yes",
+        "ExitOnForwardFailure=yes",
+        "Compression=no",
+        "ControlMaster=no",
+        "ServerAliveInterval=0",
+        f"LogVerbose={LOGGED}",
+    )
+    return [word for option in options for word in ("-o", option)]
+
+
+def _who_logs_in() -> tuple[str, tuple[str, ...]]:
+    """The name to log in with, and what goes before sshd so that it does not run as root."""
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid()).pw_name, ()
+    other = next((user for user in pwd.getpwall() if user.pw_uid != 0), None)
+    unshare = shutil.which("unshare")
+    if other is None or unshare is None:
+        raise MachineFault(
+            "sshd cannot be run without root's rights here",
+            remedy="install util-linux, or do not run as root",
+        )
+    user, group = other.pw_uid, other.pw_gid
+    return other.pw_name, (unshare, "--user", f"--map-user={user}", f"--map-group={group}", "--")
