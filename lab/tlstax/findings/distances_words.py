@@ -75,8 +75,8 @@ def pool_sentence(found: PoolTime) -> str:
 
 
 def curve_name(curve: DistanceCurve) -> str:
-    """The server, the treatment, and how many at once: "mysql-9.7, TLS 1.3, 100 connections"."""
-    parts = (curve.server, curve.label, counted(curve.connections, "connection"))
+    """The server, the treatment, and how many at a time: "mysql-9.7, TLS 1.3, 100 at a time"."""
+    parts = (curve.server, curve.label, f"{curve.connections} at a time")
     return ", ".join(part for part in parts if part)
 
 

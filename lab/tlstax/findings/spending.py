@@ -69,11 +69,6 @@ def rtt_of(levels: Levels) -> float:
     return distance_of(levels).rtt_ms
 
 
-def has_distances(study: Study) -> bool:
-    """Whether any case stands at a distance."""
-    return any(distance_of(levels).is_any for levels in study.included())
-
-
 def kept_beside(made: Levels, kept: Sequence[dict[str, Level]], study: Study) -> dict[str, Level] | None:
     """Of the cases on kept connections the one that belongs to a case which makes them; None without any.
 

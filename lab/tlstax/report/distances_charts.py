@@ -8,12 +8,11 @@ from typing import Any
 
 from tlstax.explained import Amount
 from tlstax.findings.distances_words import away
-from tlstax.findings.wording import counted
 from tlstax.reached import AtDistance, DistanceCurve, Distances
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, palette
 from tlstax.report.chart_parts import Spec, layer, quantitative
-from tlstax.report.distances_table import OF
+from tlstax.report.distances_table import table_title
 from tlstax.report.marks import Style
 from tlstax.report.page_charts import NARROW, Panel, at_one_width
 
@@ -111,9 +110,7 @@ def _charts(curves: Sequence[DistanceCurve]) -> DistanceCharts:
     first = curves[0]
     times = [_plaintext(curves), *(_line(curve, place, ratio=False) for place, curve in enumerate(curves))]
     ratios = [_line(curve, place, ratio=True) for place, curve in enumerate(curves)]
-    title = ", ".join(
-        part for part in (OF[first.kind], first.server, counted(first.connections, "connection")) if part
-    )
+    title = table_title(first.kind, first.server, first.connections)
     return DistanceCharts(
         title=title,
         styles=tuple(line.style for line in times),
