@@ -63,6 +63,7 @@ class Bench:
     guest: bool
     admin: Database
     crashes: int = field(default=0)
+    path_deaths: int = field(default=0)
     client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
     clients: Mapping[str, ClientProgram] = field(default_factory=dict)
     counted_events: tuple[Event, ...] = ()
@@ -87,7 +88,11 @@ class Bench:
         if path_of(levels) == UNIX_SOCKET and unix is not None:
             endpoint, sources = unix, ()
         if path is not None:
-            endpoint, sources = path.entry, SOURCE_ADDRESSES
+            endpoint = path.entry
+            at_far = (
+                span is not None and isinstance(endpoint, TcpEndpoint) and endpoint.host == span.far_address
+            )
+            sources = span.near_addresses if span is not None and at_far else SOURCE_ADDRESSES
         return Route(endpoint, sources, entering, path, span if near else None, distance)
 
     def terms_of(self, levels: Levels) -> JobTerms:
@@ -108,12 +113,13 @@ class Bench:
         return program is None or program.asks
 
     def revive(self, failure: str, say: Say) -> None:
-        """Bring a server back that died in a trial that ended with `failure` (empty: it did not fail).
+        """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
-        MachineFault when it dies too often. A guest is not ours to start again: MachineFault when it does
+        MachineFault when one dies too often. A guest is not ours to start again: MachineFault when it does
         not answer any more.
         """
         if not failure or self.server.is_alive():
+            self._revive_paths(say)
             return
         self.crashes += 1
         server = self.server
@@ -127,6 +133,17 @@ class Bench:
         self.admin = server.admin()
         for path in self.paths.values():
             path.restart(server.endpoint().port)
+
+    def _revive_paths(self, say: Say) -> None:
+        """Start paths again of which a program has died."""
+        for (name, _), path in self.paths.items():
+            if path.is_alive():
+                continue
+            self.path_deaths += 1
+            if self.path_deaths > MOST_CRASHES:
+                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s at last")
+            say(f"the path {name} died in a trial, which is not counted; starting it again")
+            path.restart(self.server.endpoint().port)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ PURE = (
     "legacy_tls",
     "observed",
     "outcome_table",
+    "path_limits",
     "outlook",
     "plan",
     "profiles",

@@ -107,6 +107,8 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "start_delay_p50_us",
         "start_delay_p99_us",
         "round_s",
+        "path_cpu_us_per_op",
+        "all_cpu_us_per_op",
         "observers_cpu_us",
         "connections_per_s",
         "connections_per_s_sd",

@@ -43,18 +43,26 @@ def answering(trial: Complete) -> Iterator[Doubt]:
 
 
 def listening(trial: Complete) -> Iterator[Doubt]:
-    """The port that the client was sent to is one on which that very process listens."""
-    claim, job = trial.evidence.claim, trial.evidence.job
+    """The port that the client was sent to is one on which that very process listens.
+
+    Where a path is between them, the client was sent to the path, and the path leads to that port.
+    """
+    claim, job, path = trial.evidence.claim, trial.evidence.job, trial.evidence.path
     if claim is None or job is None or not isinstance(job.endpoint, TcpEndpoint):
         return
+    if path is not None and path.entry_port != job.endpoint.port:
+        yield Doubt(
+            "invalid",
+            f"the client was sent to port {job.endpoint.port}, where the path {path.name} begins at "
+            f"{path.entry_port}",
+        )
+    sent_to = job.endpoint.port if path is None else path.server_port
+    who = "the client was sent" if path is None else f"the path {path.name} leads"
     port = trial.server.listening_port
     if port is None:
         yield Doubt("unknown", f"{claim.name} was not seen to listen on any port")
-    elif port != job.endpoint.port:
-        yield Doubt(
-            "invalid",
-            f"the client was sent to port {job.endpoint.port}, where {claim.name} listens on {port}",
-        )
+    elif port != sent_to:
+        yield Doubt("invalid", f"{who} to port {sent_to}, where {claim.name} listens on {port}")
 
 
 def server_library(trial: Complete) -> Iterator[Doubt]:

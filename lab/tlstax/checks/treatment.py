@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tlstax import workloads
+from tlstax import path_limits, workloads
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
 from tlstax.factors import GROUP_LISTS, GROUPS
@@ -33,13 +33,13 @@ NOT_STARTED = (
 
 def encryption(trial: Complete) -> Iterator[Doubt]:
     """Both sides say that the asked connections are encrypted, or not, as the case has it."""
-    wanted = str(trial.levels.get("tls", "off"))
+    wanted, at_server = str(trial.levels.get("tls", "off")), path_limits.tls_at_server(trial.levels)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     for seen in trial.ready.negotiated:
-        for side, view in (("client", seen.client), ("server", seen.server)):
-            yield from _view_disagrees(side, view, wanted)
-        if seen.client is not None and seen.server is not None:
+        for side, view, level in (("client", seen.client, wanted), ("server", seen.server, at_server)):
+            yield from _view_disagrees(side, view, level)
+        if seen.client is not None and seen.server is not None and path_limits.is_of_client(trial.levels):
             ours = (seen.client.version, seen.client.cipher)
             theirs = (seen.server.version, registered_suite(seen.server.cipher))
             if ours != theirs:
@@ -127,7 +127,8 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     if full_in_window:
         yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
     for seen in trial.ready.negotiated:
-        for side, view in (("client", seen.client), ("server", seen.server)):
+        server = seen.server if path_limits.is_of_client(trial.levels) else None
+        for side, view in (("client", seen.client), ("server", server)):
             if view is not None and view.resumed is False:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
 
@@ -136,7 +137,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     """The server counted what the client counted: connections, handshakes, session cache hits."""
     delta = trial.server.status_delta
     lifetime = trial.done.lifetime
-    handshakes = sum(seen.count for seen in lifetime.handshakes)
+    handshakes = _handshakes_at_server(trial)
     claims = [
         ("connections", "Connections", lifetime.connections),
         ("TLS handshakes", "Ssl_finished_accepts", handshakes),
@@ -151,7 +152,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     elif "MariaDB" in trial.server.version:
         if _count(lifetime.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
-    else:
+    elif path_limits.is_of_client(trial.levels):
         hits = cache_hits(lifetime.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
@@ -164,10 +165,26 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
             yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
 
 
+def _handshakes_at_server(trial: Complete) -> int:
+    """How many handshakes reached the server: the client's, or those of a path that ends or begins TLS.
+
+    Such a path makes one for each connection, or none. Which of them it resumes is its own affair.
+    """
+    lifetime = trial.done.lifetime
+    if path_limits.is_of_client(trial.levels):
+        return sum(seen.count for seen in lifetime.handshakes)
+    return 0 if path_limits.tls_at_server(trial.levels) == "off" else lifetime.connections
+
+
 def logins(trial: Complete) -> Iterator[Doubt]:
-    """Measured logins took the fast path; a cold account would be measured otherwise."""
+    """Measured logins took the fast path; a cold account would be measured otherwise.
+
+    MySQL Router asks for the password itself where it ends a client's TLS: the server hashes nothing anew.
+    """
     for way, count in trial.done.window.authentications.items():
-        if way in SLOW_LOGINS:
+        if way == "full_tls" and path_limits.asks_for_passwords(trial.levels):
+            yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
+        elif way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import connections, identity, rows_changed, settings, treatment
+from tlstax.checks import connections, identity, paths, rows_changed, settings, treatment
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
+    paths.way,
     connections.seen_at_server,
     connections.statements_counted,
     treatment.encryption,
@@ -44,7 +45,7 @@ def judged(evidence: Evidence) -> TrialRecord:
 def judge(evidence: Evidence) -> Verdict:
     """Valid when every claim of the case is proved, invalid when one is disproved, else unknown."""
     if evidence.failure:
-        return Verdict(value="invalid", reasons=(evidence.failure,))
+        return Verdict(value="invalid", reasons=(*paths.ended_programs(evidence), evidence.failure))
     if evidence.ready is None or evidence.done is None or evidence.server is None:
         return Verdict(value="unknown", reasons=("the trial ended without its evidence",))
     complete = Complete(evidence.trial.case.levels, evidence.ready, evidence.done, evidence.server, evidence)

@@ -91,6 +91,13 @@ def run(
         ),
     ] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            help="What carries the bytes, beside direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
+            "router-passthrough and others; with commas."
+        ),
+    ] = None,
     rtt_ms: Annotated[
         str | None,
         typer.Option(help="Round trip times to put between client and server, such as 0,45,170 (0)."),
@@ -145,6 +152,7 @@ def run(
                 tls=tls,
                 workload=workload,
                 connections=connections,
+                path=path,
                 rtt_ms=rtt_ms,
                 rows=rows,
                 budget=budget,

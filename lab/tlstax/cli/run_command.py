@@ -13,7 +13,7 @@ from tlstax.errors import UserMistake
 from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.pipeline import Request
-from tlstax.study import Study, at_rate, load_study, override
+from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.workloads.storm import CONNECTIONS
 
 
@@ -31,6 +31,7 @@ class RunOptions:
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
+    path: str | None = None
     rtt_ms: str | None = None
     rows: int | None = None
     budget: str | None = None
@@ -73,6 +74,8 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
+    if options.path is not None:
+        study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:
         study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
     elif options.arrivals is not None:

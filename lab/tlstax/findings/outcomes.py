@@ -83,6 +83,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_throughput(done),
         **_rounds(record, done),
         **_cpu(record, done),
+        **_path(record, done),
         **_outside_client(record, done),
         **_events(record, done),
         **_memory(record),
@@ -161,6 +162,21 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
             found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
             found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
             found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
+    return found
+
+
+def _path(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What the programs between client and server used, and the whole, where paths are compared."""
+    window, server = record.window, record.server
+    between = window.path if window is not None else None
+    used_us = between.cpu_total_us if between is not None else None
+    is_known = "path" in record.trial.case.levels and (record.path is None or used_us is not None)
+    if not done.operations or not is_known:
+        return {}
+    found = {} if used_us is None else {"path_cpu_us_per_op": used_us / done.operations}
+    if server is not None and server.cpu is not None:
+        whole_us = done.cpu.total_us + server.cpu.total_us + (used_us or 0.0)
+        found["all_cpu_us_per_op"] = whole_us / done.operations
     return found
 
 

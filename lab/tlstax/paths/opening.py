@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tlstax.errors import MachineFault
+from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Design
 from tlstax.paths.ends import Ends
 from tlstax.paths.haproxy import Haproxy
 from tlstax.paths.router import MODES, Router
 from tlstax.paths.running import Running
-from tlstax.paths.ssh import CIPHERS, Ssh
+from tlstax.paths.ssh import Ssh
 from tlstax.paths.stunnel import Stunnel
 from tlstax.records import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
@@ -20,7 +21,7 @@ from tlstax.specimens.telling import Progress
 from tlstax.travel import RunningPath
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
-    **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in CIPHERS},  # type: ignore[misc]
+    **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
     "stunnel": (path_recipes.STUNNEL, Stunnel),
     "haproxy": (path_recipes.HAPROXY, lambda: Haproxy(tls=False)),
     "haproxy-tls": (path_recipes.HAPROXY, lambda: Haproxy(tls=True)),

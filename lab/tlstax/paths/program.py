@@ -103,7 +103,7 @@ class Program:
         """What it has logged since the last call. The log is emptied, so that it stays short."""
         with self.log_file.open("r+b") as file:
             text = file.read().decode("utf-8", errors="replace")
-            # The program appends (O_APPEND), and is asked only when it has nothing to carry, so nothing is lost.
+            # The program appends (O_APPEND), and has nothing to carry when it is asked: no line is lost.
             file.truncate(0)
         lines = text.splitlines()
         self._kept_lines = [*self._kept_lines, *lines][-20:]

@@ -26,7 +26,7 @@ CARRIES_WITHIN_S = 15.0
 POLL_S = 0.05
 GREETING_BYTES = 5
 PROTOCOL_VERSION = 10
-"""The first byte of a server's greeting, behind the packet's header of four bytes (MySQL Client/Server Protocol,
+"""The first byte of a server's greeting, behind a header of four bytes (MySQL Client/Server Protocol,
 HandshakeV10)."""
 
 

@@ -15,19 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlstax.errors import MachineFault
+from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import LOOPBACK, Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
-
-CIPHERS = {
-    "ssh-aes256-cbc": "aes256-cbc",
-    "ssh-aes256-ctr": "aes256-ctr",
-    "ssh-aes128-gcm": "aes128-gcm@openssh.com",
-    "ssh-chacha20-poly1305": "chacha20-poly1305@openssh.com",
-}
-"""The levels of `path` that are OpenSSH's, and its name for the cipher of each (ssh_config(5), Ciphers)."""
 
 LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"
 """What is logged beside faults: what was agreed on, and one line for each new channel, where -v would log
@@ -64,7 +57,7 @@ class Ssh:
     said_by = "the log of ssh"
 
     def __init__(self, name: str) -> None:
-        self._cipher = CIPHERS[name]
+        self._cipher = SSH_CIPHERS[name]
         self._protection: str | None = None
 
     @property

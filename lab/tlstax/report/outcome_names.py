@@ -21,6 +21,8 @@ MAIN_OUTCOMES = {
     "connect_p50_us": Names("connect p50", "Time to connect, median"),
     "server_cpu_us_per_op": Names("server CPU/op", "Server CPU per operation"),
     "client_cpu_us_per_op": Names("client CPU/op", "Client CPU per operation"),
+    "path_cpu_us_per_op": Names("path CPU/op", "CPU per operation of the programs between"),
+    "all_cpu_us_per_op": Names("all CPU/op", "CPU per operation of client, path and server"),
 }
 """The outcomes of the main tables, in their order."""
 

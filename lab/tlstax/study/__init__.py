@@ -1,6 +1,6 @@
 """Studies: the design, its files, and what options change of it."""
 
-from tlstax.study.changes import RESUMED, at_rate, override
+from tlstax.study.changes import RESUMED, along_paths, at_rate, override
 from tlstax.study.design import (
     DECIDES_AT_A_RATE,
     PROCESSOR_COLUMNS,
@@ -51,6 +51,7 @@ __all__ = [
     "Study",
     "TimeRow",
     "TimeTable",
+    "along_paths",
     "at_rate",
     "built_in_studies",
     "listed",

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.errors import UserMistake
-from tlstax.factors import FACTORS, check_factor, check_level, closest
+from tlstax.factors import DIRECT, FACTORS, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
 from tlstax.study.faults import rebuilt
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
 
 OWN_OPTIONS = frozenset(
-    {"tls", "workload", "connections", "server", "tls_library", "client", "client_tls_library", "rtt_ms"}
+    {
+        "tls",
+        "workload",
+        "connections",
+        "path",
+        "rtt_ms",
+        "server",
+        "tls_library",
+        "client",
+        "client_tls_library",
+    }
 )
 """Factors that `tlstax run` has an option for; a mistake is told by that name."""
 
@@ -54,6 +64,27 @@ def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -
     if any(factor in treatment for treatment in study.treatments):
         return _narrowed(study, factor, chosen, where)
     return rebuilt(study, where, factors={**study.factors, factor: chosen})
+
+
+def along_paths(study: Study, paths: Sequence[str], where: str = "--path") -> Study:
+    """The study along these paths, each compared with being connected directly, as `--path` asks for.
+
+    A path that none of its cases can take is a mistake, as is a word that is no path. Raises UserMistake.
+    """
+    asked = [str(check_level(FACTORS["path"], path, where=where)) for path in paths]
+    changed = rebuilt(
+        study,
+        where,
+        factors={**study.factors, "path": tuple(dict.fromkeys([DIRECT, *asked]))},
+        baseline={**study.baseline, "path": DIRECT},
+    )
+    taken = {levels["path"] for levels in changed.included()}
+    for path in asked:
+        if path not in taken:
+            of_path = (levels for levels in changed.product() if levels["path"] == path)
+            why = next(left.why for levels in of_path if (left := changed.exclusion_of(levels)))
+            raise UserMistake(f"{where}: {why}", remedy="choose another path, or other levels beside it")
+    return changed
 
 
 def at_rate(study: Study, schedule: OpenLoop) -> Study:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
-from tlstax import client_limits
+from tlstax import client_limits, path_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
 from tlstax.user_workload import UserWorkload
@@ -308,6 +308,7 @@ class Study(Frozen):
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
         written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
         why = "" if written else client_limits.why_not(levels, self.workloads, self.schedule)
+        why = why or ("" if written else path_limits.why_not(levels))
         return Exclusion(levels=dict(levels), why=why) if why else written
 
     def included(self) -> Iterator[dict[str, Level]]:
