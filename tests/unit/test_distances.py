@@ -254,8 +254,8 @@ def test_the_answer_begins_with_the_verdicts() -> None:
     said = headline(shown_run()[1])
     both = [line for line in said if line.startswith("“As latency grows")]
     assert len(both) == 2
-    assert "in time per connection: held" in both[0]
-    assert "in the share of the rate: did not hold" in both[1]
+    assert "taken as time per connection: held" in both[0]
+    assert "taken as a share of the rate: did not hold" in both[1]
 
 
 def test_every_format_has_the_figures() -> None:

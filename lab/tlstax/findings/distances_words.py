@@ -41,18 +41,24 @@ def claim_in_proportion(curves: Sequence[DistanceCurve]) -> str:
 
 def claim_sentences(found: Distances) -> list[str]:
     """Each claim with both verdicts on it, a sentence each."""
+    sentences = (sentence for claim in found.claims for _, _, sentence in both_ways(claim))
+    return [": ".join(pair) for pair in zip(claim_verdicts(found), sentences, strict=True)]
+
+
+def claim_verdicts(found: Distances) -> list[str]:
+    """Each claim with both verdicts on it, without what they rest on."""
     return [
-        f"“{claim.says}” ({claim.source}), {meant}: {verdict}: {sentence}"
+        f"“{claim.says}” ({claim.source}), taken as {meant}: {verdict}"
         for claim in found.claims
-        for meant, verdict, sentence in both_ways(claim)
+        for meant, verdict, _ in both_ways(claim)
     ]
 
 
 def both_ways(claim: ClaimResult) -> tuple[tuple[str, ClaimVerdict, str], ...]:
     """The two things that a claim may mean, the verdict on each and what it rests on."""
     return (
-        ("in time per connection", claim.in_time, claim.in_time_sentence),
-        ("in the share of the rate", claim.in_proportion, claim.in_proportion_sentence),
+        ("time per connection", claim.in_time, claim.in_time_sentence),
+        ("a share of the rate", claim.in_proportion, claim.in_proportion_sentence),
     )
 
 

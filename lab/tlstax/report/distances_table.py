@@ -52,6 +52,10 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
         yield _pools(found.pools, narrow=narrow)
 
 
+def _curve_rows(curve: DistanceCurve, *, narrow: bool) -> Iterator[tuple[str, ...]]:
+    return _under(curve.label, {distance_word(p.rtt_ms): _cells(p, narrow=narrow) for p in curve.points})
+
+
 def table_title(kind: str, server: str, connections: int) -> str:
     """What a table or a chart is of: "Making a connection, mysql-9.7, 100 at a time"."""
     return ", ".join(part for part in (OF[kind], server, f"{connections} at a time") if part)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
+from tlstax.findings.distances_words import claim_verdicts
 from tlstax.findings.headline import causes, fixes, headline
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
@@ -151,7 +152,9 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        return (*never_valid_words(document.never_valid), *verdicts, *causes(document), *fixes(document))
+        claims = claim_verdicts(document.distances) if document.distances is not None else ()
+        lost = never_valid_words(document.never_valid)
+        return (*lost, *verdicts, *claims, *causes(document), *fixes(document))
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 
