@@ -64,9 +64,10 @@ def worth(measure: str, certificate: str, tunnel: str = "ssh-aes256-ctr") -> Tun
     )
 
 
+@pytest.mark.parametrize("measure", ["time", "many"])
 @pytest.mark.parametrize("certificate", ["rsa-1024", "rsa-2048", "rsa-4096"])
-def test_the_planted_break_even_point_is_found_in_time(certificate: str) -> None:
-    told = worth("time", certificate)
+def test_the_planted_break_even_point_is_found(certificate: str, measure: str) -> None:
+    told = worth(measure, certificate)
     expected = (CONNECT_US[certificate] - 260.0) / 50.0
     assert told.verdict == "below"
     assert told.statements is not None
@@ -96,7 +97,7 @@ def test_every_tunnel_stands_against_every_key_of_its_own_server() -> None:
     assert {each.rival_case["path"] for each in found()} == {"direct"}, (
         "what a router makes of TLS is no rival"
     )
-    assert len(found()) == 6 * 3 * 2
+    assert len(found()) == 6 * 3 * 3
 
 
 def test_a_tunnel_whose_statements_cost_less_is_always_worth_it() -> None:
@@ -152,7 +153,7 @@ def test_without_the_tunnels_own_cpu_time_nothing_is_told_of_cpu_time() -> None:
     def unseen(levels: Levels, block: int) -> dict[str, float]:
         return {name: value for name, value in planted(levels, block).items() if "path" not in name}
 
-    assert {each.measure for each in tunnels(planted_series(STUDY, unseen))} == {"time"}
+    assert {each.measure for each in tunnels(planted_series(STUDY, unseen))} == {"time", "many"}
 
 
 def test_a_study_without_tunnels_says_nothing_of_them() -> None:
@@ -161,17 +162,17 @@ def test_a_study_without_tunnels_says_nothing_of_them() -> None:
 
 def test_the_words_tell_each_rival() -> None:
     said = tunnel_sentences(found())
-    assert len(said) == 2, "one of time, one of CPU time"
+    assert len(said) == 3, "of time with few and with many at a time, and of CPU time"
     assert said[0].startswith("mysql-9.7, on the same machine: through SSH (aes256-ctr), in time: ")
     assert said[0].count(" worth it below ") == 3
     assert "in place of TLS 1.3, RSA 4096 certificate worth it below 96" in said[0]
 
 
 def test_the_tables_have_a_line_for_each_tunnel() -> None:
-    times, cpu = tunnel_tables(found())
-    assert sum(bool(row[1]) for row in times.rows) == sum(bool(row[1]) for row in cpu.rows) == 18
+    times, *others = tunnel_tables(found())
+    assert [sum(bool(row[1]) for row in table.rows) for table in (times, *others)] == [18, 18, 18]
     assert times.rows[0][0].startswith("mysql-9.7, on the same machine, in place of TLS 1.3")
-    narrow, _ = tunnel_tables(found(), narrow=True)
+    narrow, *_ = tunnel_tables(found(), narrow=True)
     assert narrow.heads == ("worth it",)
     rows = [row for row in reached_rows(told_document()) if row["role"] == "tunnel"]
     assert {row["judgement"] for row in rows} == {"below"}

@@ -15,7 +15,11 @@ HEADLINE = "ssh-aes256-ctr"
 MOST_RIVALS = 3
 """So many ways of TLS are told of in a sentence."""
 
-OF = {"time": "in time", "CPU": "in CPU time of client, tunnel and server"}
+OF = {
+    "time": "in time",
+    "many": "in time with many at a time",
+    "CPU": "in CPU time of client, tunnel and server",
+}
 
 
 def sentence(found: TunnelWorth) -> str:

@@ -39,13 +39,7 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
     for side, curves in sides.items():
         server, kind, connections = side
         title = table_title(kind, server, connections)
-        rows = (
-            row
-            for curve in curves
-            for row in _under(
-                curve.label, {distance_word(p.rtt_ms): _cells(p, narrow=narrow) for p in curve.points}
-            )
-        )
+        rows = (row for curve in curves for row in _curve_rows(curve, narrow=narrow))
         notes = (READING,) if side in last else ()
         yield TextTable(title, HEADS, tuple(rows), notes, of="treatment, round trip time")
     if found.pools:

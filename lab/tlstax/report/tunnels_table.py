@@ -13,22 +13,24 @@ from tlstax.report.overview_text import INDENT, TextTable
 
 TITLES = {
     "time": "When a tunnel is worth it in place of the server's own TLS: in time",
+    "many": "When a tunnel is worth it in place of the server's own TLS: in time with many at a time",
     "CPU": "When a tunnel is worth it in place of the server's own TLS: in CPU time",
 }
 HEADS = ("saved per\nconnection", "lost per\nstatement", "worth it")
 READINGS = {
     "time": "In ms, of medians: by how much sooner a connection is up, and by how much later a statement is "
     "answered.",
+    "many": "In ms: a second divided by how many connections or statements are done in it.",
     "CPU": "In ms of CPU time of client, tunnel and server together.",
 }
 BREAK_EVEN = (
-    "A connection through a tunnel is cheaper to make and its statements are dearer, or not: below so many "
-    "statements on a connection the tunnel costs less in all."
+    "Below so many statements on a connection the tunnel costs less in all. SSH makes its own connection "
+    "once; stunnel and HAProxy shake hands for each that they carry."
 )
 
 
 def tunnel_tables(found: Sequence[TunnelWorth], *, narrow: bool = False) -> Iterator[TextTable]:
-    """A table of time and one of CPU time; `narrow` ones leave out two columns for the verdicts."""
+    """A table for each measure; `narrow` ones leave out two columns for the verdicts."""
     for measure, title in TITLES.items():
         sides: dict[tuple[str, float, str], list[TunnelWorth]] = {}
         for each in found:
