@@ -67,8 +67,8 @@ class JobTerms(Frozen):
 
 
 STORM_CONNECTION_S = 0.5
-"""So long is waited for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes 0.07 s
-of its processor for a handshake with RSA 4096, and several times as long on a busy machine."""
+"""So long is waited for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes
+0.07 s of its processor for a handshake with RSA 4096, and several times as long on a busy machine."""
 
 LONGEST_COUNTED_S = 600.0
 """The longest that a trial of so many operations may last."""
@@ -125,7 +125,7 @@ def rounds_of(levels: Levels) -> int:
     A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
     repeat it. A storm is all rounds, and nothing is put back between them.
     """
-    if name_of(levels) == STORM:
+    if is_storm(levels):
         return int(levels.get("rounds", ROUNDS))
     in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
     return int(levels.get("rounds", 1)) if in_rounds else 1

@@ -121,8 +121,8 @@ class TunnelWorth(Frozen):
     through the tunnel takes `saved_per_connection_us` less than one with TLS, a statement
     `lost_per_statement_us` more; either may be below zero. `statements` is the number of statements on a
     connection at which both cost the same, where there is one: "below" and "above" say on which side of it
-    the tunnel is worth it. Where a sign cannot be told, the tunnel is still surely worth it up to `worth_until`,
-    or surely not from `not_from` on, as far as these are known.
+    the tunnel is worth it. Where a sign cannot be told, the tunnel is still surely worth it up to
+    `worth_until`, or surely not from `not_from` on, as far as these are known.
     """
 
     server: str

@@ -2,10 +2,10 @@
 
 A connection that serves n statements costs C + n·S: C to make it, S for each statement. SSH makes its own
 connection once, so a connection through it costs little more than in plaintext (stunnel and HAProxy shake
-hands for each), but all bytes pass two more programs; TLS is dear to begin and cheap from then on. With D = C(TLS) - C(tunnel), what
-the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a statement, the tunnel is
-worth it as long as n·E < D: below n = D / E where both are above zero, above it where both are below, else
-always or never.
+hands for each), but all bytes pass two more programs; TLS is dear to begin and cheap from then on. With
+D = C(TLS) - C(tunnel), what the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a
+statement, the tunnel is worth it as long as n·E < D: below n = D / E where both are above zero, above it
+where both are below, else always or never.
 
 Told of time, by the medians of connects and of statements with few at a time; of many at a time, by how long
 each takes of a machine that has no time to spare (a second divided by their rate); and of the CPU time of
