@@ -12,7 +12,7 @@ from planted_series import planted_series, wobble
 
 from tlstax.explained import Amount
 from tlstax.findings.distances import distances, measured_round_trips_ms
-from tlstax.findings.distances_words import away, claim_verdict, growth_sentence, number, pool_sentence
+from tlstax.findings.distances_words import away, claim_verdict, growth_sentence, number, pool_sentences
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.reached import DistanceCurve, Distances, Trend
@@ -159,9 +159,10 @@ def test_a_kept_connection_saves_what_making_one_takes() -> None:
     assert plain.worth.point == pytest.approx(4.0)
     assert plain.connect_round_trips is not None
     assert plain.connect_round_trips.point == pytest.approx(180.4 / 45)
-    said = pool_sentence(plain)
-    assert said.startswith("mysql-9.7, plaintext, 45 ms away: making a connection takes 180.4 (")
-    assert "4.01 (4.00 to 4.02) round trips, as long as 4.00 statements on a connection" in said
+    (said,) = (line for line in pool_sentences(found()) if line.startswith("mysql-9.7"))
+    assert said.startswith("mysql-9.7, 170 ms away, a connection that is kept saves making it, which takes: ")
+    assert "plaintext 680.4 (" in said
+    assert "as long as 4.00 statements" in said
 
 
 def test_what_a_handshake_decides_borrows_its_statements_from_the_same_version() -> None:

@@ -7,6 +7,7 @@ from tlstax.contract import OpenLoop
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.distances_words import claim_sentences
+from tlstax.findings.distances_words import pool_sentences as kept_sentences
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.never_valid import never_valid_words
@@ -85,9 +86,10 @@ def fixes(document: RunDocument) -> list[str]:
 
 
 def reached(document: RunDocument) -> list[str]:
-    """What is claimed of distances, and when a tunnel is worth it."""
-    claims = claim_sentences(document.distances) if document.distances is not None else []
-    return [*claims, *tunnel_sentences(document.tunnels)]
+    """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
+    found = document.distances
+    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
+    return [*told, *tunnel_sentences(document.tunnels)]
 
 
 def _pooled(document: RunDocument) -> list[str]:

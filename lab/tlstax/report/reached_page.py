@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.distances_words import both_ways, growth_sentence
+from tlstax.findings.distances_words import both_ways, growth_sentence, pool_sentences
 from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.report.distances_charts import DistanceCharts, distance_charts
 from tlstax.report.distances_table import distance_tables
@@ -29,6 +29,7 @@ class Reached:
     claims: tuple[Claimed, ...]
     charts: tuple[DistanceCharts, ...]
     growths: tuple[str, ...]
+    kept: tuple[str, ...]
     distances: tuple[TextTable, ...]
     worth: tuple[str, ...]
     tunnels: tuple[TextTable, ...]
@@ -46,6 +47,7 @@ def reached(document: RunDocument) -> Reached | None:
         ),
         charts=distance_charts(found),
         growths=tuple(filter(None, (growth_sentence(c) for c in curves if c.kind == "connection"))),
+        kept=tuple(pool_sentences(found)) if found is not None else (),
         distances=tuple(distance_tables(found)),
         worth=tuple(tunnel_sentences(document.tunnels)),
         tunnels=tuple(tunnel_tables(document.tunnels)),
