@@ -116,11 +116,12 @@ class Distances(Frozen):
 class TunnelWorth(Frozen):
     """Whether a tunnel without TLS inside is worth it in place of the server's own TLS, and when.
 
-    `measure` is "time" (of a client that does one thing after another) or "CPU" (of client, tunnel and server
-    together). A connection through the tunnel takes `saved_per_connection_us` less than one with TLS, a
-    statement `lost_per_statement_us` more; either may be below zero. `statements` is the number of statements
-    on a connection at which both cost the same, where there is one: "below" and "above" say on which side
-    of it the tunnel is worth it. Where a sign cannot be told, the tunnel is still surely worth it up to
+    `measure` is "time" (of a client that does one thing after another), "many" (a second divided by how many
+    are done in it, with many at a time) or "CPU" (of client, tunnel and server together). A connection
+    through the tunnel takes `saved_per_connection_us` less than one with TLS, a statement
+    `lost_per_statement_us` more; either may be below zero. `statements` is the number of statements on a
+    connection at which both cost the same, where there is one: "below" and "above" say on which side of it
+    the tunnel is worth it. Where a sign cannot be told, the tunnel is still surely worth it up to
     `worth_until`, or surely not from `not_from` on, as far as these are known.
     """
 
@@ -130,7 +131,7 @@ class TunnelWorth(Frozen):
     rival: str
     tunnel_case: dict[str, Level]
     rival_case: dict[str, Level]
-    measure: Literal["time", "CPU"]
+    measure: Literal["time", "many", "CPU"]
     made: str
     kept: str
     saved_per_connection_us: Amount

@@ -11,6 +11,7 @@ from tlstax.contract import Frozen
 from tlstax.explained import Explanation
 from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
+from tlstax.reached import Distances, TunnelWorth
 from tlstax.records import Machine, Specimen
 from tlstax.study import Level, Role, Study
 from tlstax.tabulated import Tables
@@ -339,6 +340,8 @@ class RunDocument(Frozen):
     agreements: tuple[Agreement, ...] = ()
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
+    distances: Distances | None = None
+    tunnels: tuple[TunnelWorth, ...] = ()
     hello_retries: HelloRetries | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control

@@ -24,7 +24,10 @@ STATE_FACTORS = ("tls_switch", "durability")
 VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
 """What is different in a server that is a variant of ours."""
 
-WAY_FACTORS = ("path", "rtt_ms", "jitter_ms", "rate_mbit")
+DISTANCE_FACTORS = ("rtt_ms", "jitter_ms", "rate_mbit")
+"""The factors that say how far apart client and server are."""
+
+WAY_FACTORS = ("path", *DISTANCE_FACTORS)
 """The factors that say how bytes travel between client and server."""
 
 

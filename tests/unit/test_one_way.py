@@ -60,6 +60,7 @@ PURE = (
     "outlook",
     "plan",
     "profiles",
+    "reached",
     "records",
     "report",
     "results",

@@ -19,6 +19,7 @@ from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.reached import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.records import TrialRecord
+from tlstax.server_choice import needs_distance
 from tlstax.study import GrowthClaim, Level, Levels, within
 
 Steps = dict[float, dict[str, Level]]
@@ -158,7 +159,7 @@ class Teller:
 def distances(series: Series, records: Iterable[TrialRecord]) -> Distances | None:
     """All that a run shows of distances; None for a study without any."""
     study = series.study
-    if not spending.has_distances(study):
+    if not needs_distance(study):
         return None
     teller = Teller(series, measured_round_trips_ms(records))
     curves = tuple(curve for steps in _steps(series) if (curve := teller.curve(steps)) is not None)

@@ -41,18 +41,24 @@ def claim_in_proportion(curves: Sequence[DistanceCurve]) -> str:
 
 def claim_sentences(found: Distances) -> list[str]:
     """Each claim with both verdicts on it, a sentence each."""
+    sentences = (sentence for claim in found.claims for _, _, sentence in both_ways(claim))
+    return [": ".join(pair) for pair in zip(claim_verdicts(found), sentences, strict=True)]
+
+
+def claim_verdicts(found: Distances) -> list[str]:
+    """Each claim with both verdicts on it, without what they rest on."""
     return [
-        f"“{claim.says}” ({claim.source}), {meant}: {verdict}: {sentence}"
+        f"“{claim.says}” ({claim.source}), taken as {meant}: {verdict}"
         for claim in found.claims
-        for meant, verdict, sentence in both_ways(claim)
+        for meant, verdict, _ in both_ways(claim)
     ]
 
 
 def both_ways(claim: ClaimResult) -> tuple[tuple[str, ClaimVerdict, str], ...]:
     """The two things that a claim may mean, the verdict on each and what it rests on."""
     return (
-        ("in time per connection", claim.in_time, claim.in_time_sentence),
-        ("in the share of the rate", claim.in_proportion, claim.in_proportion_sentence),
+        ("time per connection", claim.in_time, claim.in_time_sentence),
+        ("a share of the rate", claim.in_proportion, claim.in_proportion_sentence),
     )
 
 
@@ -64,19 +70,30 @@ def growth_sentence(curve: DistanceCurve) -> str:
     return f"{curve_name(curve)}: {_in_time(growth)}; {_in_proportion(growth)}"
 
 
-def pool_sentence(found: PoolTime) -> str:
-    """What a kept connection saves: "mysql-9.7, TLS 1.3, 45 ms away: making a connection takes 271 ms …"."""
-    trips = f", {number(found.connect_round_trips)} round trips" if found.connect_round_trips else ""
-    return (
-        f"{', '.join(part for part in (found.server, found.label) if part)}, {away(found.rtt_ms)}: making a "
-        f"connection takes {number(found.connect_ms)} ms{trips}, as long as {number(found.worth)} statements "
-        "on a connection that is kept"
+def pool_sentences(found: Distances) -> list[str]:
+    """For each server, at the longest distance: what a kept connection saves, treatment by treatment."""
+    sides: dict[str, list[PoolTime]] = {}
+    for pool in found.pools:
+        sides.setdefault(pool.server, []).append(pool)
+    return [
+        _saved([p for p in pools if p.rtt_ms == max(q.rtt_ms for q in pools)]) for pools in sides.values()
+    ]
+
+
+def _saved(pools: Sequence[PoolTime]) -> str:
+    first = pools[0]
+    told = "; ".join(
+        f"{pool.label} {number(pool.connect_ms)} ms, as long as {number(pool.worth)} statements"
+        for pool in pools[:MOST_NAMED]
     )
+    more = f"; {len(pools) - MOST_NAMED} more in the table" if len(pools) > MOST_NAMED else ""
+    place = ", ".join(part for part in (first.server, away(first.rtt_ms)) if part)
+    return f"{place}, a connection that is kept saves making it, which takes: {told}{more}"
 
 
 def curve_name(curve: DistanceCurve) -> str:
-    """The server, the treatment, and how many at once: "mysql-9.7, TLS 1.3, 100 connections"."""
-    parts = (curve.server, curve.label, counted(curve.connections, "connection"))
+    """The server, the treatment, and how many at a time: "mysql-9.7, TLS 1.3, 100 at a time"."""
+    parts = (curve.server, curve.label, f"{curve.connections} at a time")
     return ", ".join(part for part in parts if part)
 
 

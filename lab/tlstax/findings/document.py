@@ -7,6 +7,7 @@ from collections import Counter
 from tlstax.findings import caveats, stats
 from tlstax.findings.agreement import agreements
 from tlstax.findings.contrasts import as_ratio, contrasts
+from tlstax.findings.distances import distances
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
 from tlstax.findings.hello_retry import hello_retries
@@ -24,6 +25,7 @@ from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
 from tlstax.findings.stats import Interval
 from tlstax.findings.storms import storms
+from tlstax.findings.tunnels import tunnels
 from tlstax.labels import finding_levels
 from tlstax.records import StoredRun
 from tlstax.results import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
@@ -65,6 +67,8 @@ def document(stored: StoredRun) -> RunDocument:
         agreements=agreements(measured, stored.measured),
         storms=storms(stored, found),
         round_trips=round_trips(stored),
+        distances=distances(measured, stored.measured),
+        tunnels=tunnels(measured),
         hello_retries=hello_retries(measured, stored.measured),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),

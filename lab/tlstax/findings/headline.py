@@ -6,6 +6,8 @@ from tlstax import workloads
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
+from tlstax.findings.distances_words import claim_sentences
+from tlstax.findings.distances_words import pool_sentences as kept_sentences
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.hello_retry_words import is_answer
 from tlstax.findings.naming import mode_label, subject_label
@@ -15,6 +17,7 @@ from tlstax.findings.pool_words import pool_sentences
 from tlstax.findings.round_trip_words import asks_for_counts, round_trip_sentences
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
+from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label
 from tlstax.results import Finding, Ratio, RunDocument
@@ -43,7 +46,14 @@ def headline(document: RunDocument) -> list[str]:
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        return [*lost, *said, *pool_sentences(document), *causes(document), *fixes(document)]
+        return [
+            *lost,
+            *said,
+            *reached(document),
+            *pool_sentences(document),
+            *causes(document),
+            *fixes(document),
+        ]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*lost, *summary(document.agreements), *causes(document)]
@@ -52,7 +62,7 @@ def headline(document: RunDocument) -> list[str]:
     if document.hello_retries is not None and is_answer(document):
         return [*lost, *document.hello_retries.sentences, *causes(document)]
     if is_large(document.design):
-        return [*lost, *(_pooled(document) or [NOTHING_TO_TELL])]
+        return [*lost, *reached(document), *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
@@ -62,6 +72,7 @@ def headline(document: RunDocument) -> list[str]:
     return [
         *lost,
         *(sentences or [NOTHING_TO_TELL]),
+        *reached(document),
         *summary(document.agreements),
         *causes(document),
     ]
@@ -76,6 +87,13 @@ def causes(document: RunDocument) -> list[str]:
 def fixes(document: RunDocument) -> list[str]:
     """Whether taking a planted fault out comes out as the fix, where a study has that published."""
     return [figure.verdict for figure in document.published if figure.verdict]
+
+
+def reached(document: RunDocument) -> list[str]:
+    """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
+    found = document.distances
+    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
+    return [*told, *tunnel_sentences(document.tunnels)]
 
 
 def _pooled(document: RunDocument) -> list[str]:

@@ -29,15 +29,17 @@ def quotient(above: Sequence[float], below: Sequence[float], confidence: float) 
         raise ValueError("a quotient needs as many blocks above as below, and at least one")
     blocks = len(above)
     a, b = float(np.mean(above)), float(np.mean(below))
+    point = a / b
     if blocks < 2:
-        return Difference(point=a / b, low=None, high=None, blocks=1)
+        return Difference(point=point, low=None, high=None, blocks=1)
     covariance = np.cov(np.asarray(above, dtype=float), np.asarray(below, dtype=float)) / blocks
     t2 = stats.t_quantile(confidence, blocks) ** 2
     square = b * b - t2 * float(covariance[1, 1])
     if square <= 0:
-        return Difference(point=a / b, low=None, high=None, blocks=blocks)
+        return Difference(point=point, low=None, high=None, blocks=blocks)
     middle = a * b - t2 * float(covariance[0, 1])
     rest = a * a - t2 * float(covariance[0, 0])
-    # Never below nothing but by rounding: the point itself always belongs to the interval.
+    # The point itself always belongs to the interval; only rounding may put it outside.
     half = sqrt(max(0.0, middle * middle - square * rest))
-    return Difference(point=a / b, low=(middle - half) / square, high=(middle + half) / square, blocks=blocks)
+    low, high = min(point, (middle - half) / square), max(point, (middle + half) / square)
+    return Difference(point=point, low=low, high=high, blocks=blocks)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from tlstax.explained import Amount
-from tlstax.factors import STORM
+from tlstax.factors import DIRECT, STORM
 from tlstax.findings import stats
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
@@ -23,6 +23,9 @@ CONNECT_US, OPERATION_US, RATE = "connect_p50_us", "latency_p50_us", "ops_per_s"
 
 _HOW = (WORKLOAD, LADDER, "rounds", "queries", "protocol")
 """The factors that say what is done, and not to what."""
+
+_USUAL: dict[str, Level] = {PATH: DIRECT, "cipher": "default", "group": "default", INSTANCE: 1}
+"""What goes without saying of a treatment."""
 
 _HANDSHAKE = ("certificate", "resumption", "group")
 """The factors that bear on how a TLS connection is made, and on nothing after."""
@@ -56,18 +59,14 @@ def treatment_of(levels: Levels, study: Study) -> Frozen:
 
 
 def treatment_label(levels: Levels, study: Study) -> str:
-    """What a treatment is called, where it stands beside others of its server."""
-    return label_levels({name: levels[name] for name in study.baseline if name in levels}, study)
+    """What a treatment is called, where it stands beside others of its server; what is usual is not said."""
+    treatment = treatment_of(levels, study)
+    return label_levels({name: level for name, level in treatment if _USUAL.get(name) != level}, study)
 
 
 def rtt_of(levels: Levels) -> float:
     """The round trip time that was asked for, in milliseconds; 0 without a distance."""
     return distance_of(levels).rtt_ms
-
-
-def has_distances(study: Study) -> bool:
-    """Whether any case stands at a distance."""
-    return any(distance_of(levels).is_any for levels in study.included())
 
 
 def kept_beside(made: Levels, kept: Sequence[dict[str, Level]], study: Study) -> dict[str, Level] | None:

@@ -8,7 +8,9 @@ from typing import Literal
 
 from tlstax.findings.naming import mode_label
 from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
+from tlstax.labels import way_words
 from tlstax.results import Ratio, StatementCase, StatementResult, Tally
+from tlstax.server_choice import DISTANCE_FACTORS
 from tlstax.study import Statement
 
 Verdict = Literal["held", "held in part", "did not hold", "could not be told"]
@@ -83,9 +85,10 @@ def verdict_of(statement: Statement, pooled: Tally) -> Verdict:
 
 
 def case_label(case: StatementCase) -> str:
-    """Where a case was seen: "mysql-9.7, reconnecting, TLS 1.3 resumed"."""
+    """Where a case was seen: "mysql-9.7, reconnecting, TLS 1.3 resumed, 45 ms away"."""
     servers = " against ".join(case.sides)
-    return ", ".join(part for part in (servers, mode_label(case.case)) if part)
+    away = way_words({name: level for name, level in case.case.items() if name in DISTANCE_FACTORS})
+    return ", ".join(part for part in (servers, mode_label(case.case), *away) if part)
 
 
 def change_words(ratio: Ratio) -> str:

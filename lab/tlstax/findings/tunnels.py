@@ -1,13 +1,14 @@
 """When a tunnel is worth it in place of the server's own TLS, by what each costs. Pure.
 
-A connection that serves n statements costs C + n·S: C to make it, S for each statement. A tunnel (SSH, say)
-makes its own connection once, so a connection through it costs little more than in plaintext, but each of its
-bytes passes two more programs; TLS is dear to begin and cheap from then on. With D = C(TLS) - C(tunnel), what
-the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a statement, the tunnel is
-worth it as long as n·E < D: below n = D / E where both are above zero, above it where both are below,
-else always or never.
+A connection that serves n statements costs C + n·S: C to make it, S for each statement. SSH makes its own
+connection once, so a connection through it costs little more than in plaintext (stunnel and HAProxy shake
+hands for each), but all bytes pass two more programs; TLS is dear to begin and cheap from then on. With
+D = C(TLS) - C(tunnel), what the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a
+statement, the tunnel is worth it as long as n·E < D: below n = D / E where both are above zero, above it
+where both are below, else always or never.
 
-Told of time, by the medians of connects and of statements with few at a time, and of the CPU time of
+Told of time, by the medians of connects and of statements with few at a time; of many at a time, by how long
+each takes of a machine that has no time to spare (a second divided by their rate); and of the CPU time of
 client, tunnel and server together. Where connections were measured by operations that make one and ask one
 question, C is an operation less that statement. All differences are taken within blocks.
 """
@@ -22,7 +23,7 @@ from tlstax.factors import DIRECT, PATHS
 from tlstax.findings import spending
 from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series
-from tlstax.findings.spending import CONNECT_US, OPERATION_US, PATH, RECONNECT, SERVER, WORKLOAD
+from tlstax.findings.spending import CONNECT_US, OPERATION_US, PATH, RATE, RECONNECT, SERVER, WORKLOAD
 from tlstax.findings.tunnels_words import sentence
 from tlstax.reached import TunnelWorth
 from tlstax.server_choice import path_of
@@ -33,7 +34,11 @@ TUNNELS = (*(path for path in PATHS if path.startswith("ssh-")), "stunnel", "hap
 """The paths that protect the bytes between two ends of their own, whatever client and server do."""
 
 SIDES = ("client", "server")
-Measure = Literal["time", "CPU"]
+Measure = Literal["time", "many", "CPU"]
+MEASURES: tuple[Measure, ...] = ("time", "many", "CPU")
+
+MANY, SEVERAL = 32, 2
+"""From so many connections on they are made many at a time; so many that are kept go with them at least."""
 
 
 @dataclass(frozen=True)
@@ -61,20 +66,25 @@ def tunnels(series: Series) -> tuple[TunnelWorth, ...]:
     """Every tunnel of the study against every TLS of its own server and distance, in the plan's order."""
     return tuple(
         found
-        for ways in _places(series).values()
+        for measure in MEASURES
+        for ways in _places(series, many=measure == "many").values()
         for tunnel in ways
         if is_tunnel(tunnel.made)
         for rival in ways
         if path_of(rival.made) == DIRECT and rival.made.get("tls", "off") != "off"
-        for measure in ("time", "CPU")
         if (found := _worth(series, tunnel, rival, measure)) is not None
     )
 
 
-def _places(series: Series) -> dict[Frozen, list[Way]]:
-    """All ways by server and distance. Of several workloads that make connections, the quietest one tells."""
+def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
+    """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
     study = series.study
-    cases = list(spending.first_processes(series))
+    cases = [
+        levels
+        for levels in spending.first_processes(series)
+        if not many
+        or int(levels.get(LADDER, 1)) >= (MANY if spending.makes_connections(levels, study) else SEVERAL)
+    ]
     kept = [levels for levels in cases if not spending.makes_connections(levels, study)]
     made: dict[tuple[Frozen, Frozen], dict[str, Level]] = {}
     for levels in sorted(
@@ -126,10 +136,16 @@ def _prices(series: Series, way: Way, measure: Measure) -> Prices:
         return Prices(
             spending.column(series, way.made, CONNECT_US), spending.column(series, way.kept, OPERATION_US)
         )
-    operation, statement = _cpu_us(series, way.made), _cpu_us(series, way.kept)
+    used = _each_us if measure == "many" else _cpu_us
+    operation, statement = used(series, way.made), used(series, way.kept)
     if name_of(way.made) == RECONNECT:
         return Prices(spending.minus(operation, statement), statement)
     return Prices(operation, statement)
+
+
+def _each_us(series: Series, levels: Levels) -> dict[int, float]:
+    """How long each operation takes of a second, whoever waits for whom."""
+    return {block: 1e6 / rate for block, rate in spending.column(series, levels, RATE).items() if rate > 0}
 
 
 def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
@@ -159,9 +175,9 @@ def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -
 def _bounds(found: TunnelWorth, signs: tuple[int, int]) -> Iterator[tuple[str, float]]:
     """How far a verdict reaches where one of the two signs is told: by the ends of both intervals."""
     d, e = found.saved_per_connection_us, found.lost_per_statement_us
-    if signs == (1, 0) and d.low is not None and e.high is not None:
+    if signs == (1, 0) and d.low is not None and e.high:
         yield "worth_until", d.low / e.high
-    if signs == (0, 1) and d.high is not None and e.low is not None:
+    if signs == (0, 1) and d.high is not None and e.low:
         yield "not_from", d.high / e.low
 
 

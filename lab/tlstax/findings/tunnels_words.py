@@ -12,7 +12,14 @@ from tlstax.reached import TunnelWorth
 HEADLINE = "ssh-aes256-ctr"
 """The tunnel that the answer tells of, where a study has several; all stand in the table."""
 
-OF = {"time": "in time", "CPU": "in CPU time of client, tunnel and server"}
+MOST_RIVALS = 3
+"""So many ways of TLS are told of in a sentence."""
+
+OF = {
+    "time": "in time",
+    "many": "in time with many at a time",
+    "CPU": "in CPU time of client, tunnel and server",
+}
 
 
 def sentence(found: TunnelWorth) -> str:
@@ -56,8 +63,9 @@ def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
 
 def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
     first = several[0]
-    told = "; ".join(f"{when(each)} in place of {each.rival}" for each in several)
-    return f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}: {told}"
+    told = "; ".join(f"in place of {each.rival} {when(each)}" for each in several[:MOST_RIVALS])
+    more = f"; {len(several) - MOST_RIVALS} more in the table" if len(several) > MOST_RIVALS else ""
+    return f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}: {told}{more}"
 
 
 def _where(found: TunnelWorth) -> str:

@@ -16,6 +16,8 @@ Published tables have roles that begin with "table, ": "published" and "measured
 Storms have the role "storm": value is the mean of connections a second over all rounds, the caveats have
 their standard deviation. What was counted of connects and queries has the role "counted", a row for each
 phase.
+What connections and statements take at a distance has the role "distance", a claim that this grows "claim of
+distance", and when a tunnel is worth it in place of TLS (the baseline) "tunnel".
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
@@ -38,6 +40,7 @@ from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
 from tlstax.report import hello_retry
 from tlstax.report.connecting_csv import connecting_rows
+from tlstax.report.reached_csv import reached_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
 from tlstax.results import (
@@ -99,6 +102,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     for row in table_rows(document.tables) if document.tables is not None else ():
         yield {"run": document.run, "study": document.study, **row}
     for row in connecting_rows(document):
+        yield {"run": document.run, "study": document.study, **row}
+    for row in reached_rows(document):
         yield {"run": document.run, "study": document.study, **row}
     for sides, row in hello_retry.rows(document.hello_retries) if document.hello_retries else ():
         levels = [_levels(side, found, factors) for side, found in sides.items()]

@@ -14,6 +14,7 @@ from tlstax.records import StoredRun
 from tlstax.report import agreements, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
+from tlstax.report.distances_table import distance_sentences, distance_tables
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -21,6 +22,7 @@ from tlstax.report.overview_text import TextTable, notes_of_statements, tables, 
 from tlstax.report.round_trips import short_tables
 from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
+from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
 from tlstax.tabulated import Tables
@@ -65,6 +67,9 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
         parts += _published(document)
     if document.agreements:
         parts += _agreements(document)
+    parts.append(_bullets(capitalised(said) for said in distance_sentences(document.distances)))
+    reached = (*distance_tables(document.distances), *tunnel_tables(document.tunnels))
+    parts += [part for table in reached for part in _overview_table(table)]
     counted = (*short_storm_tables(document), *short_tables(document))
     parts += [part for table in counted for part in _overview_table(table)]
     if is_large(document.design) or asks_for_counts(document):

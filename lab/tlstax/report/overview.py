@@ -20,7 +20,7 @@ from tlstax.findings.wording import counted, percent
 from tlstax.outcome_table import OUTCOMES
 from tlstax.report import figures, outcome_names
 from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
-from tlstax.server_choice import certificate_words, key_of
+from tlstax.server_choice import certificate_words, key_of, needs_distance
 from tlstax.study import Level, Levels, Study
 
 LADDER, INSTANCE = "connections", "instance"
@@ -96,9 +96,10 @@ def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
 def own_table(document: RunDocument) -> Grid | None:
     """Everything that ran against its own baseline, pooled over connections: what TLS costs each.
 
-    None for a study with a section for each group, where all of that stands.
+    None for a study with a section for each group, where all of that stands, and for one of distances, which
+    has tables of its own.
     """
-    if not is_large(document.design):
+    if not is_large(document.design) or needs_distance(document.design):
         return None
     outcome = document.design.deciding_outcome
     found = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
@@ -154,7 +155,7 @@ def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
 
 def own_map(document: RunDocument, outcome: str) -> Grid | None:
     """Everything that ran by cases, each against its own baseline; None as of `own_table`."""
-    if not is_large(document.design):
+    if not is_large(document.design) or needs_distance(document.design):
         return None
     ladders = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
     if not ladders:

@@ -22,6 +22,7 @@ from tlstax.report.overview import (
 from tlstax.report.pool_table import pool_table
 from tlstax.report.processes import Process, processes
 from tlstax.results import RunDocument
+from tlstax.server_choice import needs_distance
 
 CPU = "server_cpu_us_per_op"
 SPENT = (CPU, "server_instructions_per_op")
@@ -86,7 +87,7 @@ def _ladder_sets(stored: StoredRun, document: RunDocument) -> tuple[LadderSet, .
     """Servers over several libraries first; servers over one, and what was spent, folded away."""
     run, outcome = measured(stored), document.design.deciding_outcome
     drawn = ladders(run, outcome)
-    if len(document.design.levels_of().get(LADDER, ())) < 2:
+    if len(document.design.levels_of().get(LADDER, ())) < 2 or needs_distance(document.design):
         return ()
     several = tuple(found for found in drawn if len(found.styles) > 1)
     alone = tuple(found for found in drawn if len(found.styles) == 1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
+from tlstax.findings.distances_words import claim_verdicts
 from tlstax.findings.headline import causes, fixes, headline
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
@@ -27,6 +28,7 @@ from tlstax.report.overview_text import TextTable
 from tlstax.report.page_charts import Panel, detail_panels, ratio_panels
 from tlstax.report.processor_table import CaseLines, processor_lines, tick_words
 from tlstax.report.published import Published
+from tlstax.report.reached_page import Reached, reached
 from tlstax.report.round_trips import every_line
 from tlstax.report.storms import storm_lines
 from tlstax.report.tables import Cell, Column, cell, main_columns
@@ -101,6 +103,7 @@ class Page:
     tables: TablesSection | None
     agreements: Agreements | None
     connecting: tuple[TextTable, ...]
+    reached: Reached | None
     hello_retries: HelloRetrySection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
@@ -134,6 +137,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
+        reached=reached(document),
         connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
         hello_retries=hello_retry.shown(document),
         components=component_sections(document),
@@ -148,7 +152,9 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        return (*never_valid_words(document.never_valid), *verdicts, *causes(document), *fixes(document))
+        claims = claim_verdicts(document.distances) if document.distances is not None else ()
+        lost = never_valid_words(document.never_valid)
+        return (*lost, *verdicts, *claims, *causes(document), *fixes(document))
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 

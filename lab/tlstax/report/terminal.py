@@ -31,6 +31,7 @@ from tlstax.report.component_tables import (
     component_text,
     text_width,
 )
+from tlstax.report.distances_table import distance_tables
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -39,6 +40,7 @@ from tlstax.report.printed import printed
 from tlstax.report.round_trips import short_tables
 from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
+from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
 from tlstax.tabulated import Tables
@@ -79,6 +81,11 @@ def _parts(
             yield from _published(document)
         if document.agreements:
             yield from _agreements(document)
+        reached = (
+            *distance_tables(document.distances, narrow=True),
+            *tunnel_tables(document.tunnels, narrow=True),
+        )
+        yield from chain.from_iterable(map(_overview_table, reached))
         counted = (*short_storm_tables(document), *short_tables(document))
         yield from chain.from_iterable(_overview_table(table) for table in counted)
         without = is_large(document.design) or asks_for_counts(document)

@@ -97,6 +97,15 @@ class Statement(Frozen):
     outcome: str = "ops_per_s"
     within: dict[str, Choice] = {}
 
+    @model_validator(mode="after")
+    def _has_like_sides(self) -> Self:
+        tables = {isinstance(side, dict) for side in (self.better, self.than)}
+        if tables != {not self.factor}:
+            raise ValueError(
+                f"{self.says!r} compares either levels of its factor, or, without one, tables of levels"
+            )
+        return self
+
     def sides(self) -> tuple[dict[str, Choice], dict[str, Choice]]:
         """The levels of both sides, the better's first."""
         return self._levels_of(self.better), self._levels_of(self.than)
@@ -386,11 +395,6 @@ def _check_published(study: Study) -> None:
 
 def _check_statements(study: Study) -> None:
     for statement in study.statements:
-        if bool(statement.factor) == any(isinstance(s, dict) for s in (statement.better, statement.than)):
-            raise ValueError(
-                f"statements: {statement.says!r} compares either levels of its factor, or, without one, "
-                "tables of levels"
-            )
         if statement.kind == "alike" and statement.by == 1:
             raise ValueError(
                 f"statements: {statement.says!r} must say `by` what factor alike things may differ"
