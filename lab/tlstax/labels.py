@@ -175,12 +175,17 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
     return frozenset(named | set(_TLS) if named & set(_TLS) else named)
 
 
+def telling(study: Study) -> frozenset[str]:
+    """The factors that are said wherever they are: they have a level that does not go without saying."""
+    levels = study.levels_of()
+    return frozenset(n for n, plain in _PLAIN_LEVELS.items() if levels.get(n) not in {None, (plain,)})
+
+
 def _single(study: Study) -> frozenset[str]:
     """The factors that go without saying; a fault or a distance that is there everywhere does not."""
     levels = study.levels_of()
     alone = frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
-    telling = {name for name, plain in _PLAIN_LEVELS.items() if levels.get(name) not in {None, (plain,)}}
-    return (alone | _following(study)) - telling
+    return (alone | _following(study)) - telling(study)
 
 
 def _following(study: Study) -> frozenset[str]:

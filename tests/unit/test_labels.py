@@ -94,6 +94,7 @@ def test_every_path_has_words_of_its_own() -> None:
 def test_a_distance_that_is_there_everywhere_does_not_go_without_saying() -> None:
     far = override(load_study("tax"), "rtt_ms", ["45"])
     assert all("45 ms away" in full_label(case, far) for case in cases(far))
+    assert subject_label(cases(far)[0].levels, far) == "45 ms away"
     near = override(load_study("tax"), "rtt_ms", ["0"])
     assert not any("on the same machine" in full_label(case, near) for case in cases(near))
     both = override(load_study("tax"), "rtt_ms", ["0", "45"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.factors import ENGINE, NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, way_words
+from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, telling, way_words
 from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
@@ -69,7 +69,8 @@ def subject_label(levels: Levels, study: Study) -> str:
         words.append(TLS_SWITCH["server"])
     if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
         words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
-    words += way_words({name: levels[name] for name in WAY if name in varied and name in levels})
+    ways = varied | telling(study)
+    words += way_words({name: levels[name] for name in WAY if name in ways and name in levels})
     known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
     said = {*MODE, LADDER, *known, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
