@@ -173,7 +173,7 @@ def test_the_tables_have_a_line_for_each_tunnel() -> None:
     assert [sum(bool(row[1]) for row in table.rows) for table in (times, *others)] == [18, 18, 18]
     assert times.rows[0][0].startswith("mysql-9.7, on the same machine, in place of TLS 1.3")
     narrow, *_ = tunnel_tables(found(), narrow=True)
-    assert narrow.heads == ("worth it",)
+    assert narrow.heads == ("worth it with so many\nstatements a connection",)
     rows = [row for row in reached_rows(told_document()) if row["role"] == "tunnel"]
     assert {row["judgement"] for row in rows} == {"below"}
 
