@@ -74,10 +74,13 @@ def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
 
 
 def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
-    first = several[0]
+    first, verdicts = several[0], {when(each) for each in several}
+    begin = f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}"
+    if len(verdicts) == 1 and len(several) > 1:
+        return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
     told = "; ".join(f"in place of {each.rival} {when(each)}" for each in several[:MOST_RIVALS])
     more = f"; {len(several) - MOST_RIVALS} more in the table" if len(several) > MOST_RIVALS else ""
-    return f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}: {told}{more}"
+    return f"{begin}: {told}{more}"
 
 
 def _where(found: TunnelWorth) -> str:
