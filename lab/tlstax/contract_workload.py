@@ -107,8 +107,9 @@ class Workload(Frozen):
     @property
     def transactions(self) -> tuple[Transaction, ...]:
         """The mix; statements alone are one transaction without brackets, and a storm has none."""
-        alone = (Transaction(statements=self.statements),) if self.statements else ()
-        return self.mix or alone
+        if self.mix or not self.statements:
+            return self.mix
+        return (Transaction(statements=self.statements),)
 
     @model_validator(mode="after")
     def _has_one_form(self) -> Self:

@@ -29,11 +29,12 @@ CONNECT_ROUND_TRIPS = 7
 """About so many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
 HelloRetryRequest, the login with a switch of its method. Fewer where there is no TLS."""
 
-CYCLES_IN_WINDOW = 3
-"""So many operations of each connection a window has at least at a distance, where each takes its round
-trips whatever the processors do. What is under way at the window's end is finished, so none is cut off."""
+CYCLES_IN_WINDOW, ROUND_TRIPS_IN_WINDOW = 3, 10
+"""So many operations of each connection a window has at least at a distance, and so many round trips. An
+operation takes its round trips there whatever the processors do, and what is under way at the window's end is
+finished: few of them tell as much as many."""
 
-DISTANCE_S, ROUND_TRIPS_AROUND = 0.1, 6
+DISTANCE_S, ROUND_TRIPS_AROUND = 0.15, 6
 """About what a distance adds to a trial: it is measured before and after, and connecting, proving what was
 negotiated, warming up and leaving take so many round trips beside one operation's."""
 
@@ -68,7 +69,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     least_s = 0.0
     if levels.get("workload") == "reconnect":
         least_s = RECONNECT_CYCLE_S * int(levels.get("connections", 1))
-    way_s = CYCLES_IN_WINDOW * _round_trips(levels, study) * _farthest_s(levels, study)
+    round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
+    way_s = round_trips * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from tlstax.errors import MachineFault
 from tlstax.records import DistanceObservation, PathObservation
-from tlstax.travel import Route
+from tlstax.travel import Route, Span
+
+LINK_DIED = "the link that makes the distance died in the trial"
 
 
 @dataclass
@@ -38,12 +40,18 @@ def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
     try:
         yield
     except Exception as failure:
-        if span is not None and not span.is_alive():
-            raise MachineFault("the link that makes the distance died in the trial") from failure
+        if _died(span):
+            raise MachineFault(LINK_DIED) from failure
         raise
     finally:
         if path is not None:
             travelled.path = path.observe()
+    if _died(span):
+        raise MachineFault(LINK_DIED)
     if span is not None and travelled.distance is not None:
         seen = {"link": span.used(), "after": span.measure()}
         travelled.distance = travelled.distance.model_copy(update=seen)
+
+
+def _died(span: Span | None) -> bool:
+    return span is not None and not span.is_alive()

@@ -90,6 +90,7 @@ def test_the_example_of_a_storm_opens_all_connections_in_each_round() -> None:
     assert len(done.rounds_s) == job.rounds
     assert done.operations == done.window.connections == job.operations == job.rounds * job.connections
     assert sum(done.rounds_s) < done.elapsed_s
+    assert job.workload.transactions == ()
 
 
 def test_work_of_an_open_loop_that_was_never_started_is_in_its_histograms() -> None:

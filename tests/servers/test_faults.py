@@ -16,7 +16,7 @@ from tlstax.records import ServerClaim, Trial, TrialRecord
 from tlstax.specimens import loading
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import named_fault
+from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Case, Level
 from tlstax.trial import run_trial
@@ -140,6 +140,54 @@ def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild) -> No
         finding["outcome"]: finding["ratio"] for finding in found["contrasts"] if finding["factor"] == "fault"
     }
     assert costs["server_cpu_us_per_op"]["low"] > 1, costs["server_cpu_us_per_op"]
+
+
+@pytest.mark.parametrize(
+    ("library", "offered", "agreed"),
+    [
+        (None, "default", ("x25519", "X25519MLKEM768")),
+        (None, "X25519", ("x25519",)),
+        (None, "P-256-first", ("secp256r1",)),
+        ("openssl-3.5.5", "X25519MLKEM768", ("X25519MLKEM768",)),
+    ],
+)
+def test_with_its_groups_lifted_the_server_takes_what_the_client_sends(
+    mysql_build: ServerBuild, library: str | None, offered: str, agreed: tuple[str, ...]
+) -> None:
+    """By default an OpenSSL from 3.5 on sends a key share for X25519MLKEM768, an older one for X25519."""
+    lifted = named_fault("groups-lifted", lambda _: None)
+    under = named_tls_library(library, lambda _: None) if library else None
+    levels: dict[str, Level] = {"tls": "1.3", "workload": "reconnect", "connections": 8}
+    levels |= {"fault": "groups-lifted", "group": offered}
+    if library:
+        levels |= {"tls_library": library, "client_tls_library": library}
+    case = Case(levels=levels, role="treatment")
+    wanted = Wanted(build=mysql_build, fault=lifted, tls_library=under)
+    with open_private_bench(NEEDS, lambda _: None, wanted) as bench:
+        if under is not None:
+            bench.terms = bench.terms.model_copy(update={"client_libraries": {library: str(under.libssl)}})
+        record = run_trial(
+            Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+        )
+    assert record.verdict.value == "valid", record.verdict
+    assert record.done is not None
+    seen = record.done.lifetime.handshakes
+    assert all(handshakes.group in agreed and handshakes.hello_retry is False for handshakes in seen), seen
+
+
+def test_as_it_comes_the_server_asks_again_unless_p256_is_first(
+    mysql_build: ServerBuild,
+) -> None:
+    for offered, retried in (("default", True), ("P-256-first", False)):
+        levels: dict[str, Level] = {"tls": "1.3", "workload": "reconnect", "connections": 8, "group": offered}
+        case = Case(levels=levels, role="treatment")
+        with open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build)) as bench:
+            record = run_trial(
+                Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+            )
+        assert record.verdict.value == "valid", record.verdict
+        assert record.done is not None
+        assert {seen.hello_retry for seen in record.done.lifetime.handshakes} == {retried}
 
 
 def test_a_server_without_such_a_call_ends_the_study_before_its_first_trial(

@@ -319,7 +319,7 @@ def _view(case: Case, truth: Truth) -> TlsView | None:
         cipher="ECDHE-RSA-AES128-GCM-SHA256" if tls == "1.2" else "TLS_AES_128_GCM_SHA256",
         resumed=resumed,
         group="secp256r1",
-        hello_retry=truth.hello_retry and tls != "1.2",
+        hello_retry=truth.hello_retry and tls != "1.2" and case.levels.get("group") != "P-256",
         certificate_key=None if resumed else "RSA 2048",
     )
 

@@ -165,6 +165,32 @@ def test_another_group_than_the_cases_is_invalid() -> None:
     assert judge(claiming(record_of(FULL), same)).value == "valid"
 
 
+def shaking_hands(record: TrialRecord, **changes: Any) -> TrialRecord:
+    """The same trial, but its handshakes came out otherwise."""
+    assert record.done is not None
+    lifetime = record.done.lifetime
+    seen = tuple(h.model_copy(update=changes) for h in lifetime.handshakes)
+    return with_done(record, lifetime=lifetime.model_copy(update={"handshakes": seen}))
+
+
+def test_of_a_list_of_groups_the_first_must_be_used_without_a_second_hello() -> None:
+    listed = Case(levels={**FULL.levels, "group": "P-256-first"}, role="treatment")
+    record = claiming(record_of(FULL), listed)
+    assert judge(shaking_hands(record, hello_retry=False)).value == "valid"
+    assert "though they took secp256r1, for which the client had sent its key share" in reasons(record)
+    other = shaking_hands(record, hello_retry=False, group="x25519")
+    assert "handshakes used x25519, not secp256r1, the first that was offered" in reasons(other)
+
+
+def test_another_cipher_than_the_cases_is_invalid() -> None:
+    named = Case(levels={**FULL.levels, "cipher": "TLS_AES_128_GCM_SHA256"}, role="treatment")
+    assert judge(claiming(record_of(FULL), named)).value == "valid"
+    other = Case(levels={**FULL.levels, "cipher": "TLS_CHACHA20_POLY1305_SHA256"}, role="treatment")
+    said = reasons(claiming(record_of(FULL), other))
+    assert "agreed on TLS_AES_128_GCM_SHA256, not TLS_CHACHA20_POLY1305_SHA256" in said
+    assert "the client says TLS_AES_128_GCM_SHA256 where the case is TLS_CHACHA20_POLY1305_SHA256" in said
+
+
 @pytest.mark.parametrize(
     ("said", "registered"),
     [

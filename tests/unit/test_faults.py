@@ -27,7 +27,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
 
 STUDY = load_study("auth-rng")
-NAME = "rand-per-byte"
+NAME, VARIANT = "rand-per-byte", "groups-lifted"
 FILE = MappedLibrary(path=f"/kept/libtlstax-fault-{NAME}.so", sha256="fa" * 32)
 
 
@@ -47,6 +47,35 @@ def test_a_server_with_a_fault_is_called_so() -> None:
     assert subject_label({**levels, "fault": "none"}, STUDY) == "mysql-9.7 over openssl-3.5.5"
     assert label_levels({"fault": NAME, "connections": 1}) == "rand-per-byte planted"
     assert label_levels({"fault": "none", "connections": 1}) == "nothing planted"
+
+
+def test_a_variant_is_called_one_and_never_a_fault() -> None:
+    lifted = "its TLS groups lifted (a variant of ours)"
+    assert ServerChoice("mysql-9.7", fault=VARIANT).words() == f"mysql-9.7 with {lifted}"
+    assert label_levels({"fault": VARIANT, "connections": 1}) == lifted
+    study = load_study("hello-retry")
+    said = [full_label(case, study) for case in cases(study)]
+    assert sum(lifted in words for words in said) == sum(
+        case.levels["fault"] == VARIANT for case in cases(study)
+    )
+    assert not any("planted" in words or "fault" in words for words in said)
+    by_variant = study.model_copy(
+        update={"baseline": {"fault": "none"}, "treatments": ({"fault": "none"}, {"fault": VARIANT})}
+    )
+    assert label_levels({"fault": "none"}, by_variant) == "the server as it comes"
+    shown = table_text(
+        listing.Listing(specimens=(listing.of_recipe(catalogue.RECIPES[VARIANT]),)), width=120, colour=False
+    )
+    assert "Variants of ours" in shown
+    assert "ault" not in shown
+
+
+def test_a_variant_that_is_missing_is_invalid_in_words_of_its_own() -> None:
+    record = planted_record(case_of=VARIANT, claimed=False, mapped=())
+    assert record.claim is not None
+    claim = record.claim.model_copy(update={"planted": PlantedClaim(name=VARIANT, sha256="aa" * 32)})
+    verdict = judge(record.model_copy(update={"claim": claim}))
+    assert verdict.reasons == ("groups-lifted is not loaded into mysql-9.7, where it is meant to be",)
 
 
 def test_a_fault_makes_another_server_of_it() -> None:

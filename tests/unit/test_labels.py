@@ -4,13 +4,14 @@ import pytest
 from fake_trials import crashed, fake_record, fake_run, tax_truth
 
 from tlstax.checks import judge
+from tlstax.factors import PATHS
 from tlstax.findings.naming import subject_label
 from tlstax.findings.proof import always_hello_retry, negotiated
-from tlstax.labels import full_label, group_label, label, label_levels
+from tlstax.labels import full_label, group_label, label, label_levels, path_words
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.server_choice import choice_of
-from tlstax.study import Case, Level, load_study, parse_study
+from tlstax.study import Case, Level, load_study, override, parse_study
 
 CASES = cases(load_study("tax"))
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
@@ -47,6 +48,15 @@ def test_the_cases_of_the_tax_study() -> None:
         ({"connections": 1}, "the baseline"),
         ({"tls": "1.3", "durability": "full"}, "TLS 1.3, a commit is on the disk"),
         ({"tls": "off", "tls_switch": "server"}, "plaintext, TLS switched at the server"),
+        ({"tls": "1.3", "path": "direct"}, "TLS 1.3, directly"),
+        ({"tls": "off", "path": "unix-socket"}, "plaintext, over a Unix socket"),
+        ({"tls": "off", "path": "ssh-aes256-ctr"}, "plaintext, through SSH (aes256-ctr)"),
+        ({"tls": "off", "path": "ssh-chacha20-poly1305"}, "plaintext, through SSH (chacha20-poly1305)"),
+        ({"tls": "off", "path": "stunnel"}, "plaintext, through stunnel"),
+        ({"tls": "1.3", "path": "router-terminate"}, "TLS 1.3, through MySQL Router, which ends TLS"),
+        ({"tls": "1.2", "cipher": "AES256-SHA"}, "TLS 1.2, AES256-SHA"),
+        ({"tls": "1.2", "cipher": "default"}, "TLS 1.2, any cipher"),
+        ({"tls": "off", "cipher": "AES256-SHA"}, "plaintext"),
     ],
 )
 def test_other_levels(levels: dict[str, Level], said: str) -> None:
@@ -56,6 +66,57 @@ def test_other_levels(levels: dict[str, Level], said: str) -> None:
 def test_groups() -> None:
     assert group_label({"connections": 1}) == "1 connection"
     assert group_label({}) == ""
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"group": "P-256-first"}, "P-256 first"),
+        ({"group": "X25519"}, "X25519 alone"),
+        ({"group": "default"}, "groups as the client chooses"),
+        ({"rtt_ms": 45}, "45 ms away"),
+        ({"rtt_ms": 0.5}, "0.5 ms away"),
+        ({"rtt_ms": 0}, "on the same machine"),
+        ({"rtt_ms": 45, "jitter_ms": 5, "rate_mbit": 1000}, "45 ms away, ±5 ms of jitter, at 1,000 Mbit/s"),
+        ({"rtt_ms": 45, "jitter_ms": 0, "rate_mbit": 0}, "45 ms away, no jitter, at any rate"),
+        ({"rtt_ms": 0, "jitter_ms": 0, "rate_mbit": 0}, "on the same machine"),
+    ],
+)
+def test_a_group_says_what_is_offered_and_how_far_it_is(levels: dict[str, Level], said: str) -> None:
+    assert group_label({"tls": "1.3", **levels}) == group_label(levels) == said
+
+
+def test_every_path_has_words_of_its_own() -> None:
+    assert len({path_words(path) for path in PATHS}) == len(PATHS)
+    assert all(path not in path_words(path).split() for path in PATHS if path != "stunnel")
+
+
+def test_a_distance_that_is_there_everywhere_does_not_go_without_saying() -> None:
+    far = override(load_study("tax"), "rtt_ms", ["45"])
+    assert all("45 ms away" in full_label(case, far) for case in cases(far))
+    near = override(load_study("tax"), "rtt_ms", ["0"])
+    assert not any("on the same machine" in full_label(case, near) for case in cases(near))
+    both = override(load_study("tax"), "rtt_ms", ["0", "45"])
+    said = [full_label(case, both) for case in cases(both)]
+    assert all(("on the same machine" in words) != ("45 ms away" in words) for words in said)
+
+
+def test_a_path_that_names_the_case_is_said_of_it() -> None:
+    study = override(load_study("tax"), "path", ["direct", "stunnel"])
+    first = {**study.baseline, "path": "direct"}
+    named = study.model_copy(
+        update={
+            "baseline": first,
+            "treatments": (first, {**first, "path": "stunnel"}),
+            "factors": {name: known for name, known in study.factors.items() if name != "path"},
+        }
+    )
+    assert [label(case, named) for case in cases(named)[:3]] == [
+        "plaintext, directly",
+        "plaintext, directly again (control)",
+        "plaintext, through stunnel",
+    ]
+    assert subject_label({**first, "path": "stunnel"}, named) == "through stunnel"
 
 
 VERSIONS = load_study("openssl-versions")

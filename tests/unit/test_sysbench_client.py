@@ -156,6 +156,7 @@ BY_ID = Statement(sql="SELECT c FROM t WHERE id={id}", parameters={"id": Uniform
     [
         ({"schedule": OpenLoop(rate_per_s=10.0)}, "open"),
         ({"workload": Workload(statements=(BY_ID, BY_ID))}, "in none"),
+        ({"workload": Workload(storm=True)}, "no storm"),
         ({"workload": workloads.built_in("insert", "sbtest1", 9)}, "text query"),
         ({"workload": workloads.built_in("people-select", "people", 9)}, "in none"),
         ({"workload": as_text("oltp-read-only", "orders")}, "a table sbtest1"),
@@ -172,6 +173,7 @@ BY_ID = Statement(sql="SELECT c FROM t WHERE id={id}", parameters={"id": Uniform
         ({"reset": ("TRUNCATE sbtest1",), "operations": 9, "rounds": 3}, "in one go"),
         ({"endpoint": UnixEndpoint(path="/a,b")}, "comma"),
         ({"tls": tls(resumption=True)}, "tls.resumption"),
+        ({"tls": tls(weak_dh=True)}, "tls.weak_dh"),
         ({"tls": tls(library="/usr/lib/libssl.so.3")}, "tls.library"),
         ({"tls": tls(groups="X25519")}, "tls.groups"),
         ({"tls": tls(ca_file=None)}, "ca_file"),

@@ -8,9 +8,15 @@ from pathlib import Path
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import UnixEndpoint
 from tlstax.factors import DIRECT, UNIX_SOCKET
-from tlstax.path_limits import PROTECTION
+from tlstax.path_limits import PROTECTION, SSH_CIPHERS
 from tlstax.records import Evidence, PathObservation, PathPart
 from tlstax.server_choice import path_of
+
+NAGLE = (
+    "sshd holds small packets back on the tunnel (Nagle's algorithm), as it does wherever ssh opens no "
+    "session (-N): with few connections an answer waits up to 40 ms for an acknowledgement"
+)
+"""sshd sets TCP_NODELAY where a session begins; ssh sets it always. Seen on the sockets of OpenSSH 9.2."""
 
 
 def ended_programs(evidence: Evidence) -> tuple[str, ...]:
@@ -50,6 +56,8 @@ def way(trial: Complete) -> Iterator[Doubt]:
 def _carried(trial: Complete, seen: PathObservation) -> Iterator[Doubt]:
     for sentence in ended_programs(trial.evidence):
         yield Doubt("invalid", sentence)
+    if seen.name in SSH_CIPHERS:
+        yield Doubt("note", NAGLE)
     wanted, said = PROTECTION.get(seen.name), seen.protection
     if wanted is None and said is not None:
         yield Doubt("invalid", f"the path {seen.name} protects nothing, and {seen.said_by} says {said}")

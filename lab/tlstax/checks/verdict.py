@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import connections, identity, paths, rows_changed, settings, treatment
+from tlstax.checks import connections, distance, identity, paths, rows_changed, settings, treatment
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
@@ -24,6 +24,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     settings.certificate,
     settings.tls_switch,
     settings.durability,
+    distance.distance,
     identity.answering,
     identity.listening,
     identity.server_library,

@@ -92,6 +92,8 @@ class Link:
             cpus = split_cpus(available_cpus()).client_cpus
             launch = processes.Launch(command, log, dict(os.environ), cpus)
             self._child = processes.start(launch, self._session.record)
+            # A wire waits for nobody; a network card interrupts whoever runs.
+            processes.put_first(self._child.pid)
             listening.settimeout(ANSWER_TIMEOUT_S)
             try:
                 control, _ = listening.accept()

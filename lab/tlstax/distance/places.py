@@ -25,8 +25,8 @@ _MOST_DESCRIPTORS = 5
 _WORDS = {
     "network namespaces": (
         "a distance needs two network namespaces, which may not be made here",
-        "run it as root, or let users have user namespaces (sysctl user.max_user_namespaces; in a container, "
-        "a less strict seccomp profile)",
+        "run it as root, or let users have namespaces (sysctl user.max_user_namespaces and "
+        "user.max_net_namespaces; in a container, a less strict seccomp profile)",
     ),
     "user namespaces": (
         "a distance needs two network namespaces, for which there are no rights and no user namespaces",

@@ -13,7 +13,7 @@ from tlstax.distance.link import BINARY
 from tlstax.errors import MachineFault
 from tlstax.records import RoundTripTime
 from tlstax.server_choice import Distance
-from tlstax.specimens.processes import mortal
+from tlstax.specimens.processes import mortal, put_first
 
 SAMPLES = 9
 SAMPLES_WITH_JITTER = 49
@@ -36,13 +36,18 @@ def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
     ]
     command = mortal([*entering, str(built_beside(BINARY)), *words])
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=timeout_s + GRACE_S)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            put_first(child.pid)
+            try:
+                out, err = child.communicate(timeout=timeout_s + GRACE_S)
+            finally:
+                child.kill()
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"the round trip could not be measured ({error})") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
-        raise MachineFault(f"the round trip could not be measured ({said or f'status {done.returncode}'})")
+    if child.returncode:
+        said = err.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
+        raise MachineFault(f"the round trip could not be measured ({said or f'status {child.returncode}'})")
     try:
-        return _FOUND.validate_json(done.stdout)
+        return _FOUND.validate_json(out)
     except ValidationError as error:
         raise MachineFault("the round trip could not be measured (what was printed is no time)") from error

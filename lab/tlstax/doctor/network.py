@@ -8,10 +8,16 @@ import socket
 import subprocess
 from pathlib import Path
 
+from tlstax.checks.distance import longest_ms
+from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
+from tlstax.errors import MachineFault
+from tlstax.server_choice import Distance
+from tlstax.specimens.sessions import open_session
 
 IPV4 = Path("/proc/sys/net/ipv4")
 TUN = Path("/dev/net/tun")
+TRIED_MS = 10.0
 PORTS_WANTED = 20_000
 SOURCE_ADDRESSES = 8
 """Reconnecting clients take turns with so many loopback addresses, each with ports of its own."""
@@ -91,6 +97,34 @@ def delay() -> Check:
         found=f"{' and '.join(missing)} not found" if missing else "netem is not to be had",
         meaning="Distance must be imitated outside the kernel, which costs CPU time of its own.",
         remedy="apt-get install iproute2" if missing else "a kernel with the module sch_netem",
+    )
+
+
+def distance() -> Check:
+    """Whether a distance can be put between client and server, by what, and how exactly; one is made."""
+    name, tried = "distance", Distance(rtt_ms=TRIED_MS)
+    try:
+        with open_session() as session, open_span(session, lambda _: None) as span:
+            span.set(tried)
+            measured, made_by = span.measure(), span.made_by
+    except MachineFault as fault:
+        return Check(
+            name=name,
+            status="limited",
+            found=fault.message,
+            meaning="Studies with a distance (rtt_ms) cannot run.",
+            remedy=fault.remedy,
+        )
+    late_us = (measured.median_ms - TRIED_MS) * 1000
+    exact = measured.median_ms <= longest_ms(tried)
+    return Check(
+        name=name,
+        status="ok" if exact else "limited",
+        found=f"made by {made_by}; {TRIED_MS:g} ms were {measured.median_ms:.2f} ms",
+        meaning=f"Client and server can be put apart; a round trip takes {late_us:.0f} µs more than is asked."
+        if exact
+        else "Most trials with a distance would be invalid: packets are handed over too late.",
+        remedy="" if exact else "end what else runs on this machine",
     )
 
 

@@ -8,9 +8,13 @@ import shutil
 from tlstax.clients.engine import engine_command
 from tlstax.doctor.check import Check
 from tlstax.errors import MachineFault
-from tlstax.specimens import shelf
+from tlstax.specimens import path_recipes, shelf
 from tlstax.specimens.apt_mirror import configured_mirror
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.study import listed
+
+OTHER_TUNNELS = {"ghostunnel": "ghostunnel", "WireGuard": "wg", "OpenVPN": "openvpn"}
+"""Other ways to carry a connection, and the program by which each is known; there is no path of them."""
 
 SONAMES = ("4", "3", "1.1")
 """Versions in the file names of libssl and libcrypto, the newest first."""
@@ -74,6 +78,28 @@ def server() -> Check:
         status="limited",
         found="none fetched yet",
         meaning=f"The first run fetches {DEFAULT_SERVERS[0]}, which needs the network and some seconds.",
+    )
+
+
+def paths() -> Check:
+    """Which programs between client and server are there already, and which others this machine has."""
+    recipes = path_recipes.PATHS
+    there = [recipe.name for recipe in recipes if shelf.present(recipe) is not None]
+    absent = [recipe.name for recipe in recipes if recipe.name not in there]
+    others = [words for words, program in OTHER_TUNNELS.items() if shutil.which(program)]
+    missing = [words for words in OTHER_TUNNELS if words not in others]
+    found = f"{listed(there)} fetched" if there else "none fetched yet"
+    also = f"; of this machine {listed(others)}" if others else ""
+    without = f"; no {' and no '.join(missing)} on this machine" if missing else ""
+    meaning = "Studies of paths need no network." if not absent else f"A study that needs {listed(absent)}"
+    if absent:
+        meaning += " fetches it from Debian, 8 to 25 MB each."
+    unmeasured = " Tunnels of this machine are not measured." if others else ""
+    return Check(
+        name="paths",
+        status="limited" if absent else "ok",
+        found=found + also + without,
+        meaning=meaning + unmeasured,
     )
 
 

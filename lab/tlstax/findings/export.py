@@ -12,7 +12,7 @@ SCHEMA = 1
 
 
 def exported(stored: StoredRun) -> dict[str, Any]:
-    """The run's header and, for each trial, its case, place, verdict, proof, outcomes and histograms.
+    """The run's header and, for each trial, its case, place, verdict, proof, outcomes, histograms and counts.
 
     Only what JSON can hold; latencies in the histograms are nanoseconds, in HdrHistogram's V2 encoding.
     Raises MachineFault where a stored histogram cannot be decoded.
@@ -53,6 +53,8 @@ def _trial(record: TrialRecord) -> dict[str, Any]:
         "profile": raw["profile"],
         "why_no_profile": record.why_no_profile,
         "histograms_ns": done.get("histograms_ns", {}),
+        "phase_wire": done.get("phase_wire", {}),
+        "rounds_s": done.get("rounds_s", []),
         "job": raw["job"],
         "errors": [*raw["client_errors"], *done.get("errors", [])],
         "failure": record.failure,

@@ -9,6 +9,7 @@ from tlstax.findings.agreement_words import summary
 from tlstax.findings.distances_words import claim_sentences
 from tlstax.findings.distances_words import pool_sentences as kept_sentences
 from tlstax.findings.explanation_rank import by_rank
+from tlstax.findings.hello_retry_words import is_answer
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.outcomes import OUTCOMES
@@ -38,8 +39,9 @@ def headline(document: RunDocument) -> list[str]:
     After the sentences of a group follows what resumption gives back there, where that is told apart.
     A study of published statements answers with the verdicts on them, and on the fix of a planted fault; one
     too large for a sentence a case with the ratios pooled over connections; one of load clients with whether
-    they agree, as do others that have several. Where one function was found to be at fault for a case's extra
-    cost, it is named. First of all come cases that no valid trial tells of.
+    they agree, as do others that have several; one of key exchange groups with what a second ClientHello
+    costs. Where one function was found to be at fault for a case's extra cost, it is named. First of all
+    come cases that no valid trial tells of.
     """
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
@@ -57,6 +59,8 @@ def headline(document: RunDocument) -> list[str]:
         return [*lost, *summary(document.agreements), *causes(document)]
     if asks_for_counts(document):
         return [*lost, *(round_trip_sentences(document) or [NOTHING_TO_TELL])]
+    if document.hello_retries is not None and is_answer(document):
+        return [*lost, *document.hello_retries.sentences, *causes(document)]
     if is_large(document.design):
         return [*lost, *reached(document), *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]

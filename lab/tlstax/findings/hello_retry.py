@@ -141,7 +141,7 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Se
                 value_of = series.values.get(frozen(case.levels), {}).get(record.trial.block, {}).get(outcome)
                 if value_of is not None and (cost == CONNECT or _makes_connections(record)):
                     seen.costs.setdefault(cost, {})[record.trial.block] = value_of
-    return found
+    return {levels: found[levels] for levels in series.cases if levels in found}
 
 
 def _is_telling(handshakes: Handshakes) -> bool:

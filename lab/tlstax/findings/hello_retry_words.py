@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tlstax.factors import GROUP_LISTS, P256_FIRST
 from tlstax.findings.wording import alike
 from tlstax.hello_retried import Avoided, Retried, RetriedCase, RetryCost
+from tlstax.results import RunDocument
 from tlstax.study import Study
 
 STUDY = "hello-retry"
@@ -41,6 +42,11 @@ class Told:
     kinds: tuple[Retried, ...]
     cases: tuple[RetriedCase, ...]
     unasked: tuple[tuple[str, int], ...]
+
+
+def is_answer(document: RunDocument) -> bool:
+    """Whether these sentences are what the run answers: its study compares groups with each other."""
+    return document.hello_retries is not None and "group" in document.design.baseline
 
 
 def sentences(told: Told) -> tuple[str, ...]:
@@ -155,12 +161,15 @@ def _is_as_sent(other: Avoided, one: RetriedCase) -> bool:
 def _less(costs: Iterable[RetryCost]) -> str:
     """All costs in words: "a connection costs 1 round trip less; no difference seen in client CPU"."""
     known = tuple(costs)
-    parts = [(["less", "more"][cost.judgement == "lower"], quantity(cost)) for cost in known if is_seen(cost)]
-    said = [
-        f"a connection costs {_and([words for which, words in parts if which == way])} {way}"
-        for way in ("less", "more")
-        if any(which == way for which, _ in parts)
+    said = []
+    ways = (("less", "higher"), ("more", "lower"))
+    moved = [
+        f"{_and(found)} {way}"
+        for way, judgement in ways
+        if (found := [quantity(cost) for cost in known if cost.judgement == judgement])
     ]
+    if moved:
+        said.append(f"a connection costs {_and(moved)}")
     same = [COST_WORDS[cost.cost] for cost in known if not is_seen(cost)]
     if same:
         said.append(f"no difference seen in {_and(same)}")
@@ -184,7 +193,7 @@ def quantity(cost: RetryCost) -> str:
     point, *rounded = alike(*values) if len(set(values)) > 1 else [f"{value:.4g}" for value in values]
     if cost.unit == "B":
         return f"{values[0]:,.0f} bytes"
-    between = f" ({rounded[0]} to {rounded[1]})" if rounded else ""
+    between = f" ({rounded[0]} to {rounded[1]})" if set(rounded) - {point} else ""
     return f"{point} {'ms' if in_ms else 'µs'} of {words}{between}"
 
 

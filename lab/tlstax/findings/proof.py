@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.contract import Handshakes, TlsView
+from tlstax.path_limits import is_of_client
 from tlstax.records import TrialRecord
 
 
@@ -26,11 +27,28 @@ def always_hello_retry(records: Iterable[TrialRecord]) -> bool:
 
 
 def _of_trial(record: TrialRecord) -> list[str]:
+    way = _on_the_way(record)
     if record.done is not None and record.done.window.handshakes:
-        return [_words(handshakes) for handshakes in record.done.window.handshakes]
+        return [_words(handshakes) + way for handshakes in record.done.window.handshakes]
     if record.ready is None:
         return []
-    return [_words(seen.client) if seen.client else "plaintext" for seen in record.ready.negotiated]
+    return [_side(seen.client) + way for seen in record.ready.negotiated]
+
+
+def _on_the_way(record: TrialRecord) -> str:
+    """What a path protected the bytes with, in its own word, or what the server saw where a path ends TLS."""
+    if record.path is None:
+        return ""
+    if record.path.protection is not None:
+        return f", within {record.path.protection} ({record.path.specimen})"
+    if is_of_client(record.trial.case.levels) or record.ready is None:
+        return ""
+    at_server = dict.fromkeys(_side(seen.server) for seen in record.ready.negotiated)
+    return f", and {' and '.join(at_server)} at the server" if at_server else ""
+
+
+def _side(view: TlsView | None) -> str:
+    return _words(view) if view else "plaintext"
 
 
 def _words(seen: TlsView | Handshakes) -> str:

@@ -80,8 +80,13 @@ class Program:
         return (self.pid, *(child.pid for child in children))
 
     def expect(self) -> None:
-        """From now on all its processes of this moment are needed: where one is gone, it does not run."""
+        """From now on all its processes of this moment are needed: where one is gone, it does not run.
+
+        Its children do not die with us by themselves: the session knows them too.
+        """
         self._carriers = set(self.pids())
+        for child in self._carriers - {self.pid}:
+            self._session.record(child)
 
     def is_alive(self) -> bool:
         """Whether it runs, with all of its processes that are needed."""
@@ -133,7 +138,8 @@ class Program:
         self._child.wait()
         for child in children:
             processes.kill_if_same(child, ENDS_WITHIN_S)
-        self._session.forget(self.pid)
+        for pid in self._carriers | {self.pid}:
+            self._session.forget(pid)
 
     def _ended(self) -> str:
         status = self._child.poll()

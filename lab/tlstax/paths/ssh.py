@@ -29,6 +29,10 @@ several (ssh_config(5), LogVerbose)."""
 _AGREED = re.compile(r"kex: client->server cipher: (?P<cipher>\S+) MAC: (?P<mac>\S+)")
 _CHANNEL = re.compile(r"channel \d+: new direct-tcpip")
 
+SILENT_S = 5
+"""After so long a silence sshd asks whether ssh is there, and ends after three times: where the distance
+between them is gone, nothing else tells it."""
+
 SERVER_CONFIGURATION = """\
 Port {between}
 ListenAddress {address}
@@ -46,7 +50,7 @@ AllowAgentForwarding no
 PermitTTY no
 UseDNS no
 Compression no
-ClientAliveInterval 0
+ClientAliveInterval {alive}
 Ciphers {cipher}
 """
 
@@ -79,6 +83,7 @@ class Ssh:
             loopback=LOOPBACK,
             server=ends.server_port,
             cipher=self._cipher,
+            alive=SILENT_S,
         )
         (directory / "sshd_config").write_text(words, encoding="utf-8")
         login, in_front = _who_logs_in()

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
+from tlstax.findings.stats import ROUNDING
 from tlstax.findings.wording import counted, percent
 from tlstax.labels import full_label, schedule_label
 from tlstax.records import Machine, StoredRun
@@ -183,6 +184,8 @@ def noise_words(group: Group, outcome: str) -> str:
         return "Noise floor unknown: there is no valid control."
     if floor > 1:
         return "Noise floor over ±100 %: the control strays too far for any difference (≈) to be told."
+    if floor <= ROUNDING:
+        return "No noise: the control is exactly like the baseline, so any difference counts."
     if all(row.case.role != "control" for row in group.found()):
         return (
             f"Noise floor ±{percent(floor)}, from the control of the nearest cases that ran one. Smaller "

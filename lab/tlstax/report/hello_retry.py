@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.hello_retry_words import COST_WORDS, is_seen
+from tlstax.findings.hello_retry_words import COST_WORDS, is_answer, is_seen
 from tlstax.findings.wording import capitalised, percent
 from tlstax.hello_retried import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.labels import offered_words
@@ -17,9 +17,9 @@ TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
 AVOIDED = "What avoids it"
 HEADS = ("asked", "of handshakes", "resumed", "client offered", "agreed on", "client over")
 READING = (
-    "Per connection, means over the blocks that both cases have; in brackets what the connection is spared, "
-    "and its {confidence} interval. ≈: no difference seen. CPU time is told where each operation makes a "
-    "connection."
+    "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
+    "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
+    "difference seen. CPU time is told where each operation makes a connection."
 )
 
 Row = dict[str, str | int | float | None]
@@ -43,11 +43,17 @@ def shown(document: RunDocument) -> HelloRetrySection | None:
         return None
     return HelloRetrySection(
         title=TITLE,
-        sentences=tuple(map(capitalised, found.sentences)),
+        sentences=sentences(document),
         avoided=AVOIDED,
         remedy=tuple(map(capitalised, advice(found))),
-        tables=tuple(tables(found, document)),
+        tables=(_asked_table(found), *case_tables(found, document)),
     )
+
+
+def sentences(document: RunDocument) -> tuple[str, ...]:
+    """What is told of it beside the answer; nothing where it is the answer."""
+    found = document.hello_retries
+    return () if found is None or is_answer(document) else tuple(map(capitalised, found.sentences))
 
 
 def advice(found: HelloRetries) -> tuple[str, ...]:
@@ -56,13 +62,15 @@ def advice(found: HelloRetries) -> tuple[str, ...]:
     return (*found.remedy, *measure)
 
 
-def tables(found: HelloRetries, document: RunDocument) -> Iterator[TextTable]:
-    """Who was asked how often, and then for each case that was asked what avoids it."""
-    rows = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
-    yield TextTable("Who was asked for a second ClientHello", HEADS, rows, (), of="server")
-    for one in found.cases:
-        if one.avoided:
-            yield _case_table(one, document)
+def case_tables(found: HelloRetries, document: RunDocument) -> tuple[TextTable, ...]:
+    """For each case that was asked again, what a connection costs it, and those that avoid it."""
+    return tuple(_case_table(one, document) for one in found.cases if one.avoided)
+
+
+def _asked_table(found: HelloRetries) -> TextTable:
+    """Who was asked how often."""
+    lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
+    return TextTable("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
 
 
 def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
@@ -129,7 +137,7 @@ def _cells(kind: Retried) -> tuple[str, ...]:
 
 def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
     costs = {cost.cost: cost for avoided in one.avoided for cost in avoided.costs}
-    asked = tuple(figures.quantity(cost.retried, cost.unit) for cost in costs.values())
+    asked = tuple(_amount(cost.retried, cost.unit) for cost in costs.values())
     lines = [(f"{one.label} (asked again)", *asked)]
     for avoided in one.avoided:
         own = {cost.cost: cost for cost in avoided.costs}
@@ -145,11 +153,25 @@ def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
 
 
 def _cost_cell(cost: RetryCost) -> str:
-    value, extra = figures.quantity(cost.avoided, cost.unit), cost.extra
+    """The cost without the retry, and in brackets by how much it differs from that with it."""
+    value, extra = _amount(cost.avoided, cost.unit), cost.extra
     if not is_seen(cost):
         return f"{value} {figures.ALIKE}"
     spared = [-extra.point, *([] if extra.low is None or extra.high is None else [-extra.high, -extra.low])]
-    scale = figures.column_scale(spared, cost.unit)
-    point, *ends = (figures.significant(number / scale.divisor) for number in spared)
-    interval = f" [{' … '.join(ends)}]" if ends and cost.unit == "us" else ""
-    return f"{value} ({point} {scale.unit}{interval})".replace(" )", ")")
+    scale = figures.column_scale(spared[:1], cost.unit)
+    point, *ends = (_signed(figures.significant(number / scale.divisor)) for number in spared)
+    if cost.unit != "us":
+        return f"{value} ({_signed(_amount(-extra.point, cost.unit))})"
+    interval = f" [{' … '.join(ends)}]" if ends else ""
+    return f"{value} ({point} {scale.unit}{interval})"
+
+
+def _amount(value: float, unit: str) -> str:
+    """What is counted as a plain number, times with the unit that suits them."""
+    if unit == "us":
+        return figures.quantity(value, unit)
+    return f"{value:,.1f}".removesuffix(".0").replace("-", figures.MINUS)
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith(figures.MINUS) else f"+{number}"

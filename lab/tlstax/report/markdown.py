@@ -136,13 +136,14 @@ def _agreements(document: RunDocument) -> list[str]:
 
 
 def _hello_retries(document: RunDocument) -> list[str]:
-    found = hello_retry.shown(document)
+    found = document.hello_retries
     if found is None:
         return []
-    parts = [f"### {escaped(found.title)}", _bullets(found.sentences)]
+    parts = [f"### {escaped(hello_retry.TITLE)}", _bullets(hello_retry.sentences(document))]
     if found.remedy:
-        parts += [f"**{found.avoided}**", _bullets(found.remedy)]
-    return [*parts, *(part for table in found.tables for part in _overview_table(table))]
+        parts += [f"**{hello_retry.AVOIDED}**", _bullets(map(capitalised, hello_retry.advice(found)))]
+    tables = hello_retry.case_tables(found, document)
+    return [*parts, *(part for table in tables for part in _overview_table(table))]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -153,5 +153,11 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     if is_large(document.design) or len(retried) > MOST_ROWS:
         named = f"{len(retried)} cases"
     else:
-        named = "; ".join(dict.fromkeys(result.label for result in retried))
+        groups: dict[str, list[str]] = {}
+        for result in retried:
+            groups.setdefault(result.group, []).append(result.label)
+        several = len({result.group for result in document.round_trips}) > 1
+        named = "; ".join(
+            f"{f'{group}: ' if several else ''}{'; '.join(labels)}" for group, labels in groups.items()
+        )
     return (COUNTED, f"Every handshake met a HelloRetryRequest, a round trip more: {named}.")

@@ -188,7 +188,7 @@ def _hello_retries(document: RunDocument) -> Iterable[RenderableType]:
     found = document.hello_retries
     if found is not None:
         most = MOST_OF_LARGE if is_large(document.design) else MOST_ITEMS
-        yield from _list(hello_retry.TITLE, list(map(capitalised, found.sentences[:most])))
+        yield from _list(hello_retry.TITLE, list(hello_retry.sentences(document)[:most]))
         yield from _list(hello_retry.AVOIDED, list(map(capitalised, hello_retry.advice(found)[:most])))
 
 

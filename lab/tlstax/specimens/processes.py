@@ -109,6 +109,17 @@ def start(launch: Launch, before_exec: Callable[[int], None] | None = None) -> s
     return child
 
 
+def put_first(pid: int) -> None:
+    """Let the process run as soon as it is woken, before all others that want its processor (sched(7)).
+
+    It takes a right that not everybody has. Without, it waits for its turn on a busy machine.
+    """
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, -20)
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
+
+
 def mortal(command: Sequence[str]) -> list[str]:
     """The command line under which a program dies with the thread that starts it."""
     return [tool("setpriv"), "--pdeathsig", "KILL", "--", *command]

@@ -35,8 +35,8 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
     )
     return [
         (job.schedule.mode != "closed", "mysqlslap cannot be given a rate, and the job wants one"),
+        (workload.storm, "mysqlslap opens no storm of connections, and the job wants one"),
         (prepared, "mysqlslap sends statements as text alone, and the job wants them prepared"),
-        (workload.storm, "mysqlslap opens its connections to say something on them, and the job is a storm"),
         (
             workload.reconnect,
             "mysqlslap cannot prove each of the connections that it would make for one operation each",
@@ -58,6 +58,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
         "groups": tls.groups,
         "server_name": tls.server_name,
         "resumption": tls.resumption,
+        "weak_dh": tls.weak_dh,
         "library": tls.library,
         "keylog_file": tls.keylog_file,
     }

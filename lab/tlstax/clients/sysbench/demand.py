@@ -44,6 +44,10 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             "sysbench is run in a closed loop only, and the job wants an open one",
         ),
         (
+            job.workload.storm,
+            "sysbench opens no storm of connections, and the job wants one",
+        ),
+        (
             bool(job.reset),
             "sysbench does all operations in one go, and the job wants the data put back between rounds",
         ),
@@ -63,6 +67,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
         "groups": tls.groups,
         "server_name": tls.server_name,
         "resumption": tls.resumption,
+        "weak_dh": tls.weak_dh,
         "library": tls.library,
         "keylog_file": tls.keylog_file,
     }

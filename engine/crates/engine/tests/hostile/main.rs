@@ -11,3 +11,4 @@ mod server;
 mod silence;
 mod storms;
 mod tls;
+mod turns;

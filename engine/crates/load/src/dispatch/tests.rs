@@ -311,3 +311,20 @@ fn who_was_refused_goes_on_at_once_unless_nobody_ever_succeeds() {
         assert_eq!(dispatch.refused(0), attempt < HOPELESS, "attempt {attempt}");
     }
 }
+
+#[test]
+fn a_storm_is_given_up_when_as_many_have_failed_in_a_row_as_there_are_connections() {
+    for (connections, patience) in [(3, HOPELESS), (250, 250)] {
+        let mut dispatch = idle(connections);
+        for failed in 1..=patience {
+            let index = failed as usize % connections;
+            dispatch.engage(index, 0, 0);
+            assert_eq!(dispatch.drop_out(index), failed < patience, "{failed}");
+        }
+        assert_eq!(dispatch.working(), 0);
+        dispatch.engage(0, 0, 0);
+        dispatch.answered(0, MS);
+        assert!(dispatch.drop_out(0), "one that was open is no reason");
+        assert_eq!(dispatch.working(), 0);
+    }
+}

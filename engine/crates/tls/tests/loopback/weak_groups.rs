@@ -75,8 +75,8 @@ fn serve(stream: &mut TcpStream, identity: &Identity, said: &Sender<u8>) -> std:
     let signer = key
         .choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256])
         .unwrap();
-    let signed = [client_random, &SERVER_RANDOM, &group].concat();
-    let signature = with_length(2, &signer.sign(&signed).unwrap());
+    let content = [client_random, &SERVER_RANDOM, &group].concat();
+    let signature = with_length(2, &signer.sign(&content).unwrap());
     let exchange = [&group[..], &[4, 1], &signature].concat();
     for (kind, message) in [
         (SERVER_HELLO, agreed),

@@ -1,0 +1,143 @@
+"""What crosses loopback on one port, as the kernel shows it to those who may look (packet(7))."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+ETH_P_IP = 0x0800
+PACKET_HOST = 0
+"""A packet that comes in; on loopback each is seen going out too."""
+
+SO_RCVBUFFORCE = 33
+"""Sets a buffer beyond the system's limit, for those who may (socket(7))."""
+
+BUFFER_BYTES = 64 << 20
+FRAME_BYTES = 1 << 17
+SYN, ACK = 0x02, 0x10
+
+SSL_REQUEST_BYTES = 36
+"""Protocol::SSLRequest with its packet header (MySQL's client/server protocol)."""
+
+RECORD_HEADER_BYTES = 5
+APPLICATION_DATA = 23
+"""A TLS record's header and a content type (RFC 8446, section 5.1)."""
+
+
+@dataclass
+class Conversation:
+    """The segments with payload of one connection, in their order: whether the client's, and the payload."""
+
+    segments: list[tuple[bool, bytes]] = field(default_factory=list)
+    seen: set[tuple[bool, int]] = field(default_factory=set)
+
+    def until_the_goodbye(self) -> list[tuple[bool, bytes]]:
+        """The segments before the last that the client sent, which is its COM_QUIT."""
+        last = max(place for place, (from_client, _) in enumerate(self.segments) if from_client)
+        return self.segments[:last]
+
+    def round_trips(self, *, tls13: bool = False) -> int:
+        """How often the client waited: for its SYN, for the greeting, then for each answer to what it sent.
+
+        In TLS 1.3 it does not wait after its Finished, though a server's tickets may come before what it
+        sends next. That Finished is in its first segment of application data, after the certificate if it was
+        asked for one (RFC 8446, sections 2, 4.6.1 and 5).
+        """
+        trips, waiting, said = 2, False, b""
+        for from_client, payload in self.until_the_goodbye():
+            if from_client:
+                is_first = not data_records(said)
+                said += payload
+                waiting = not (tls13 and is_first and data_records(said))
+            elif waiting:
+                trips, waiting = trips + 1, False
+        return trips
+
+    def bytes_of(self, *, client: bool) -> int:
+        """Payload that this side sent before the goodbye."""
+        return sum(len(said) for from_client, said in self.until_the_goodbye() if from_client == client)
+
+
+def data_records(said: bytes) -> int:
+    """How many TLS records of application data are in what a client has said after its SSLRequest."""
+    count, place = 0, SSL_REQUEST_BYTES
+    while place + RECORD_HEADER_BYTES <= len(said):
+        count += said[place] == APPLICATION_DATA
+        place += RECORD_HEADER_BYTES + int.from_bytes(said[place + 3 : place + RECORD_HEADER_BYTES])
+    return count
+
+
+@dataclass
+class Capture:
+    """Connections to a port of this machine that began while it was watched, by the client's address."""
+
+    port: int
+    conversations: dict[tuple[bytes, int], Conversation] = field(default_factory=dict)
+
+    def take(self, packet: bytes) -> None:
+        """One IPv4 packet (RFC 791) with a TCP segment (RFC 9293)."""
+        header = (packet[0] & 0xF) * 4
+        total = int.from_bytes(packet[2:4])
+        if packet[9] != socket.IPPROTO_TCP:
+            return
+        source, destination, sequence = struct.unpack_from("!HHI", packet, header)
+        if self.port not in (source, destination):
+            return
+        from_client = destination == self.port
+        peer = (packet[12:16], source) if from_client else (packet[16:20], destination)
+        flags = packet[header + 13]
+        if flags & SYN and not flags & ACK:
+            self.conversations[peer] = Conversation()
+        payload = packet[header + (packet[header + 12] >> 4) * 4 : total]
+        known = self.conversations.get(peer)
+        # What is sent again is one segment, not two.
+        if known is not None and payload and (from_client, sequence) not in known.seen:
+            known.seen.add((from_client, sequence))
+            known.segments.append((from_client, payload))
+
+
+def why_not() -> str:
+    """Why packets cannot be watched here; empty where they can."""
+    try:
+        _opened().close()
+    except (OSError, AttributeError) as error:
+        return f"packets cannot be watched here ({error}): it takes CAP_NET_RAW, as root has"
+    return ""
+
+
+def _opened() -> socket.socket:
+    watching = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
+    watching.bind(("lo", ETH_P_IP))
+    return watching
+
+
+@contextmanager
+def captured(port: int) -> Iterator[Capture]:
+    """What crosses loopback on that port while the block runs; complete when it has ended."""
+    capture, over = Capture(port), threading.Event()
+    with _opened() as watching:
+        watching.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
+        watching.settimeout(0.2)
+
+        def watch() -> None:
+            while True:
+                try:
+                    packet, address = watching.recvfrom(FRAME_BYTES)
+                except TimeoutError:
+                    if over.is_set():
+                        return
+                    continue
+                if address[2] == PACKET_HOST:
+                    capture.take(packet)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield capture
+        finally:
+            over.set()
+            watcher.join()
