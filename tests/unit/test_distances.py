@@ -206,7 +206,7 @@ def test_numbers_are_told_with_as_many_digits_as_their_interval_deserves() -> No
         == "340.2 (338.9 to 341.5)"
     )
     assert (
-        number(Amount(point=3.0, low=None, high=None, confidence=0.95, blocks=1)) == "3.0 in one block alone"
+        number(Amount(point=3.0, low=None, high=None, confidence=0.95, blocks=1)) == "3.0 (one block alone)"
     )
     assert "factor of ten" in number(Amount(point=3.0, low=0.1, high=20.0, confidence=0.95, blocks=2))
     assert (away(0), away(45), away(44.6)) == ("on the same machine", "45 ms away", "44.6 ms away")

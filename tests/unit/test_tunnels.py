@@ -168,12 +168,18 @@ def test_the_words_tell_each_rival() -> None:
     assert "in place of TLS 1.3, RSA 4096 certificate worth it below 96" in said[0]
 
 
+def test_one_verdict_against_all_is_said_once() -> None:
+    always = [each.model_copy(update={"verdict": "always", "statements": None}) for each in found()]
+    said = tunnel_sentences(always)
+    assert said[0].endswith("in time: in place of any of 3 kinds of TLS always worth it")
+
+
 def test_the_tables_have_a_line_for_each_tunnel() -> None:
     times, *others = tunnel_tables(found())
     assert [sum(bool(row[1]) for row in table.rows) for table in (times, *others)] == [18, 18, 18]
     assert times.rows[0][0].startswith("mysql-9.7, on the same machine, in place of TLS 1.3")
     narrow, *_ = tunnel_tables(found(), narrow=True)
-    assert narrow.heads == ("worth it",)
+    assert narrow.heads == ("worth it with so many\nstatements a connection",)
     rows = [row for row in reached_rows(told_document()) if row["role"] == "tunnel"]
     assert {row["judgement"] for row in rows} == {"below"}
 

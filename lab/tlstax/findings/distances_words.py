@@ -105,7 +105,7 @@ def away(rtt_ms: float) -> str:
 def number(found: Amount) -> str:
     """A value and its interval: "2.03 (2.01 to 2.05)"."""
     if found.low is None or found.high is None:
-        return f"{alike(found.point)[0]} in one block alone"
+        return f"{alike(found.point)[0]} (one block alone)"
     if found.low > 0 and found.high > WIDEST * found.low:
         return "a number that is not known to a factor of ten of"
     point, low, high = (text.replace("-", "\N{MINUS SIGN}") for text in _alike(found))

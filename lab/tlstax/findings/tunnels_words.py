@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor
 
 from tlstax.findings.distances_words import away, number
+from tlstax.findings.wording import counted
 from tlstax.labels import label_levels
 from tlstax.reached import TunnelWorth
 
@@ -39,15 +40,26 @@ def when(found: TunnelWorth) -> str:
         return f"{found.verdict} worth it"
     if found.statements is not None:
         return f"worth it {found.verdict} {number(found.statements)} statements a connection"
-    if found.worth_until is not None:
-        return (
-            f"worth it up to {floor(found.worth_until):,} statements a connection; beyond could not be told"
-        )
+    if found.worth_until is not None and found.worth_until >= 1:
+        until = counted(floor(found.worth_until), "statement")
+        return f"worth it up to {until} a connection; beyond could not be told"
     if found.not_from is not None:
-        return (
-            f"not worth it from {ceil(found.not_from):,} statements a connection on; below could not be told"
-        )
+        start = counted(ceil(found.not_from), "statement")
+        return f"not worth it from {start} a connection on; below could not be told"
     return "whether it is worth it could not be told"
+
+
+def briefly(found: TunnelWorth) -> str:
+    """The verdict as the cell of a table whose head says what it is of: "below 31 (28 to 35)"."""
+    if found.verdict in {"always", "never"}:
+        return found.verdict
+    if found.statements is not None:
+        return f"{found.verdict} {number(found.statements)}"
+    if found.worth_until is not None and found.worth_until >= 1:
+        return f"up to {floor(found.worth_until):,} or more"
+    if found.not_from is not None:
+        return f"not from {ceil(found.not_from):,} on"
+    return "could not be told"
 
 
 def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
@@ -62,10 +74,13 @@ def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
 
 
 def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
-    first = several[0]
+    first, verdicts = several[0], {when(each) for each in several}
+    begin = f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}"
+    if len(verdicts) == 1 and len(several) > 1:
+        return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
     told = "; ".join(f"in place of {each.rival} {when(each)}" for each in several[:MOST_RIVALS])
     more = f"; {len(several) - MOST_RIVALS} more in the table" if len(several) > MOST_RIVALS else ""
-    return f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}: {told}{more}"
+    return f"{begin}: {told}{more}"
 
 
 def _where(found: TunnelWorth) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.explained import Amount
 from tlstax.findings.distances_words import away
-from tlstax.findings.tunnels_words import tunnel_words, when
+from tlstax.findings.tunnels_words import briefly, tunnel_words
 from tlstax.reached import TunnelWorth
 from tlstax.report.distances_table import cell
 from tlstax.report.overview_text import INDENT, TextTable
@@ -16,7 +16,7 @@ TITLES = {
     "many": "When a tunnel is worth it in place of the server's own TLS: in time with many at a time",
     "CPU": "When a tunnel is worth it in place of the server's own TLS: in CPU time",
 }
-HEADS = ("saved per\nconnection", "lost per\nstatement", "worth it")
+HEADS = ("saved per\nconnection", "lost per\nstatement", "worth it with so many\nstatements a connection")
 READINGS = {
     "time": "In ms, of medians: by how much sooner a connection is up, and by how much later a statement is "
     "answered.",
@@ -52,7 +52,7 @@ def _rows(
         yield (f"{place}, in place of {rival}", *[""] * width)
         for each in several:
             costs = () if narrow else (_ms(each.saved_per_connection_us), _ms(each.lost_per_statement_us))
-            yield (f"{INDENT}{tunnel_words(each)}", *costs, when(each))
+            yield (f"{INDENT}{tunnel_words(each)}", *costs, briefly(each))
 
 
 def _ms(found: Amount) -> str:
