@@ -75,6 +75,9 @@ _PLAIN_LEVELS: dict[str, Level] = {
     **dict.fromkeys(_DISTANCE, 0),
 }
 """What goes without saying where a study has no other level; any other one is said even there."""
+
+_USUAL: dict[str, Level] = {"path": DIRECT, "cipher": "default", "group": "default"}
+"""What goes without saying where it stands beside the TLS version, whatever else the study has."""
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (
     *_SERVER,
@@ -202,6 +205,8 @@ def _words(levels: Levels, names: frozenset[str] | list[str], study: Study | Non
     """Each thing that the factors among `names` say, in the order in which people say it."""
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
+    if "tls" in names and "tls" in levels:
+        levels = {name: level for name, level in levels.items() if _USUAL.get(name) != level}
     if not ("tls" in names and _is_plain(levels)):
         yield from way_words({name: levels[name] for name in ("cipher",) if name in names and name in levels})
     of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}

@@ -50,6 +50,8 @@ GAP = 2
 MOST_ITEMS = 12
 MOST_OF_LARGE = 3
 WIDEST_NAME = 36
+MOST_FINDINGS = 400
+"""Of a study with tables of its own (distances, tunnels), more cases than fit a few screens are left to the page."""
 
 Cells = Sequence[Text]
 
@@ -88,7 +90,8 @@ def _parts(
         yield from chain.from_iterable(map(_overview_table, reached))
         counted = (*short_storm_tables(document), *short_tables(document))
         yield from chain.from_iterable(_overview_table(table) for table in counted)
-        without = is_large(document.design) or asks_for_counts(document)
+        many = len(document.findings) > MOST_FINDINGS and bool(reached)
+        without = is_large(document.design) or asks_for_counts(document) or many
         groups = () if without else arranged(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
