@@ -51,7 +51,7 @@ MOST_ITEMS = 12
 MOST_OF_LARGE = 3
 WIDEST_NAME = 36
 MOST_FINDINGS = 400
-"""Of a study with tables of its own (distances, tunnels), more cases than fit a few screens are left to the page."""
+"""With more findings, a study that has tables of distances or tunnels leaves its cases to the page."""
 
 Cells = Sequence[Text]
 
