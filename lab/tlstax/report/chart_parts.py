@@ -114,6 +114,33 @@ def layer(values: Iterable[Mapping[str, Any]], mark: Mapping[str, Any], **encodi
     return {"data": {"values": list(values)}, "mark": {**mark, **spoken}, "encoding": encoding}
 
 
+def lines_and_dots(
+    values: Sequence[Mapping[str, Any]], x: Spec, y: Spec, *, size: int, may_be_hollow: bool = False
+) -> list[Spec]:
+    """A line for each `label` through its values, and a dot at each, in their own colour and shape."""
+    line = {"type": "line", "strokeWidth": 1.5}
+    dots = {"type": "point", "size": size, "opacity": 1, "strokeWidth": 1.5 if may_be_hollow else 1}
+    return [
+        layer(values, line, x=x, y=y, color=OWN_COLOUR, detail={"field": "label", "type": "nominal"}),
+        layer(
+            values,
+            dots,
+            x=x,
+            y=y,
+            color=OWN_COLOUR,
+            fill=OWN_FILL if may_be_hollow else OWN_COLOUR,
+            shape=OWN_SHAPE,
+            description=DESCRIPTION,
+        ),
+    ]
+
+
+def whiskers(values: Sequence[Mapping[str, Any]], x: Spec, y_low: Spec) -> Spec:
+    """A thin line from each value's `low` to its `high`, in its own colour."""
+    rule = {"type": "rule", "strokeWidth": 1}
+    return layer(values, rule, x=x, y=y_low, y2={"field": "high"}, color=OWN_COLOUR)
+
+
 def row_values(texts: Mapping[str, str], y: Spec) -> Spec:
     """Each row's value, written at the right of the plot and flush right, whatever its length."""
     values = [{"label": label, "text": text} for label, text in texts.items()]

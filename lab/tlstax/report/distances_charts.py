@@ -83,23 +83,7 @@ def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -
     y = quantitative("value", scale, minExtent=42, maxExtent=42, **axis)
     start = quantitative("low", scale, minExtent=42, maxExtent=42, **axis)
     values = list(_dodged(lines, span))
-    detail = {"field": "label", "type": "nominal"}
-    whisker = {"type": "rule", "strokeWidth": 1}
-    dots = {"type": "point", "size": 34, "opacity": 1, "strokeWidth": 1}
-    layers = [
-        layer(values, whisker, x=x, y=start, y2={"field": "high"}, color=parts.OWN_COLOUR),
-        layer(values, {"type": "line", "strokeWidth": 1.5}, x=x, y=y, color=parts.OWN_COLOUR, detail=detail),
-        layer(
-            values,
-            dots,
-            x=x,
-            y=y,
-            color=parts.OWN_COLOUR,
-            fill=parts.OWN_COLOUR,
-            shape=parts.OWN_SHAPE,
-            description=parts.DESCRIPTION,
-        ),
-    ]
+    layers = [parts.whiskers(values, x, start), *parts.lines_and_dots(values, x, y, size=34)]
     if ratio:
         one = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
         layers.insert(0, layer([{"value": 1}], one, y=y))

@@ -142,29 +142,9 @@ def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:
     y = quantitative("value", {"domain": [0, highest]}, **axis)
     low = quantitative("low", {"domain": [0, highest]}, **axis)
     steps = list(_dodged(climbs, highest))
-    line = {"type": "line", "strokeWidth": 1.5}
-    dots = {"type": "point", "size": 28, "opacity": 1, "strokeWidth": 1}
-    detail = {"field": "label", "type": "nominal"}
     layers = [
-        layer(
-            steps,
-            {"type": "rule", "strokeWidth": 1},
-            x=x,
-            y=low,
-            y2={"field": "high"},
-            color=parts.OWN_COLOUR,
-        ),
-        layer(steps, line, x=x, y=y, color=parts.OWN_COLOUR, detail=detail),
-        layer(
-            steps,
-            dots,
-            x=x,
-            y=y,
-            color=parts.OWN_COLOUR,
-            fill=parts.OWN_COLOUR,
-            shape=parts.OWN_SHAPE,
-            description=parts.DESCRIPTION,
-        ),
+        parts.whiskers(steps, x, low),
+        *parts.lines_and_dots(steps, x, y, size=28),
         *_names(climbs, domain[1], highest, x, y),
     ]
     return parts.finished(layers, WIDTH, HEIGHT)

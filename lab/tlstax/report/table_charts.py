@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from tlstax.explained import Amount
 from tlstax.report import chart_parts as parts
 from tlstax.report import charts, figures, palette
-from tlstax.report.chart_parts import Spec, layer, quantitative
+from tlstax.report.chart_parts import Spec, quantitative
 from tlstax.report.marks import RatioMark, Segment, Style
 from tlstax.report.page_charts import NARROW, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.ratios import ratio_domain
@@ -49,27 +49,7 @@ def load_chart(lines: Sequence[LoadLine], *, highest: float, width: int = NARROW
     x = quantitative("at_s", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
     y = quantitative("percent", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
     values = [{**asdict(point), **asdict(line.style)} for line in lines for point in line.points]
-    dots = {"type": "point", "size": 32, "opacity": 1, "strokeWidth": 1.5}
-    layers = [
-        layer(
-            values,
-            {"type": "line", "strokeWidth": 1.5},
-            x=x,
-            y=y,
-            color=parts.OWN_COLOUR,
-            detail={"field": "label", "type": "nominal"},
-        ),
-        layer(
-            values,
-            dots,
-            x=x,
-            y=y,
-            color=parts.OWN_COLOUR,
-            fill=parts.OWN_FILL,
-            shape=parts.OWN_SHAPE,
-            description=parts.DESCRIPTION,
-        ),
-    ]
+    layers = parts.lines_and_dots(values, x, y, size=32, may_be_hollow=True)
     return parts.finished(layers, width, HEIGHT)
 
 
