@@ -78,7 +78,8 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids.
 
     A trial of so many operations that changes its data is not warmed up: a warm-up would use up rows that
-    the count is of.
+    the count is of. Nor is a storm, whose client has just opened every connection once to ask it what it has
+    negotiated.
     """
     connections = int(levels["connections"])
     operations, rounds = counted_operations(levels), rounds_of(levels)
@@ -92,7 +93,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         connections=connections,
         threads=min(connections, max(1, len(terms.client_cpus))),
         cpus=terms.client_cpus,
-        warmup_s=0.0 if operations and writes else WARMUP_S,
+        warmup_s=0.0 if (operations and writes) or is_storm(levels) else WARMUP_S,
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,

@@ -121,6 +121,7 @@ def test_a_round_of_a_storm_has_an_operation_for_each_connection() -> None:
     assert (storm.connections, storm.rounds, storm.operations) == (100, 10, 1000)
     assert storm.duration_s > 60, "so many connections take what they take"
     assert storm.reset == ()
+    assert storm.warmup_s == 0, "every connection was opened once already, to be asked"
     assert storm.timeout_s >= 50, "the last connection waits for a hundred slow handshakes"
     fewer = job_for({**LEVELS, "workload": "storm", "connections": 8, "rounds": 3}, TERMS, sequence=0)
     assert fewer.timeout_s == TERMS.timeout_s

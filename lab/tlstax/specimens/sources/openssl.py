@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from tlstax.errors import MachineFault
 from tlstax.specimens.machine_names import CONFIGURE_TARGETS, machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import Crate, OpensslBuild, Recipe
-from tlstax.specimens.sources import tool
+from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Meter, Telling
 
@@ -133,8 +132,7 @@ def _keep(installed: Path, tree: Path) -> None:
 def _unpack(crate: Crate, place: Place) -> Path:
     """The crate's OpenSSL source, after its file was checked."""
     file = _fetch(crate, place)
-    with tarfile.open(file) as archive:
-        archive.extractall(place.work, filter="data")
+    tar.unpack(file, place.work)
     return place.work / f"{CRATE}-{crate.version}" / "openssl"
 
 
