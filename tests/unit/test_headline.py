@@ -128,6 +128,15 @@ def test_many_connection_counts_are_told_apart() -> None:
     ]
 
 
+def test_distances_are_told_apart() -> None:
+    study = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
+    found = document(fake_run(override(study, "rtt_ms", ["0", "45"]), number_of_blocks=2, invalid=False))
+    assert [line.split(":")[0] for line in headline(found)] == [
+        "reconnecting under TLS 1.3, on the same machine",
+        "reconnecting under TLS 1.3, 45 ms away",
+    ]
+
+
 @pytest.mark.parametrize(
     ("ratio", "says"),
     [

@@ -19,9 +19,9 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
-from tlstax.labels import label_levels, schedule_label
+from tlstax.labels import label_levels, schedule_label, way_words
 from tlstax.results import Finding, Ratio, RunDocument
-from tlstax.server_choice import clients, server_choices
+from tlstax.server_choice import DISTANCE_FACTORS, clients, server_choices
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"
@@ -68,7 +68,10 @@ def headline(document: RunDocument) -> list[str]:
     sentences = []
     for finding in treatments:
         sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
-        sentences += [f"{_server(finding, document)}{back}" for back in _given_back(finding, treatments)]
+        backs = _given_back(finding, treatments)
+        sentences += [
+            f"{_server(finding, document)}{back}{_apart_words(finding, document)}" for back in backs
+        ]
     return [
         *lost,
         *(sentences or [NOTHING_TO_TELL]),
@@ -126,9 +129,17 @@ def _subject(finding: Finding, document: RunDocument) -> str:
         subject = f"{name}, {workloads.in_words(str(workload))}"
     if len(document.design.levels_of().get("connections", ())) > 1:
         subject += f", {counted(int(finding.case['connections']), 'connection')}"
+    subject += _apart_words(finding, document)
     if isinstance(document.design.schedule, OpenLoop):
         subject += f" at {schedule_label(document.design.schedule)}"
     return f"{_server(finding, document)}{subject}"
+
+
+def _apart_words(finding: Finding, document: RunDocument) -> str:
+    """How far client and server are apart, where that differs: ", 45 ms away"."""
+    levels_of = document.design.levels_of()
+    varied = {n: finding.case[n] for n in DISTANCE_FACTORS if len(levels_of.get(n, ())) > 1}
+    return "".join(f", {words}" for words in way_words(varied))
 
 
 def _server(finding: Finding, document: RunDocument) -> str:
