@@ -77,6 +77,7 @@ def test_both_places_are_networks_of_their_own(span: Span) -> None:
 
 
 def test_a_link_that_died_is_noticed_and_replaced(session: Session) -> None:
+    before = set(session.path.iterdir())
     with open_span(session, lambda _: None, may_netem=False) as span:
         assert span.made_by == "tlstax-link"
         links = [child for child in psutil.Process().children() if child.name() == "tlstax-link"]
@@ -89,6 +90,7 @@ def test_a_link_that_died_is_noticed_and_replaced(session: Session) -> None:
         span.set(Distance(5))
         assert span.is_alive()
         assert span.measure().lowest_ms >= 5
+    assert set(session.path.iterdir()) == before
 
 
 def test_nothing_outlives_a_laboratory_that_is_killed() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -71,7 +72,11 @@ class Link:
         return self._child is not None and self._child.poll() is None
 
     def close(self) -> None:
-        """End it. May be called twice."""
+        """End it and remove its directory. May be called twice."""
+        self._end()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _end(self) -> None:
         control, self._control = self._control, None
         child, self._child = self._child, None
         if control is not None:
@@ -82,7 +87,7 @@ class Link:
             self._session.forget(child.pid)
 
     def _start(self) -> None:
-        self.close()
+        self._end()
         path, log = self._directory / "link.sock", self._directory / "link.log"
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listening:
@@ -98,7 +103,7 @@ class Link:
             try:
                 control, _ = listening.accept()
             except TimeoutError:
-                self.close()
+                self._end()
                 raise MachineFault(f"{BINARY} does not start: {_end_of(log)}") from None
         control.settimeout(ANSWER_TIMEOUT_S)
         socket.send_fds(control, [b"\0"], self._devices)
