@@ -157,9 +157,12 @@ class Teller:
 
 
 def distances(series: Series, records: Iterable[TrialRecord]) -> Distances | None:
-    """All that a run shows of distances; None for a study without any."""
+    """All that a run shows of distances; None for a study without any, or of something else than TLS.
+
+    What distance does to other differences stands with those.
+    """
     study = series.study
-    if not needs_distance(study):
+    if not needs_distance(study) or study.baseline.get("tls") != "off":
         return None
     teller = Teller(series, measured_round_trips_ms(records))
     curves = tuple(curve for steps in _steps(series) if (curve := teller.curve(steps)) is not None)

@@ -7,7 +7,7 @@ from math import expm1, log
 from typing import Literal
 
 from tlstax.findings.naming import mode_label
-from tlstax.findings.wording import alike, counted, is_telling, percent, signed_percent
+from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
 from tlstax.labels import way_words
 from tlstax.results import Ratio, StatementCase, StatementResult, Tally
 from tlstax.server_choice import DISTANCE_FACTORS
@@ -92,11 +92,14 @@ def case_label(case: StatementCase) -> str:
 
 
 def change_words(ratio: Ratio) -> str:
-    """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)"."""
+    """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
     if not is_telling(ratio):
         return "known to no better than a factor of ten"
+    if ratio.point >= MANY_TIMES:
+        point, low, high = alike(ratio.point, ratio.low, ratio.high)
+        return f"{point} times ({low} to {high})"
     changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
     point, low, high = (_signed(text) for text in alike(*changes))
     return f"{point} % ({low} to {high} %)"
