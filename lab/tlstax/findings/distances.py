@@ -127,13 +127,22 @@ class Teller:
         return self._mean([value / round_trip_ms for value in values_ms]) if round_trip_ms > 0 else None
 
     def pools(self) -> Iterator[PoolTime]:
-        """What a kept connection saves in time, for every treatment that was measured both ways."""
-        study = self.series.study
-        kept = [c for c in spending.first_processes(self.series) if not spending.makes_connections(c, study)]
-        for made in spending.first_processes(self.series):
-            if spending.makes_connections(made, study):
-                beside = spending.kept_beside(made, kept, study)
-                if beside is not None and (found := self._pool(made, beside)) is not None:
+        """What a kept connection saves in time, for every treatment that was measured both ways.
+
+        Of each server, with as few connections at a time as there are: with many, a connect waits for others,
+        and that is no part of what keeping one saves.
+        """
+        study, made, kept = self.series.study, list[dict[str, Level]](), list[dict[str, Level]]()
+        for levels in spending.first_processes(self.series):
+            (made if spending.makes_connections(levels, study) else kept).append(levels)
+        fewest: dict[Level, int] = {}
+        for levels in made:
+            server, many = levels.get(SERVER, ""), int(levels.get(LADDER, 1))
+            fewest[server] = min(many, fewest.get(server, many))
+        for levels in made:
+            if int(levels.get(LADDER, 1)) == fewest[levels.get(SERVER, "")]:
+                beside = spending.kept_beside(levels, kept, study)
+                if beside is not None and (found := self._pool(levels, beside)) is not None:
                     yield found
 
     def _pool(self, made: Levels, kept: Levels) -> PoolTime | None:

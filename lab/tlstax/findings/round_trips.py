@@ -63,13 +63,13 @@ def _result(case: Case, records: Sequence[TrialRecord], study: Study) -> RoundTr
 def _label(case: Case, study: Study) -> str:
     """What the case is called, without what it has in common with the baseline, but for TLS.
 
-    Counts need no comparison, and such a name is short: "TLS 1.3, RSA 4096 certificate". The baseline of a study
-    of something else than TLS has its whole name.
+    Counts need no comparison, and such a name is short: "TLS 1.3, RSA 4096 certificate". The baseline of
+    a study of something else than TLS has its whole name.
     """
     own = {name: level for name, level in case.levels.items() if level != study.baseline.get(name, level)}
     if not own and "tls" not in study.baseline:
         return label_levels(case.levels, study)
-    tls = {name: case.levels[name] for name in ("tls", "resumption") if name in case.levels}
+    tls = {name: level for name, level in case.levels.items() if name in {"tls", "resumption"}}
     return label_levels({**tls, **own}, study)
 
 
