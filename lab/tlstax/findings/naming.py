@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.factors import ENGINE, NO_FAULT
+from tlstax.factors import DIRECT, ENGINE, NO_FAULT
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
 from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, telling, way_words
@@ -17,6 +17,9 @@ LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certifi
 CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
 WAY = ("cipher", "group", *WAY_FACTORS)
 """What was negotiated besides the version, and how bytes travel."""
+
+_PLAIN = {"cipher": "default", "path": DIRECT}
+"""What goes without saying of these."""
 
 
 def mode_label(levels: Levels) -> str:
@@ -70,7 +73,9 @@ def subject_label(levels: Levels, study: Study) -> str:
     if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
         words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
     ways = varied | telling(study)
-    words += way_words({name: levels[name] for name in WAY if name in ways and name in levels})
+    words += way_words(
+        {n: levels[n] for n in WAY if n in ways and n in levels and levels[n] != _PLAIN.get(n)}
+    )
     known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
     said = {*MODE, LADDER, *known, *CONTROL_MARK}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
