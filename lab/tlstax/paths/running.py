@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Program
 from tlstax.records import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.ports import free_ports
 
 STARTS = 3
 """A port that was free a moment ago may be taken by now."""
@@ -118,7 +117,8 @@ class Running:
 
     def _bring_up(self) -> None:
         self._directory = self._ends.session.new_directory()
-        self._ports = _free_ports()
+        # In another place nobody but us takes any.
+        self._ports = Ports(*free_ports(3))
         laid = self._design.lay(self._directory, self._kept, self._ends, self._ports)
         self._laid = laid
         for place, plan in enumerate(laid.plans):
@@ -150,12 +150,3 @@ class Running:
 
 def _is_greeting(said: bytes) -> bool:
     return len(said) >= GREETING_BYTES and said[GREETING_BYTES - 1] == PROTOCOL_VERSION
-
-
-def _free_ports() -> Ports:
-    """Three ports that are free here; in another place nobody but us takes any."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(3)]
-        for probe in probes:
-            probe.bind((LOOPBACK, 0))
-        return Ports(*(int(probe.getsockname()[1]) for probe in probes))

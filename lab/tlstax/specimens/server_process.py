@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql
+from tlstax.specimens.ports import free_ports
 from tlstax.specimens.product import Product
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
@@ -88,7 +88,7 @@ class ServerProcess:
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
         for _ in range(PORT_ATTEMPTS):
             offset = error_log.size(self.log_file)
-            self.port = _free_port()
+            (self.port,) = free_ports(1)
             self._start(options)
             if self._wait_until(answers):
                 return
@@ -210,11 +210,3 @@ def _product_of(build: ServerBuild) -> Product:
     if build.flavour == "mariadb":
         return MariaDb(build.era)
     return MySql() if build.era >= (5, 7) else MySql5()
-
-
-def _free_port() -> int:
-    """A port that was free a moment ago; the caller tries another when it is not any more."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
