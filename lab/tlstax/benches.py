@@ -259,7 +259,6 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
     return Ends(
         session=session,
         server_port=server.endpoint().port,
-        server_socket=server.unix_endpoint(),
         certificates=server.certificates,
         entering=span.enter_far() if span else (),
         over=span if over else None,

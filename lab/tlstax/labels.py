@@ -76,7 +76,7 @@ _PLAIN_LEVELS: dict[str, Level] = {
 }
 """What goes without saying where a study has no other level; any other one is said even there."""
 
-_USUAL: dict[str, Level] = {"path": DIRECT, "cipher": "default", "group": "default"}
+USUAL: dict[str, Level] = {"path": DIRECT, "cipher": "default", "group": "default"}
 """What goes without saying where it stands beside the TLS version, whatever else the study has."""
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _SAID_WHERE_VARIED = (
@@ -206,7 +206,7 @@ def _words(levels: Levels, names: frozenset[str] | list[str], study: Study | Non
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
     if "tls" in names and "tls" in levels:
-        levels = {name: level for name, level in levels.items() if _USUAL.get(name) != level}
+        levels = {name: level for name, level in levels.items() if USUAL.get(name) != level}
     if not ("tls" in names and _is_plain(levels)):
         yield from way_words({name: levels[name] for name in ("cipher",) if name in names and name in levels})
     of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}

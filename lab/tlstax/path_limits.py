@@ -23,8 +23,6 @@ ENDS_TLS = frozenset({"router-terminate", "router-reencrypt"})
 BEGINS_TLS = frozenset({"router-reencrypt", "router-encrypt"})
 """Paths that speak TLS of their own to the server."""
 
-ROUTERS = ENDS_TLS | BEGINS_TLS | {"router-passthrough"}
-
 OWN_TLS = "default"
 """The level of `tls` at the server of paths that begin TLS: whatever the two of them agree on."""
 

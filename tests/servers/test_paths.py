@@ -37,7 +37,7 @@ PROGRAMS = tuple(path for path in PATHS if path not in (DIRECT, UNIX_SOCKET))
 def ends_of(bench: Bench, session: Session) -> Ends:
     server = bench.server
     assert isinstance(server, PrivateServer)
-    return Ends(session, server.endpoint().port, server.unix_endpoint(), server.certificates)
+    return Ends(session, server.endpoint().port, server.certificates)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ with ExitStack() as stack:
     session = stack.enter_context(open_session())
     bench = stack.enter_context(private_bench(session, wanted, describe_machine(), needs, lambda _: None))
     server = bench.server
-    ends = Ends(session, server.endpoint().port, server.unix_endpoint(), server.certificates)
+    ends = Ends(session, server.endpoint().port, server.certificates)
     for name in ("ssh-aes256-ctr", "stunnel", "haproxy-tls", "router-encrypt"):
         path = stack.enter_context(open_path(name, ends))
         print(*path.pids, flush=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from tlstax.explained import Amount
-from tlstax.factors import DIRECT, STORM
+from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import label_levels
+from tlstax.labels import USUAL, label_levels
 from tlstax.server_choice import distance_of
 from tlstax.study import Level, Levels, Study
 from tlstax.workload_choice import name_of
@@ -24,7 +24,7 @@ CONNECT_US, OPERATION_US, RATE = "connect_p50_us", "latency_p50_us", "ops_per_s"
 _HOW = (WORKLOAD, LADDER, "rounds", "queries", "protocol")
 """The factors that say what is done, and not to what."""
 
-_USUAL: dict[str, Level] = {PATH: DIRECT, "cipher": "default", "group": "default", INSTANCE: 1}
+_USUAL: dict[str, Level] = {**USUAL, INSTANCE: 1}
 """What goes without saying of a treatment."""
 
 _HANDSHAKE = ("certificate", "resumption", "group")
@@ -124,12 +124,6 @@ def ratio(logs: Sequence[float], confidence: float) -> Amount:
     return Amount(
         point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
     )
-
-
-def inverse(found: Amount) -> Amount:
-    """A ratio the other way round."""
-    low, high = (1 / end if end else None for end in (found.high, found.low))
-    return found.model_copy(update={"point": 1 / found.point, "low": low, "high": high})
 
 
 def as_amount(found: Difference, confidence: float) -> Amount:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.paths.ends import Ends, Place
+from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.manifest import Kept
 
@@ -26,12 +26,11 @@ class Laid:
     """A path whose files are written: its programs, the server's side first, and where clients enter.
 
     `banner` is what the first program says to whoever connects to it, None where the next one may start
-    before it is up; `entry` is the program that clients connect to.
+    before it is up; clients connect to `entry_host`.
     """
 
     plans: tuple[Plan, ...]
     entry_host: str
-    entry_place: Place
     banner: bytes | None = None
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.contract import UnixEndpoint
 from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.sessions import Session
 from tlstax.travel import Span
-
-LOOPBACK = "127.0.0.1"
 
 Role = Literal["near the client", "near the server"]
 NEAR: Role = "near the client"
@@ -28,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Ends:
-    """Between what a path runs: a server's port and socket, its certificate, and over which distance.
+    """Between what a path runs: a server's port, its certificate, and over which distance.
 
     Where `over` is None, all of the path stands in the server's place; else one end of it stands in the near
     place, or all of it where it has one program alone and belongs to the client. `entering` is the
@@ -38,7 +36,6 @@ class Ends:
 
     session: Session
     server_port: int
-    server_socket: UnixEndpoint | None
     certificates: Certificates
     entering: tuple[str, ...] = ()
     over: Span | None = None

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import LOOPBACK, Ends
+from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.ports import LOOPBACK
 
 ENTRY, SERVER = "entry", "server"
 HOST_NAME = "localhost"
@@ -81,7 +82,7 @@ class Haproxy:
         if not self._tls:
             server = f"{ends.far_address}:{ends.server_port}"
             file = self._write(directory, "near", entry, server)
-            return Laid((Plan(ends.near, kept.program, _arguments(file)),), LOOPBACK, ends.near)
+            return Laid((Plan(ends.near, kept.program, _arguments(file)),), LOOPBACK)
         issued = issue(directory)
         both, between = _in_one_file(issued), f"{ends.far_address}:{ports.between}"
         far_bind = f"{between} ssl crt {both} ssl-min-ver TLSv1.3"
@@ -97,7 +98,6 @@ class Haproxy:
                 Plan(ends.near, kept.program, _arguments(near)),
             ),
             LOOPBACK,
-            ends.near,
         )
 
     def began(self, programs: Sequence[Program]) -> None:

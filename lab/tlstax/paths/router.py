@@ -16,10 +16,11 @@ from pathlib import Path
 
 from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import LOOPBACK, Ends, Place
+from tlstax.paths.ends import Ends, Place
 from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Plan, Program, own_command, ran
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.ports import LOOPBACK
 
 USER = "tlstax"
 LIBRARIES = "usr/lib/mysql-router"
@@ -124,7 +125,7 @@ class Router:
         )
         file.write_text(words, encoding="utf-8")
         plan = Plan(place, kept.program, ("-c", str(file)), libraries=libraries)
-        return Laid((plan,), address, ends.near)
+        return Laid((plan,), address)
 
     def began(self, programs: Sequence[Program]) -> None:
         """Its status page counts from here on."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from tlstax.contract import TcpEndpoint
 from tlstax.errors import MachineFault
 from tlstax.paths.design import Design, Laid, Ports
-from tlstax.paths.ends import LOOPBACK, Ends
+from tlstax.paths.ends import Ends
 from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Program
 from tlstax.records import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import free_ports
+from tlstax.specimens.ports import LOOPBACK, free_ports
 
 STARTS = 3
 """A port that was free a moment ago may be taken by now."""

@@ -17,10 +17,11 @@ from pathlib import Path
 from tlstax.errors import MachineFault
 from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import LOOPBACK, Ends
+from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.ports import LOOPBACK
 
 LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"
 """What is logged beside faults: what was agreed on, and one line for each new channel, where -v would log
@@ -103,7 +104,7 @@ class Ssh:
                 *("-L", f"{LOOPBACK}:{ports.entry}:{LOOPBACK}:{ends.server_port}", ends.far_address),
             ),
         )
-        return Laid((far, near), LOOPBACK, ends.near, banner=b"SSH-2.0")
+        return Laid((far, near), LOOPBACK, banner=b"SSH-2.0")
 
     def began(self, programs: Sequence[Program]) -> None:
         """The cipher is read from the log of ssh."""

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import LOOPBACK, Ends
+from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.ports import LOOPBACK
 
 _AGREED = re.compile(r"(?P<version>TLSv[\d.]+) ciphersuite: (?P<suite>\S+)")
 _ACCEPTED = re.compile(r"Service \[mysql\] accepted connection")
@@ -79,7 +80,7 @@ class Stunnel:
             Plan(place, kept.program, (str(file),))
             for place, file in ((ends.far, far_file), (ends.near, self._near_file))
         )
-        return Laid((far, near), LOOPBACK, ends.near)
+        return Laid((far, near), LOOPBACK)
 
     def began(self, programs: Sequence[Program]) -> None:
         """What TLS was agreed on is read from the log; from now on the near end logs its usual lines."""
