@@ -1,0 +1,183 @@
+// What went wrong, in the contract's words: the kind, whose fault it is, one sentence, the error's number.
+package tlstax.jdbc;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.security.cert.CertPathValidatorException;
+import java.security.cert.CertificateException;
+import java.sql.SQLException;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+
+/** A job that cannot go on, or an operation that failed. `code` is MySQL's error number or null. */
+final class Failure extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Error numbers with which a login ends: access denied (1044, 1045, 1698), a host that is not allowed, an
+     * expired password, a locked account, and a plugin that one side does not have (1251, 1524, 2059).
+     */
+    private static final Set<Integer> LOGIN_REFUSED =
+            Set.of(1044, 1045, 1130, 1251, 1524, 1698, 1820, 1862, 2059, 3118);
+
+    /** What drivers say themselves when they cannot or will not log in by the account's plugin. */
+    private static final Pattern PLUGIN_REFUSED = words(
+            "public key retrieval|rsa public key|authentication (plugin|protocol)|unable to load auth");
+
+    /** MariaDB's driver says so of a server that it does not trust, and goes on about plugins. */
+    private static final Pattern NOT_TRUSTED = words("self signed certificate");
+
+    private static final Pattern NO_TLS = words("ssl .*(not supported|not enabled)|not supported by server");
+
+    private static final Pattern CERTIFICATE =
+            words("certificate(?!_required)|PKIX|trust anchor|host ?name|DNS name|alternative name");
+
+    private static final Pattern NOT_MYSQL = words("protocol version|unexpected (greeting|handshake)");
+
+    /** What drivers say of an option that they will not have. */
+    private static final Pattern OPTION_REFUSED =
+            words("the connection property|wrong argument|accepted values");
+
+    private static Pattern words(String expression) {
+        return Pattern.compile(expression, Pattern.CASE_INSENSITIVE);
+    }
+
+    /** Whose fault a kind is; what is not here is the server's. */
+    private static final Map<String, String> FAULTS = Map.of(
+            "bad_job", "job", "access_denied", "job", "not_mysql", "job", "resolve", "job",
+            "connect", "network", "server_closed", "network", "limits", "client", "internal", "client");
+
+    final String kind;
+    final Integer code;
+
+    Failure(String kind, String message) {
+        this(kind, message, null);
+    }
+
+    private Failure(String kind, String message, Integer code) {
+        super(message, null, false, false);
+        this.kind = kind;
+        this.code = code;
+    }
+
+    static Failure badJob(String message) {
+        return new Failure("bad_job", message);
+    }
+
+    String fault() {
+        return FAULTS.getOrDefault(kind, "server");
+    }
+
+    /**
+     * What a driver threw, named as the contract does. `name` is the driver's, which stands before its words.
+     * A driver's words are cut before a stack trace that it puts into them.
+     */
+    static Failure of(Throwable thrown, String name) {
+        int number = thrown instanceof SQLException ? ((SQLException) thrown).getErrorCode() : 0;
+        Integer code = number > 0 ? Integer.valueOf(number) : null;
+        return new Failure(kindOf(thrown, number), name + " says: " + Words.of(thrown), code);
+    }
+
+    private static String kindOf(Throwable thrown, int number) {
+        if (said(thrown, NOT_TRUSTED)) {
+            return "certificate";
+        }
+        if (said(thrown, OPTION_REFUSED)) {
+            return "bad_job";
+        }
+        if (LOGIN_REFUSED.contains(number) || said(thrown, PLUGIN_REFUSED)) {
+            return "access_denied";
+        }
+        String kind = kindOfCause(thrown);
+        if (kind != null) {
+            return kind;
+        }
+        if (said(thrown, NO_TLS)) {
+            return "no_tls";
+        }
+        if (!(thrown instanceof SQLException)) {
+            return thrown instanceof OutOfMemoryError ? "limits" : "internal";
+        }
+        if (said(thrown, NOT_MYSQL)) {
+            return "not_mysql";
+        }
+        if (number > 0) {
+            return "server_error";
+        }
+        if (wasRefused((SQLException) thrown)) {
+            return "bad_job";
+        }
+        return isLost((SQLException) thrown) ? "server_closed" : "internal";
+    }
+
+    /** The kind of what the Java runtime said underneath; null where it tells nothing. */
+    private static String kindOfCause(Throwable thrown) {
+        if (has(thrown, e -> e instanceof UnknownHostException)) {
+            return "resolve";
+        }
+        if (has(thrown, e -> e instanceof BindException || saidOf(e, "too many open files"))) {
+            return "limits";
+        }
+        if (has(thrown, e -> e instanceof ConnectException || e instanceof NoRouteToHostException)) {
+            return "connect";
+        }
+        if (has(thrown, e -> e instanceof SocketTimeoutException)) {
+            return "timeout";
+        }
+        if (has(thrown, e -> e instanceof CertificateException || e instanceof CertPathValidatorException)) {
+            return "certificate";
+        }
+        if (has(thrown, e -> e instanceof SSLException)) {
+            return said(thrown, CERTIFICATE) ? "certificate" : "tls_handshake";
+        }
+        // Drivers pack what TLS and sockets say into their own exceptions, some of them as text alone.
+        if (has(thrown, e -> saidOf(e, "sslhandshakeexception", "no appropriate protocol"))) {
+            return said(thrown, CERTIFICATE) ? "certificate" : "tls_handshake";
+        }
+        return null;
+    }
+
+    /** Whether the driver would not have what it was told: an option that it refuses. */
+    private static boolean wasRefused(SQLException thrown) {
+        return "01S00".equals(thrown.getSQLState())
+                || has(thrown, e -> e instanceof IllegalArgumentException
+                        || e.getClass().getName().matches(".*(WrongArgument|InvalidConnectionAttribute).*"));
+    }
+
+    /** Whether the connection is gone, so that only a new one can go on (SQLSTATE class 08). */
+    static boolean isLost(SQLException thrown) {
+        String state = thrown.getSQLState();
+        return state != null && state.startsWith("08") || has(thrown, e -> e instanceof IOException);
+    }
+
+    private static boolean said(Throwable thrown, Pattern words) {
+        return has(thrown, e -> e.getMessage() != null && words.matcher(e.getMessage()).find());
+    }
+
+    private static boolean saidOf(Throwable thrown, String... lowered) {
+        String message = String.valueOf(thrown.getMessage()).toLowerCase(Locale.ROOT);
+        for (String words : lowered) {
+            if (message.contains(words)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean has(Throwable thrown, Predicate<Throwable> wanted) {
+        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+            if (wanted.test(cause)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,137 @@
+// What can be checked of the JDBC client without a server: statements, jobs, errors, when it is steady.
+package tlstax.jdbc;
+
+import com.google.gson.JsonParser;
+import java.net.ConnectException;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.util.SplittableRandom;
+import javax.net.ssl.SSLHandshakeException;
+
+/** Ends with 1 at the first thing that is not as it should be. */
+final class Checks {
+    private static final String JOB = "{'schema':1,'endpoint':{'kind':'tcp','host':'h','port':1},"
+            + "'account':{'user':'u','password':'p','database':null},'tls':{'mode':'unset'},"
+            + "'workload':{'statements':[{'sql':'SELECT 1'}]},'connections':1,'duration_s':1,'seed':1%s}";
+    private static int checked;
+
+    private Checks() {}
+
+    public static void main(String[] arguments) throws Failure {
+        literals();
+        prepared();
+        sequences();
+        jobs();
+        errors();
+        words();
+        steadiness();
+        System.out.println(checked + " checks passed");
+    }
+
+    private static void same(Object found, Object expected) {
+        if (!expected.equals(found)) {
+            System.err.println("expected " + expected + ", found " + found);
+            System.exit(1);
+        }
+        checked++;
+    }
+
+    private static Workload.Statement statement(String json) throws Failure {
+        try (Fields fields = new Fields("statement", JsonParser.parseString(json))) {
+            return new Workload.Statement(fields, false);
+        }
+    }
+
+    private static String literal(String value) throws Failure {
+        String json = "{'sql':'DO {v} {{}}','parameters':{'v':{'kind':'one_of','values':[\"%s\"]}}}";
+        Template template = statement(String.format(json, value)).template;
+        return template.literal(template.draw(new SplittableRandom(1)));
+    }
+
+    private static void literals() throws Failure {
+        same(literal("it's"), "DO 'it''s' {}");
+        same(literal("a\\\\b"), "DO _utf8mb4 0x615c62 {}");
+    }
+
+    private static void prepared() throws Failure {
+        Workload.Statement two = statement("{'sql':'SELECT {b}, {a}, {b}','parameters':{"
+                + "'b':{'kind':'offset','of':'a','by':3},'a':{'kind':'uniform_int','low':7,'high':7}}}");
+        Object[] values = two.template.draw(new SplittableRandom(1));
+        same(two.template.withMarks(), "SELECT ?, ?, ?");
+        same(java.util.Arrays.toString(two.template.inOrder(values)), "[10, 7, 10]");
+        same(two.template.literal(values), "SELECT 10, 7, 10");
+        same(two.sort, Workload.Sort.ROWS);
+        same(statement("{'sql':'insert into t values (1)'}").sort, Workload.Sort.CHANGE);
+        same(statement("{'sql':'CALL p()'}").sort, Workload.Sort.OTHER);
+        same(statement("{'sql':'/* so */ INSERT INTO t VALUES (1)'}").sort, Workload.Sort.OTHER);
+    }
+
+    private static void sequences() throws Failure {
+        Template template = statement(
+                "{'sql':'SELECT {s}','parameters':{'s':{'kind':'sequence','first':1,'last':2}}}").template;
+        SplittableRandom random = new SplittableRandom(1);
+        same(template.literal(template.draw(random)), "SELECT 1");
+        same(template.literal(template.draw(random)), "SELECT 2");
+        same(template.draw(random) == null, true);
+    }
+
+    private static String refusal(String more) {
+        try {
+            Job.read(String.format(JOB, more).replace('\'', '"'));
+            return "";
+        } catch (Failure failure) {
+            return failure.kind + ": " + failure.getMessage();
+        }
+    }
+
+    private static void jobs() {
+        same(refusal(",'threads':4"), "");
+        same(refusal(",'odd':1"), "bad_job: the job has a field `odd` that this client does not know");
+        same(refusal(",'reset':['DO 1']").startsWith("bad_job"), true);
+        same(refusal(",'schedule':{'mode':'open','rate_per_s':1}").startsWith("bad_job"), true);
+        same(refusal(",'driver':{'batch':2}").startsWith("bad_job"), true);
+    }
+
+    private static String kind(String message, String state, int code, Throwable cause) {
+        return Failure.of(new SQLException(message, state, code, cause), "d").kind;
+    }
+
+    private static void errors() {
+        same(kind("Access denied", "28000", 1045, null), "access_denied");
+        same(kind("Public Key Retrieval is not allowed", "08001", 0, null), "access_denied");
+        same(kind("Duplicate entry", "23000", 1062, null), "server_error");
+        same(kind("Communications link failure", "08S01", 0, new ConnectException("refused")), "connect");
+        same(kind("link", "08S01", 0, new SSLHandshakeException("No appropriate protocol")), "tls_handshake");
+        same(kind("link", "08S01", 0, new SSLHandshakeException("PKIX path building failed")), "certificate");
+        same(kind("Self signed certificates. … authentication plugin", "28000", 0, null), "certificate");
+        same(kind("the connection property 'x' only accepts", "S1009", 0, null), "bad_job");
+        same(Failure.isLost(new SQLNonTransientConnectionException("gone", "08003")), true);
+        same(Failure.isLost(new SQLException("no", "23000", 1062)), false);
+    }
+
+    private static void words() {
+        Words.keepSecret("hunter2");
+        String said = "a\n\nb hunter2 ** BEGIN NESTED EXCEPTION ** at x.Y.z(Y.java:1)";
+        same(Words.of(new SQLException(said)), "a b …");
+    }
+
+    /** The slice at which it is steady: costs fall by a tenth a slice for so many slices, then no more. */
+    private static int steadyAt(int falling, int compiling) {
+        Steadiness steadiness = new Steadiness();
+        for (int slice = 1; slice <= 100; slice++) {
+            double cost_us = 1000 * Math.pow(0.9, Math.min(slice, falling));
+            steadiness.add(slice * Steadiness.SLICE_S, 100, cost_us * 100, slice <= compiling ? 0.05 : 0);
+            if (steadiness.isReached()) {
+                return slice;
+            }
+        }
+        return 0;
+    }
+
+    private static void steadiness() {
+        same(steadyAt(0, 0), 10);
+        same(steadyAt(20, 0), 27);
+        same(steadyAt(0, 30), 39);
+        same(steadyAt(100, 0), 0);
+    }
+}
