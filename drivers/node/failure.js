@@ -1,0 +1,76 @@
+// What went wrong, by the contract's kinds, in the driver's own words.
+
+/** Where to look, for each kind that this program uses. */
+const FAULTS = {
+  bad_job: "job", resolve: "network", connect: "network", timeout: "network", not_mysql: "server",
+  server_closed: "server", server_error: "server", access_denied: "server", no_tls: "server",
+  tls_handshake: "server", certificate: "server", protocol: "server", limits: "client", internal: "client",
+};
+
+/**
+ * The server's errors to a login: 1044 no right to the schema, 1045 wrong password, 1130 host not allowed,
+ * 1251 and 2059 a way of logging in that the client has not, 1698 no password, 1820 and 1862 expired
+ * password, 3118 account locked (MySQL reference manual, "Server Error Message Reference").
+ */
+const LOGIN_REFUSED = [1044, 1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118];
+
+/** Kinds by the drivers' and the runtime's own words for an error (`code`), tried in this order. */
+const WORDS = [
+  ["resolve", /^(ENOTFOUND|EAI_AGAIN)$/],
+  ["limits", /^(EMFILE|ENFILE|EADDRNOTAVAIL|ENOMEM)$/],
+  ["connect", /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES)$/],
+  ["timeout", /^(ETIMEDOUT|ER_CONNECTION_TIMEOUT|ER_SOCKET_TIMEOUT)$/],
+  ["no_tls", /^(HANDSHAKE_NO_SSL_SUPPORT|ER_SERVER_SSL_DISABLED)$/],
+  ["certificate", /^(ERR_TLS_CERT_|UNABLE_TO_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|ER_SELF_SIGNED)/],
+  ["tls_handshake", /^(ERR_SSL_|ERR_TLS_|EPROTO$)/],
+  ["access_denied", /^(AUTH_SWITCH_|MYSQL_CLEAR_|ER_CANNOT_RETRIEVE_RSA|ER_AUTHENTICATION_)/],
+  ["access_denied", /^ER_NOT_SUPPORTED_AUTH/],
+  ["server_closed", /^(PROTOCOL_CONNECTION_LOST|ECONNRESET|EPIPE|ER_SOCKET_UNEXPECTED_CLOSE)$/],
+  ["server_closed", /^ER_CONNECTION_ALREADY_CLOSED$/],
+];
+
+/** One thing that went wrong; `code` is the server's error number or errno, null where there is none. */
+export class Failure extends Error {
+  constructor(kind, message, code = null, fatal = true) {
+    super(message);
+    this.kind = kind;
+    this.code = code;
+    this.losesConnection = fatal;
+  }
+
+  /** The event that tells it; a `fatal` one ends the job. */
+  event(fatal) {
+    const { kind, message, code } = this;
+    return { event: "error", kind, fault: FAULTS[kind], fatal, message, code, count: 1 };
+  }
+}
+
+/** What an error of the driver means while a connection is `opening` or at work; `name` is the driver's. */
+export function failureOf(error, opening, name) {
+  if (error instanceof Failure) return error;
+  const [kind, code] = classify(error, opening);
+  const words = String(error.sqlMessage || error.message || error.code).replace(/\s+/g, " ").trim();
+  return new Failure(kind, `${name} says: ${words}`, code, error.fatal === true || kind !== "server_error");
+}
+
+function classify(error, opening) {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    const known = WORDS.find(([, words]) => words.test(one.code ?? ""));
+    if (known) return [known[0], systemNumber(one)];
+    if (one.sqlState && one.errno > 0 && one.errno < 45000) {
+      return [opening && LOGIN_REFUSED.includes(one.errno) ? "access_denied" : "server_error", one.errno];
+    }
+  }
+  // mysql2 puts this word in place of the runtime's.
+  if (error.code === "HANDSHAKE_SSL_ERROR") {
+    return [/certificate|altnames/i.test(error.message) ? "certificate" : "tls_handshake", null];
+  }
+  if (opening && (error instanceof TypeError || error instanceof RangeError)) return ["bad_job", null];
+  if (opening && error.code === "ER_UNEXPECTED_PACKET") return ["not_mysql", null];
+  return ["internal", null];
+}
+
+/** errno as the kernel has it: the runtime tells it negative. */
+function systemNumber(error) {
+  return typeof error.errno === "number" && error.errno < 0 && error.errno > -3000 ? -error.errno : null;
+}
