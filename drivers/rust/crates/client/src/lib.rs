@@ -1,0 +1,14 @@
+//! The contract's part of a Rust driver's program: all but the driver itself, which is a `Driver`.
+
+pub mod conversation;
+pub mod driver;
+mod event;
+pub mod failure;
+mod fleet;
+pub mod job;
+mod machine;
+mod recorder;
+mod steady;
+mod supply;
+mod template;
+mod worker;
