@@ -9,6 +9,7 @@ from tlstax.benches import Benches
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
 from tlstax.errors import UserMistake
+from tlstax.factors import UNSET
 from tlstax.jobs import job_for
 from tlstax.server_choice import SERVER_FACTORS, ServerChoice, choice_of
 from tlstax.specimens.facts import REFUSED
@@ -75,8 +76,8 @@ def _why_not(
     able: Mapping[ServerChoice, Able],
     added: Sequence[Mapping[str, Level]],
 ) -> str:
-    version, resumes = str(bundle["tls"]), bundle["resumption"] == "on"
-    if version == "off":
+    version, resumes = str(bundle.get("tls", "off")), bundle.get("resumption", "off") == "on"
+    if version in {"off", UNSET}:
         return ""
     if choice not in missing:
         return f"{choice.words()} has newer versions" if bundle in added else ""

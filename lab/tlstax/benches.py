@@ -11,9 +11,10 @@ from tlstax import connections_seen
 from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.contract import Account
 from tlstax.distance.opening import open_span
 from tlstax.errors import TlstaxError, UserMistake
-from tlstax.factors import DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import perf_events
 from tlstax.observers.machine import describe_machine
@@ -26,6 +27,7 @@ from tlstax.server_choice import (
     STATE_FACTORS,
     WAY_FACTORS,
     ServerChoice,
+    auth_of,
     choice_of,
     clients,
     faults,
@@ -227,7 +229,8 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
-            bench.terms = bench.terms.model_copy(update={"client_libraries": libraries})
+            told = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
+            bench.terms = bench.terms.model_copy(update=told)
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
                 connections_seen.create(bench.admin)
@@ -238,6 +241,20 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                     )
             benches.add(choice, bench)
         yield benches
+
+
+def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:
+    """The accounts of this server's cases that are not proved by its default plugin."""
+    plugins = dict.fromkeys(auth_of(levels) for levels in study.included() if choice_of(levels) == choice)
+    accounts = {}
+    for plugin in plugins:
+        if plugin == DEFAULT_AUTH or not isinstance(bench.server, PrivateServer):
+            continue
+        try:
+            accounts[plugin] = bench.server.account_by(plugin)
+        except TlstaxError as error:
+            raise left_out(error, study, {"auth": plugin}) from error
+    return accounts
 
 
 @contextmanager
@@ -270,8 +287,13 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
 @contextmanager
 def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
     """The bench on a server that is not ours. UserMistake where the study needs one that is."""
-    own: dict[str, set[Level]] = {"tls_switch": {"client"}, "path": {DIRECT}, "rtt_ms": {0}}
-    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers"):
+    own: dict[str, set[Level]] = {
+        "tls_switch": {"client"},
+        "path": {DIRECT},
+        "rtt_ms": {0},
+        "auth": {DEFAULT_AUTH},
+    }
+    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth"):
         if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
                 f"a server that is not ours keeps what it has: {factor} cannot be chosen there",

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.factors import ENGINE, OWN, STORM
-from tlstax.user_workload import UserSequence, UserWorkload
+from tlstax.drivers.catalogue import DRIVERS, Driver
+from tlstax.factors import (
+    CACHING_SHA2,
+    DEFAULT_AUTH,
+    ENGINE,
+    NATIVE_PASSWORD,
+    OPTION,
+    OWN,
+    STORM,
+    UNIX_SOCKET,
+    UNSET,
+)
+from tlstax.user_workload import UserSequence, UserWorkload, is_one_sequence
 
 SYSBENCH = "sysbench"
 MYSQLSLAP = "mysqlslap-"
@@ -25,13 +36,17 @@ _PREPARED = frozenset(
 )
 """Built-in workloads whose statements are prepared unless `protocol` says otherwise."""
 
+_TRANSACTIONS = frozenset({"oltp-read-only", "oltp-read-write"})
+"""Built-in workloads whose operations are transactions."""
+
 _COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
 """Built-in workloads that draw each id once, over all connections together."""
 
 _TEXT_IN_SYSBENCH = frozenset({"insert", "reconnect"})
 """Built-in workloads that sysbench does without preparing anything."""
 
-_PEOPLE = "people-"
+_NOT_IN_SYSBENCH = ("people-", "words-")
+"""How the names of built-in workloads begin that sysbench has not."""
 
 _BEFORE_TLS_1_2 = ("mysql-5.", "mariadb-10.1-")
 """How the names of servers begin that have no TLS 1.2; clients that try TLS unasked get in by no option."""
@@ -40,6 +55,10 @@ _NATIVE_PASSWORDS = ("mariadb-", "mysql-5.")
 """How the names of servers begin whose accounts have mysql_native_password; MySQL 9 has left it out."""
 
 _WITHOUT_NATIVE_PASSWORDS = f"{MYSQLSLAP}9."
+
+_WITHOUT_NATIVE, _WITHOUT_SHA2 = ("mysql-9.",), ("mysql-5.", "mariadb-")
+"""How the names of servers begin that have no accounts with mysql_native_password, and with
+caching_sha2_password."""
 
 
 def works_in_rounds(client: str) -> bool:
@@ -55,17 +74,68 @@ def why_not(
     `workloads` are the user's own, by name. What only shows when a job is read is the client's to refuse.
     """
     client = str(levels.get("client", ENGINE))
-    if levels.get("workload") == STORM:
-        return _why_no_storm(client, levels, schedule)
+    words = _why_no_account(levels) or _why_no_driver(client, levels)
+    if words or levels.get("workload") == STORM:
+        return words or _why_no_storm(client, levels, schedule)
     if client == ENGINE:
         return ""
-    for impossible, words in _common(levels, schedule):
-        if impossible:
-            return f"{client} {words}"
-    if client == SYSBENCH:
+    words = next((words for impossible, words in _common(levels, schedule) if impossible), "")
+    if not words and client in DRIVERS:
+        words = _why_not_driver(DRIVERS[client], levels, workloads)
+    elif not words and client == SYSBENCH:
         words = _why_not_sysbench(str(levels.get("workload", "")), levels, workloads)
-        return f"{client} {words}" if words else ""
-    return _why_not_mysqlslap(client, levels, workloads)
+    elif not words:
+        words = _why_not_mysqlslap(client, levels, workloads)
+    return f"{client} {words}" if words else ""
+
+
+def _why_no_account(levels: Mapping[str, str | int | float]) -> str:
+    """Why the server has no account of that plugin; empty where it may have one."""
+    plugin, server = str(levels.get("auth", DEFAULT_AUTH)), str(levels.get("server", ""))
+    without = {NATIVE_PASSWORD: _WITHOUT_NATIVE, CACHING_SHA2: _WITHOUT_SHA2}.get(plugin, ())
+    return f"{server} has no accounts with {plugin}" if server.startswith(without) else ""
+
+
+def _why_no_driver(client: str, levels: Mapping[str, str | int | float]) -> str:
+    """Why only a driver can be measured in the case; empty where others can, or where it is one.
+
+    Options that are unset ask for nothing.
+    """
+    if client in DRIVERS:
+        return ""
+    if levels.get("tls") == UNSET:
+        return f"{client} is no driver: it is told whether to encrypt, and tls = {UNSET} says nothing"
+    for name, level in levels.items():
+        if name.startswith(OPTION) and level != UNSET:
+            return f"{client} is no driver and has no option {name.removeprefix(OPTION)}"
+    if int(levels.get("batch", 1)) > 1:
+        return f"{client} is no driver and sends no batches"
+    return ""
+
+
+def _why_not_driver(
+    driver: Driver, levels: Mapping[str, str | int | float], workloads: Mapping[str, UserWorkload]
+) -> str:
+    workload = str(levels.get("workload", ""))
+    own = workloads.get(workload)
+    protocol = str(levels.get("protocol", "default"))
+    prepared = _is_prepared(protocol, workload, own)
+    several = own is not None and not is_one_sequence(own)
+    limits = [
+        (levels.get("cipher", "default") != "default", "cannot be told a cipher suite by tlstax"),
+        (
+            workload in _TRANSACTIONS or several,
+            "does the same statements in every operation, and no transactions",
+        ),
+        (levels.get("path") == UNIX_SOCKET and not driver.unix_socket, "comes over TCP alone"),
+        (prepared and "prepared" not in driver.protocols, "prepares nothing (protocol = text)"),
+        (not prepared and "text" not in driver.protocols, "sends prepared statements alone"),
+        (
+            driver.connections is not None and int(levels.get("connections", 1)) > driver.connections,
+            f"keeps {driver.connections} connection{'s' if driver.connections != 1 else ''} alone",
+        ),
+    ]
+    return next((words for impossible, words in limits if impossible), "")
 
 
 def _why_no_storm(client: str, levels: Mapping[str, str | int | float], schedule: Schedule) -> str:
@@ -93,7 +163,7 @@ def _common(levels: Mapping[str, str | int | float], schedule: Schedule) -> list
 def _why_not_sysbench(
     workload: str, levels: Mapping[str, str | int | float], workloads: Mapping[str, UserWorkload]
 ) -> str:
-    if workload in workloads or workload.startswith(_PEOPLE):
+    if workload in workloads or workload.startswith(_NOT_IN_SYSBENCH):
         return "has no such workload"
     if workload == "delete":
         return "draws ids at random to delete, so that ever more of them are gone already"
@@ -114,7 +184,8 @@ def _why_not_mysqlslap(
         (levels.get("tls") in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"),
         (server.startswith(_BEFORE_TLS_1_2), f"speaks TLS 1.2 and 1.3 alone, and {server} has neither"),
         (
-            client.startswith(_WITHOUT_NATIVE_PASSWORDS) and server.startswith(_NATIVE_PASSWORDS),
+            client.startswith(_WITHOUT_NATIVE_PASSWORDS)
+            and (server.startswith(_NATIVE_PASSWORDS) or levels.get("auth") == NATIVE_PASSWORD),
             f"does not know mysql_native_password, by which clients log in to {server}",
         ),
         (
@@ -130,7 +201,7 @@ def _why_not_mysqlslap(
             "gives all its connections the same statements, and each id is to be used once",
         ),
     ]
-    return next((f"{client} {words}" for impossible, words in limits if impossible), "")
+    return next((words for impossible, words in limits if impossible), "")
 
 
 def _is_prepared(protocol: str, workload: str, own: UserWorkload | None) -> bool:

@@ -22,6 +22,17 @@ from pydantic import (
     PositiveInt,
 )
 
+from tlstax.contract_tls import (
+    Handshakes,
+    Negotiated,
+    Tls,
+    TlsLibrary,
+    TlsOff,
+    TlsOn,
+    TlsUnset,
+    TlsVersion,
+    TlsView,
+)
 from tlstax.contract_workload import (
     Digits,
     Offset,
@@ -45,6 +56,7 @@ __all__ = [
     "CpuTime",
     "Digits",
     "Done",
+    "DriverTerms",
     "Endpoint",
     "ErrorCount",
     "ErrorEvent",
@@ -72,11 +84,13 @@ __all__ = [
     "TlsLibrary",
     "TlsOff",
     "TlsOn",
+    "TlsUnset",
     "TlsVersion",
     "TlsView",
     "Transaction",
     "UniformInt",
     "UnixEndpoint",
+    "WarmupSlice",
     "Wire",
     "Workload",
 ]
@@ -128,44 +142,6 @@ class Account(Frozen):
     database: str | None = None
 
 
-class TlsOff(Frozen):
-    """No encryption; the client does not send an SSLRequest."""
-
-    mode: Literal["off"] = "off"
-
-
-TlsVersion = Literal["1.0", "1.1", "1.2", "1.3"]
-
-
-class TlsOn(Frozen):
-    """TLS is required; a server without it is an error.
-
-    `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
-    syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's. With
-    `weak_dh`, Diffie-Hellman groups of any size are taken, which OpenSSL refuses below 1024 bits even at its
-    lowest security level (SSL_CTX_set_security_level(3)).
-    """
-
-    mode: Literal["on"] = "on"
-    min_version: TlsVersion | None = None
-    max_version: TlsVersion | None = None
-    cipher_list: str | None = None
-    ciphersuites: str | None = None
-    groups: str | None = None
-    verify: Literal["none", "ca", "identity"] = "none"
-    ca_file: str | None = None
-    server_name: str | None = None
-    certificate_file: str | None = None
-    key_file: str | None = None
-    resumption: bool = False
-    weak_dh: bool = False
-    library: str | None = None
-    keylog_file: str | None = None
-
-
-Tls = Annotated[TlsOff | TlsOn, Field(discriminator="mode")]
-
-
 class ClosedLoop(Frozen):
     """Every connection starts its next operation when the last one is answered."""
 
@@ -187,13 +163,28 @@ class OpenLoop(Frozen):
 Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
 
 
+class DriverTerms(Frozen):
+    """What only a driver is told: its own options, word by word, and how long it may take to become steady.
+
+    The client warms up in slices of 0.1 s until the CPU time per operation has stopped to fall,
+    `steady_within_s` at most (contract/README.md has the rule); 0 leaves the warm-up as long as the job
+    says. With `batch`, so many operations are handed to the driver at once, by its own way of doing so;
+    each counts as an operation.
+    """
+
+    options: dict[str, str] = {}
+    steady_within_s: NonNegativeFloat = 0.0
+    batch: PositiveInt = 1
+
+
 class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
     `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
     window ends when so many were started, and `duration_s` is the longest that it may last; a client that
     works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back. A
-    storm has `rounds` rounds of `connections` operations each.
+    storm has `rounds` rounds of `connections` operations each. `driver` is for clients that are drivers
+    alone.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -215,47 +206,13 @@ class Job(Frozen):
     seed: NonNegativeInt
     row_samples: NonNegativeInt = 16
     attributes: dict[str, str] = {}
+    driver: DriverTerms | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     def without_password(self) -> Job:
         """The same job with the password blanked, fit for the store and the report."""
         return self.model_copy(update={"account": self.account.model_copy(update={"password": ""})})
-
-
-class TlsView(Frozen):
-    """What one side says was negotiated. Names as OpenSSL prints them.
-
-    `resumed` is None where that side cannot tell: MariaDB's Ssl_sessions_reused stays 0 whatever happens.
-    """
-
-    version: str
-    cipher: str
-    resumed: bool | None
-    group: str | None = None
-    hello_retry: bool | None = None
-    certificate_key: str | None = None
-    certificate_sha256: str | None = None
-
-
-class Negotiated(Frozen):
-    """What both sides said of connections that were asked before measuring, and how many said so.
-
-    `client` is read from the client's TLS library; `server` is the server's answer, on that very
-    connection, to SHOW SESSION STATUS LIKE 'Ssl%'. None means plaintext.
-    """
-
-    connections: PositiveInt
-    client: TlsView | None
-    server: TlsView | None
-
-
-class TlsLibrary(Frozen):
-    """The TLS library that the client really loaded: what it says of itself, and the files mapped."""
-
-    version: str
-    libssl_path: str
-    libcrypto_path: str
 
 
 class Overhead(Frozen):
@@ -269,8 +226,20 @@ class Overhead(Frozen):
     operations: PositiveInt
 
 
+class WarmupSlice(Frozen):
+    """A part of the warm-up: when it ended, counted from its begin, and what was done in it."""
+
+    elapsed_s: NonNegativeFloat
+    operations: NonNegativeInt
+    cpu_us: NonNegativeFloat
+
+
 class Ready(Frozen):
-    """All connections are up, proved and warm; nothing is in flight; the client waits for `go`."""
+    """All connections are up, proved and warm; nothing is in flight; the client waits for `go`.
+
+    `warmup` holds the slices of a warm-up that lasted until the client was steady, `steady` whether it was at
+    the end; None where it was not looked for.
+    """
 
     event: Literal["ready"] = "ready"
     client: str
@@ -279,6 +248,8 @@ class Ready(Frozen):
     server_version: str
     tls_library: TlsLibrary | None
     negotiated: tuple[Negotiated, ...]
+    warmup: tuple[WarmupSlice, ...] = ()
+    steady: bool | None = None
 
 
 class Interval(Frozen):
@@ -324,17 +295,6 @@ class ErrorEvent(Frozen):
     message: str
     code: int | None = None
     count: PositiveInt = 1
-
-
-class Handshakes(Frozen):
-    """How many TLS handshakes ended in this way."""
-
-    version: str
-    cipher: str
-    group: str | None
-    resumed: bool
-    hello_retry: bool | None
-    count: PositiveInt
 
 
 class Counts(Frozen):

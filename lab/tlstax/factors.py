@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from tlstax.drivers.catalogue import DRIVERS
 from tlstax.errors import UserMistake
 
 CIPHERS = (
@@ -58,8 +59,20 @@ GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
 ENGINE = "engine"
 """The level of `client` that is our own load engine."""
 
-CLIENTS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7")
-"""Load clients; mysqlslap is the one that came with the server of that version."""
+CLIENTS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7", *DRIVERS)
+"""Load clients; mysqlslap is the one that came with the server of that version. The last are drivers."""
+
+UNSET = "unset"
+"""The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
+
+OPTION = "option."
+"""How the factors begin that are options of drivers; the option's own name follows."""
+
+_OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_OPTION_LEVEL = re.compile(r"[^\s\x00-\x1f]+(?: [^\s\x00-\x1f]+)*")
+
+_OURS = frozenset({"user", "username", "password", "passwd", "pwd", "host", "hostname", "port", "database"})
+"""Options that the laboratory gives to every driver itself, in any spelling of case."""
 
 CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
 """Keys of servers' certificates."""
@@ -69,6 +82,11 @@ DEFAULT_CERTIFICATE = "rsa-2048"
 DURABILITY = {"full": 1, "write": 2, "none": 0}
 """Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,
 the log is on the disk, is with the operating system, or is neither (MySQL reference manual)."""
+
+CACHING_SHA2, NATIVE_PASSWORD = "caching_sha2_password", "mysql_native_password"
+DEFAULT_AUTH = "default"
+AUTH_PLUGINS = (CACHING_SHA2, NATIVE_PASSWORD)
+"""Levels of `auth`, beside the server's own default."""
 
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 
@@ -105,6 +123,8 @@ WORKLOADS = (
     "people-select",
     "people-update",
     "people-delete",
+    "words-insert",
+    "words-execute",
 )
 """The built-in workloads; `tlstax.workloads` has what each of them is."""
 
@@ -116,9 +136,8 @@ class Factor:
     """A thing that a study may vary: its name, what it is, and its levels.
 
     `levels` is None where any whole number from `least` is one, and with `decimals` any other number
-    too. With
-    `specimens`, the levels are names of specimens; whether one is known shows only where specimens are looked
-    up.
+    too. With `specimens`, the levels are names of specimens; whether one is known shows only where specimens
+    are looked up. With `words`, any text is a level.
     """
 
     name: str
@@ -127,9 +146,12 @@ class Factor:
     specimens: bool = False
     least: int = 1
     decimals: bool = False
+    words: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
+        if self.words:
+            return "words of one line"
         if self.specimens:
             return "names of specimens (`tlstax specimens list` shows them)"
         if self.levels is not None:
@@ -140,7 +162,11 @@ class Factor:
 FACTORS: dict[str, Factor] = {
     factor.name: factor
     for factor in (
-        Factor("tls", "the TLS version, or no TLS at all", ("off", "1.0", "1.1", "1.2", "1.3", "default")),
+        Factor(
+            "tls",
+            f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver",
+            ("off", "1.0", "1.1", "1.2", "1.3", "default", UNSET),
+        ),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
         Factor("group", "the key exchange groups that the client offers", ("default", *GROUPS, *GROUP_LISTS)),
         Factor(
@@ -154,6 +180,8 @@ FACTORS: dict[str, Factor] = {
             "tls_switch", "who turns TLS off: the client by its option, or the server", ("client", "server")
         ),
         Factor("certificate", "the key of the server's certificate", CERTIFICATES),
+        Factor("auth", "the plugin by which the client's account is proved", (DEFAULT_AUTH, *AUTH_PLUGINS)),
+        Factor("batch", "how many operations a driver is handed at once, to be sent as one batch"),
         Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
         Factor("queries", "how many operations a trial's round has, in place of a time"),
         Factor("rounds", "how many rounds of so many operations a trial has"),
@@ -174,13 +202,31 @@ FACTORS: dict[str, Factor] = {
 
 
 def check_factor(name: str, *, where: str) -> Factor:
-    """The known factor of that name; `where` begins the message. Raises UserMistake."""
+    """The known factor of that name, or the one of a driver's option; `where` begins the message.
+
+    Raises UserMistake.
+    """
     if name in FACTORS:
         return FACTORS[name]
+    if name.startswith(OPTION):
+        return _option(name, where)
     raise UserMistake(
         f"{where}: there is no factor {name!r}{closest(name, FACTORS)}",
         remedy=f"the factors are {', '.join(FACTORS)}",
     )
+
+
+def _option(name: str, where: str) -> Factor:
+    """The factor of a driver's option: any word is a level of it, since only the driver knows them."""
+    option = name.removeprefix(OPTION)
+    if not _OPTION_NAME.fullmatch(option):
+        raise UserMistake(f"{where}: {name!r} names no option", remedy=f"write {OPTION}useSSL, for example")
+    if option.lower() in _OURS:
+        raise UserMistake(
+            f"{where}: {option} is given to every driver by tlstax itself",
+            remedy="leave it out; --server chooses where to connect to",
+        )
+    return Factor(name, f"the driver's option {option}; {UNSET} leaves it out", words=True)
 
 
 def check_level(
@@ -194,6 +240,9 @@ def check_level(
     if factor.specimens:
         if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
             return level
+    elif factor.words:
+        if isinstance(level, str | int | float) and _OPTION_LEVEL.fullmatch(_as_option(level)):
+            return _as_option(level)
     elif factor.levels is None:
         number = _number(level, decimals=factor.decimals)
         if number is not None and number >= factor.least:
@@ -208,6 +257,11 @@ def check_level(
         f"{where}: {level!r} is not a level of {factor.name}{hint}",
         remedy=f"allowed are {', '.join(known) if also else factor.allowed()}",
     )
+
+
+def _as_option(level: str | float) -> str:
+    """A level of an option as the driver is told it: TOML's true is the word true."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def _number(level: object, *, decimals: bool) -> int | float | None:

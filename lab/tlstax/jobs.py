@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 from tlstax import __version__, legacy_tls
@@ -9,20 +10,24 @@ from tlstax.client_limits import works_in_rounds
 from tlstax.contract import (
     Account,
     ClosedLoop,
+    DriverTerms,
     Endpoint,
     Frozen,
     Job,
     Schedule,
     TlsOff,
     TlsOn,
+    TlsUnset,
     TlsVersion,
+    Workload,
 )
-from tlstax.factors import GROUP_LISTS, OWN, STORM
-from tlstax.server_choice import choice_of, client_library_of, client_of
+from tlstax.drivers.catalogue import is_driver
+from tlstax.factors import GROUP_LISTS, OWN, STORM, UNSET
+from tlstax.server_choice import auth_of, choice_of, client_library_of, client_of, options_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
-from tlstax.workloads import Shape, can_be_repeated, put_back_sql
+from tlstax.workloads import Shape, can_be_repeated, draws_once, put_back_sql
 from tlstax.workloads.storm import ROUNDS
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -47,12 +52,14 @@ class Verification(Frozen):
 class JobTerms(Frozen):
     """What all jobs of a run on one server have in common.
 
+    `accounts` are those of other levels of `auth` than the server's default.
     `tables` names the table of each shape, `workloads` are the user's own, by name.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
     """
 
     endpoint: Endpoint
     account: Account
+    accounts: dict[str, Account] = {}
     tables: dict[Shape, str]
     rows: int
     workloads: dict[str, UserWorkload] = {}
@@ -70,6 +77,12 @@ STORM_CONNECTION_S = 0.5
 """So long is waited for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes
 0.07 s of its processor for a handshake with RSA 4096, and several times as long on a busy machine."""
 
+STEADY_WITHIN_S = 10.0
+"""The longest that a driver may take to become steady before it is measured."""
+
+CAPTURED_OPERATIONS = 50
+"""So many operations a captured trial has: enough to tell what each sends from what only the first does."""
+
 LONGEST_COUNTED_S = 600.0
 """The longest that a trial of so many operations may last."""
 
@@ -84,11 +97,12 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     connections = int(levels["connections"])
     operations, rounds = counted_operations(levels), rounds_of(levels)
     writes = changes_data(levels, terms.workloads)
+    workload = _workload(levels, terms)
     return Job(
         endpoint=terms.endpoint,
-        account=terms.account,
+        account=terms.accounts.get(auth_of(levels), terms.account),
         tls=_tls(levels, terms),
-        workload=workload_of(levels, terms.workloads, terms.tables, terms.rows),
+        workload=workload,
         schedule=terms.schedule,
         connections=connections,
         threads=min(connections, max(1, len(terms.client_cpus))),
@@ -102,6 +116,44 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},
+        driver=_driver(levels, uses_up=bool(operations) and draws_once(workload)),
+    )
+
+
+def longest_warmup_s(job: Job) -> float:
+    """How long the job's client may warm up."""
+    return max(job.warmup_s, job.driver.steady_within_s if job.driver else 0.0)
+
+
+def captured(job: Job) -> Job:
+    """The job, a few operations long, for a trial in which a tap writes down what crosses the wire."""
+    driver = job.driver.model_copy(update={"steady_within_s": 0.0}) if job.driver else None
+    # A storm opens each of its connections once; what does not divide among connections, mysqlslap drops.
+    share = job.connections * (job.driver.batch if job.driver else 1)
+    operations = share if job.workload.storm else share * ceil(CAPTURED_OPERATIONS / share)
+    few = {"operations": operations, "rounds": 1, "reset": (), "warmup_s": 0.0, "driver": driver}
+    return job.model_copy(update={**few, "duration_s": LONGEST_COUNTED_S, "schedule": ClosedLoop()})
+
+
+def _workload(levels: Levels, terms: JobTerms) -> Workload:
+    """The workload; for a driver, which does no mixes, one that is the same every time as its statements."""
+    workload = workload_of(levels, terms.workloads, terms.tables, terms.rows)
+    if is_driver(client_of(levels)) and len(workload.mix) == 1:
+        return workload.model_copy(update={"statements": workload.mix[0].statements, "mix": ()})
+    return workload
+
+
+def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
+    """What only a driver is told; None for clients that are none.
+
+    Where a warm-up `uses_up` what the trial has so many of, there is none.
+    """
+    if not is_driver(client_of(levels)):
+        return None
+    return DriverTerms(
+        options=options_of(levels),
+        steady_within_s=0.0 if uses_up else STEADY_WITHIN_S,
+        batch=int(levels.get("batch", 1)),
     )
 
 
@@ -140,10 +192,12 @@ def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
     return (*put_back_sql(table), *restore)
 
 
-def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn:
+def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset:
     level = levels.get("tls", "off")
     if level == "off":
         return TlsOff()
+    if level == UNSET:
+        return TlsUnset(trusted_ca_file=terms.verification.ca_file)
     version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
     library, verification = client_library_of(levels), terms.verification
     return TlsOn(

@@ -7,25 +7,30 @@ chooses the server), and everything else the group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
+from tlstax.drivers.catalogue import DRIVERS, is_driver
 from tlstax.factors import (
     DIRECT,
     ENGINE,
     GROUP_LISTS,
     NO_FAULT,
+    OPTION,
     OWN,
     UNIX_SOCKET,
+    UNSET,
     VARIANTS,
 )
 from tlstax.server_choice import (
     SERVER_FACTORS,
     changed_words,
     choice_of,
+    client_of,
     distance_of,
     key_of,
+    options_of,
     planted_words,
     twin_words,
 )
@@ -93,6 +98,8 @@ _SAID_WHERE_VARIED = (
 _LOAD = ("workload", "connections", "client", "queries", "rounds")
 _GROUP = (*_SERVER, "group", *_LOAD, *_DISTANCE)
 _WAY = ("group", "path", *_DISTANCE)
+LOGIN = ("auth", "batch")
+"""How a driver's account is proved, and how its operations are put together."""
 
 
 def label(case: Case, study: Study | None = None) -> str:
@@ -125,8 +132,46 @@ def full_label(case: Case, study: Study | None = None) -> str:
 
 
 def client_words(client: Level) -> str:
-    """What a load client is called: "the engine", "mysqlslap 8.0.33"."""
+    """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
+    if is_driver(str(client)):
+        driver = DRIVERS[str(client)]
+        return f"{driver.product.removeprefix('MySQL ')} {driver.version}"
     return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
+
+
+def driver_words(levels: Levels, study: Study | None = None) -> str:
+    """The client with what it is told of its own options: "Connector/J 8.0.16 with useSSL=false".
+
+    Options that all cases of the study have alike are left out.
+    """
+    if study is not None:
+        levels = {name: level for name, level in levels.items() if name not in shared_options(study)}
+    options = option_words(levels)
+    name = client_words(client_of(levels)) if "client" in levels else ""
+    return f"{name} with {options}".strip() if options and name else name or options
+
+
+def driver_label(case: Case, study: Study) -> str:
+    """The label of a driver's case, with its workload where that is not the first of the study's."""
+    return f"{label(case, study)}{other_workload(case.levels, study)}"
+
+
+def other_workload(levels: Levels, study: Study) -> str:
+    """The workload, to be put behind a driver's name; empty for the first, or only, one of a study."""
+    known = study.levels_of().get("workload", ())
+    workload = levels.get("workload")
+    return "" if workload is None or workload in known[:1] else f", {workload}"
+
+
+def shared_options(study: Study) -> frozenset[str]:
+    """The factors that are options of drivers and have one level in the whole study."""
+    levels_of = study.levels_of()
+    return frozenset(n for n, known in levels_of.items() if n.startswith(OPTION) and len(known) == 1)
+
+
+def option_words(levels: Levels) -> str:
+    """The options of a driver as people write them: "useLocalSessionState=true and useSSL=false"."""
+    return " and ".join(f"{name}={level}" for name, level in sorted(options_of(levels).items()))
 
 
 def path_words(path: Level) -> str:
@@ -201,8 +246,10 @@ def _following(study: Study) -> frozenset[str]:
     return frozenset({"tls_library"}) if follows else frozenset()
 
 
-def _words(levels: Levels, names: frozenset[str] | list[str], study: Study | None = None) -> Iterator[str]:
+def _words(levels: Levels, names: Collection[str], study: Study | None = None) -> Iterator[str]:
     """Each thing that the factors among `names` say, in the order in which people say it."""
+    driver, names = _driver_first(levels, _said(levels, names, study))
+    yield from driver
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
     if "tls" in names and "tls" in levels:
@@ -219,9 +266,43 @@ def _words(levels: Levels, names: frozenset[str] | list[str], study: Study | Non
     for name, said in _IN_WORDS.items():
         if name in names and name in levels:
             yield said.get(str(levels[name]), str(levels[name]))
-    for name in sorted(names):
-        if name in levels and name not in (*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS):
+    yield from _rest_words({name: levels[name] for name in names if name in levels})
+
+
+def _driver_first(levels: Levels, names: Collection[str]) -> tuple[list[str], Collection[str]]:
+    """A driver that is told apart by its options, in words, and the factors that are left to be said."""
+    options = {name for name in names if name.startswith(OPTION) and name in levels}
+    if not options or not {"client"} <= set(names) & set(levels):
+        return [], names
+    said = {"client", *options}
+    return [driver_words({n: levels[n] for n in said})], [name for name in names if name not in said]
+
+
+def _rest_words(levels: Levels) -> Iterator[str]:
+    """What is said last: options, how an account is proved, batches, and factors without words by name."""
+    if options := option_words(levels):
+        yield options
+    yield from login_words(levels)
+    told = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN}
+    for name in sorted(levels.keys() - told):
+        if not name.startswith(OPTION):
             yield f"{name}={levels[name]}"
+
+
+def login_words(levels: Levels) -> Iterator[str]:
+    """How an account is proved and how operations are put together; what is usual goes without saying."""
+    if levels.get("auth", "default") != "default":
+        yield f"by {levels['auth']}"
+    if levels.get("batch", 1) != 1:
+        yield f"in batches of {levels['batch']}"
+
+
+def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
+    """The factors that are said: where drivers are compared, their server only where it is another one."""
+    if study is None or "client" not in names or not is_driver(client_of(levels)):
+        return names
+    usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
+    return [name for name in names if name not in usual]
 
 
 def _sound_words(study: Study | None) -> str:
@@ -295,5 +376,7 @@ def _tls_label(levels: Levels) -> str:
     tls = levels["tls"]
     if tls == "off":
         return "plaintext"
+    if tls == UNSET:
+        return "TLS as the driver has it"
     version = "TLS as the client chooses" if tls == "default" else f"TLS {tls}"
     return f"{version} resumed" if levels.get("resumption") == "on" else version

@@ -121,7 +121,9 @@ OUTCOMES: dict[str, Outcome] = {
             lower_is_better=None,
             words="standard deviation of the connections opened a second over a storm's rounds",
         ),
+        _cost("total_s", "s", "total time of a trial of so many operations"),
         _cost("round_s", "s", "mean time of a round of so many operations"),
+        _cost("statements_per_op", "1", "statements that the server counted per operation"),
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
         _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
         _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),
@@ -154,6 +156,8 @@ OUTCOMES: dict[str, Outcome] = {
         *_wire_outcomes(),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
         *_processor_outcomes(),
+        _cost("warmup_s", "s", "time that the client warmed up until it was steady"),
+        _cost("cold_us_per_op", "us", "client CPU per operation in the first slice of its warm-up"),
         _cost("observers_cpu_us", "us", "CPU time of the laboratory itself while the window lasted"),
     )
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlstax.findings.stopping import Progress
 from tlstax.labels import full_label
-from tlstax.plan import cases, trials_per_block
+from tlstax.plan import captures, cases, trials_per_block
 from tlstax.records import Trial
 from tlstax.study import Study
 from tlstax.timing import block_s
@@ -39,6 +39,7 @@ class Outlook:
         self._spent_before_s, self._started_s = spent_s, now_s
         self._estimated_block_s = block_s(study, cases(study), shortest_s)
         self.trials_in_block = trials_per_block(study)
+        self._captured_trials = len(captures(study))
         self._begun = 0
         self._progress: Progress | None = None
         self._decided_s = now_s
@@ -63,7 +64,19 @@ class Outlook:
 
     def step(self, trial: Trial, now_s: float) -> Step:
         """A trial begins."""
+        if trial.captured:
+            return Step(
+                block=trial.block,
+                place=trial.position + 1,
+                of=self._captured_trials,
+                label=f"capturing {full_label(trial.case, self._study)}",
+                progress=None,
+                left_s=self._study.budget_s,
+            )
         each_s = self._estimated_block_s / self.trials_in_block
+        if not self._begun:
+            # What was captured before is beside the budget.
+            self._started_s = now_s
         if self._begun >= self.trials_in_block // 10 + 1:
             each_s = (now_s - self._started_s) / self._begun
         self._begun += 1

@@ -15,32 +15,23 @@ from tlstax.abilities import settled
 from tlstax.bench import Bench, Needs
 from tlstax.benches import Benches, obtain, open_benches, open_guest
 from tlstax.contract import Job
-from tlstax.errors import Interrupted, TlstaxError, UserMistake
+from tlstax.errors import Interrupted, TlstaxError
 from tlstax.findings.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.jobs import job_for
-from tlstax.labels import full_label
+from tlstax.jobs import captured, job_for
+from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import Sampling, probe
 from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
-from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.records import Changes, RunHeader, StoredRun, Trial
 from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
-from tlstax.workload_choice import data_needs, name_of
-
-SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
-"""Errors of a client that every further trial of the case would meet again."""
-
-
-REMEDIES = {
-    "no_tls": "turn TLS on at the server, or there is nothing to compare",
-    "certificate": "mend the certificate, or choose an --ssl-mode that does not verify it",
-}
+from tlstax.workload_choice import data_needs
 
 
 class Watcher(Protocol):
@@ -174,9 +165,12 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
                 record = run_trial(trial, _job(trial, bench, header, outlook.trials_in_block), bench)
                 store.add_trial(header.run, record)
                 records.append(slim(record, study))
-                _stop_on_the_users_mistake(record, study)
+                stop_on_the_users_mistake(record, study)
                 bench.revive(record.failure, watcher.warn)
-        measured = [record for record in records if not record.trial.profiled]
+        stop_where_nothing_can_be_done(records[-len(block) :], study)
+        if block[0].captured:
+            continue
+        measured = [record for record in records if record.trial.is_measured]
         decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()))
         if isinstance(decision, Stop):
             return decision.why
@@ -188,21 +182,7 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
-    sequence = trial.block * trials_in_block + trial.position
+    sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
+    job = captured(job) if trial.captured else job
     return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
-
-
-def _stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
-    """A mistake in what was asked for would only repeat itself; the first trial shows it."""
-    if record.trial.block > 0:
-        return
-    for error in record.client_errors:
-        if error.fatal and error.kind in SAME_MISTAKE:
-            case = full_label(record.trial.case, study)
-            raise UserMistake(f"{case}: {error.message}", remedy=REMEDIES.get(error.kind, ""))
-    own = name_of(record.trial.case.levels)
-    if own in study.workloads and not (record.done and record.done.operations):
-        for error in record.client_errors:
-            if error.kind == "server_error":
-                raise UserMistake(f"workload {own}: the server refuses it: {error.message}")

@@ -10,9 +10,19 @@ from pydantic import NonNegativeFloat
 from tlstax.contract import Frozen
 from tlstax.factors import ENGINE
 from tlstax.records import Trial
-from tlstax.server_choice import clients, faults, server_choices, tls_libraries
+from tlstax.server_choice import (
+    can_be_captured,
+    clients,
+    faults,
+    needs_distance,
+    server_choices,
+    tls_libraries,
+)
 from tlstax.study import Case, Level, Study, within
 from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
+
+CAPTURE_BLOCK = -1
+"""The block of captured trials, before all others: they are not estimated from."""
 
 
 class Excluded(Frozen):
@@ -27,9 +37,9 @@ class Plan(Frozen):
 
     `blocks` is how many blocks the budget has room for (at least the one that is always run), `trials` the
     trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner ends
-    sooner. `block_s` is about how long one block takes, `starting_s` how long the servers take to start,
-    `estimated_s` all of it. `servers` are those that are started, `specimens` what is named by the study and
-    must be there.
+    sooner. `captured` cases are run once before all blocks, through a tap. `block_s` is about how long one
+    block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are those
+    that are started, `specimens` what is named by the study and must be there.
     """
 
     study: str
@@ -37,6 +47,7 @@ class Plan(Frozen):
     blocks: int
     trials: int
     profiled: int
+    captured: int
     trial_duration_s: float
     block_s: NonNegativeFloat
     starting_s: NonNegativeFloat
@@ -75,6 +86,8 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
     `shuffle` is not).
     """
     generator = Random(seed)  # noqa: S311 (an order, not a secret)
+    if still := tuple(trial for trial in captures(study) if (trial.block, trial.position) not in done):
+        yield still
     all_trials = [(case, False) for case in cases(study)]
     if study.profile:
         all_trials += [(case, True) for case, _ in all_trials]
@@ -90,6 +103,20 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
         if trials:
             yield trials
         block += 1
+
+
+def captures(study: Study) -> tuple[Trial, ...]:
+    """One captured trial of each case before whose server a tap can stand, in their order; none of a control.
+
+    Where any case has a distance, all servers stand at its far end, where no tap is.
+    """
+    if not study.capture or needs_distance(study):
+        return ()
+    taken = (case for case in cases(study) if case.role != "control" and can_be_captured(case.levels))
+    return tuple(
+        Trial(block=CAPTURE_BLOCK, position=position, case=case, captured=True)
+        for position, case in enumerate(taken)
+    )
 
 
 def trials_per_block(study: Study) -> int:
@@ -111,6 +138,7 @@ def plan(study: Study) -> Plan:
         blocks=room,
         trials=room * trials_per_block(study),
         profiled=room * len(all_cases) if study.profile else 0,
+        captured=len(captures(study)),
         trial_duration_s=duration_s,
         block_s=one_block_s,
         starting_s=starting_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tlstax.captured import Capture
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.observed import Window
 from tlstax.profiles.stacks import Profile
@@ -14,13 +15,20 @@ class Trial(Frozen):
     """A case, to be run once, at its place: `block` counts from 0, `position` within the block from 0.
 
     A `profiled` trial is sampled while it runs, which costs something: it tells where the time goes, and
-    nothing else is estimated from it.
+    nothing else is estimated from it. A `captured` trial does a few operations through a tap that writes down
+    what crosses the wire, and is not estimated from either.
     """
 
     block: int
     position: int
     case: Case
     profiled: bool = False
+    captured: bool = False
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether results are estimated from it."""
+        return not self.profiled and not self.captured
 
 
 class MappedLibrary(Frozen):
@@ -228,7 +236,7 @@ class Evidence(Frozen):
     `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it. `data` is what
     the tables held before the trial, empty where the workload changes nothing. `path` is what was
     between client and server, None where they are connected directly; `distance` how far they were
-    apart, None for loopback.
+    apart, None for loopback. `capture` is what a tap saw of a captured trial.
     """
 
     trial: Trial
@@ -251,6 +259,7 @@ class Evidence(Frozen):
     data: tuple[TableState, ...] = ()
     path: PathObservation | None = None
     distance: DistanceObservation | None = None
+    capture: Capture | None = None
     failure: str = ""
     guest: bool = False
 
@@ -297,6 +306,7 @@ class Changes(Frozen):
     rate: str | None = None
     arrivals: str | None = None
     profile: bool = False
+    capture: bool = False
 
 
 class RunHeader(Frozen):
@@ -331,8 +341,13 @@ class StoredRun(Frozen):
 
     @property
     def measured(self) -> tuple[TrialRecord, ...]:
-        """The trials that results are estimated from: all but the profiled ones."""
-        return tuple(record for record in self.trials if not record.trial.profiled)
+        """The trials that results are estimated from: all but the profiled and the captured ones."""
+        return tuple(record for record in self.trials if record.trial.is_measured)
+
+    @property
+    def captured(self) -> tuple[TrialRecord, ...]:
+        """The trials that went through a tap."""
+        return tuple(record for record in self.trials if record.trial.captured)
 
     @property
     def profiled(self) -> tuple[TrialRecord, ...]:

@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
+from tlstax.crossed import Captures
+from tlstax.driver_results import Drivers
 from tlstax.explained import Explanation
 from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
@@ -343,6 +345,8 @@ class RunDocument(Frozen):
     distances: Distances | None = None
     tunnels: tuple[TunnelWorth, ...] = ()
     hello_retries: HelloRetries | None = None
+    drivers: Drivers | None = None
+    captures: Captures | None = None
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

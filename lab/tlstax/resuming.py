@@ -54,7 +54,8 @@ def check_study(stored: StoredRun, study: Study) -> None:
             remedy=f"resume it with the options and the file of then, or {ANEW}",
         )
     per_block = trials_per_block(study)
-    if stored.trials and len(stored.trials) % per_block == 0:
+    in_blocks = len(stored.trials) - len(stored.captured)
+    if in_blocks and in_blocks % per_block == 0:
         decision = decide(study, stored.measured, spent_s(stored))
         if isinstance(decision, Stop):
             raise UserMistake(
@@ -64,7 +65,7 @@ def check_study(stored: StoredRun, study: Study) -> None:
 
 def slim(record: TrialRecord, study: Study) -> TrialRecord:
     """What the stopping rule needs of a trial that is in the store: a long run has thousands of them."""
-    unneeded = {"client_log": "", "server_log": "", "profile": None}
+    unneeded = {"client_log": "", "server_log": "", "profile": None, "capture": None}
     if record.done is None or study.deciding_outcome.endswith("_us"):
         return record.model_copy(update=unneeded)
     done = record.done.model_copy(update={"histograms_ns": {}, "row_samples": ()})
@@ -72,8 +73,8 @@ def slim(record: TrialRecord, study: Study) -> TrialRecord:
 
 
 def spent_s(stored: StoredRun) -> float:
-    """What the trials of a run have taken of its budget."""
-    return sum(record.took_s for record in stored.trials)
+    """What the trials of a run have taken of its budget; captured ones are beside it."""
+    return sum(record.took_s for record in stored.trials if not record.trial.captured)
 
 
 def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machine) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.factors import (
+    DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,
     ENGINE,
     GROUPS_LIFTED,
     NO_FAULT,
+    OPTION,
     OWN,
     UNIX_SOCKET,
+    UNSET,
 )
 from tlstax.study import Level, Levels, Study
 
@@ -132,6 +135,17 @@ def client_of(levels: Levels) -> str:
     return str(levels.get("client", ENGINE))
 
 
+def auth_of(levels: Levels) -> str:
+    """The plugin by which the account of the case with these levels is proved."""
+    return str(levels.get("auth", DEFAULT_AUTH))
+
+
+def options_of(levels: Levels) -> dict[str, str]:
+    """The options that the driver of the case with these levels is given; those left unset are not in it."""
+    options = {name: str(level) for name, level in levels.items() if name.startswith(OPTION)}
+    return {name.removeprefix(OPTION): level for name, level in options.items() if level != UNSET}
+
+
 def path_of(levels: Levels) -> str:
     """What carries the bytes of the case with these levels."""
     return str(levels.get("path", DIRECT))
@@ -144,6 +158,11 @@ def distance_of(levels: Levels) -> Distance:
         jitter_ms=float(levels.get("jitter_ms", 0)),
         rate_mbit=int(levels.get("rate_mbit", 0)),
     )
+
+
+def can_be_captured(levels: Levels) -> bool:
+    """Whether a tap can stand between client and server: there is nothing else between them."""
+    return path_of(levels) == DIRECT and not distance_of(levels).is_any
 
 
 def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]:

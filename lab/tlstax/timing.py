@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tlstax.drivers.catalogue import is_driver
 from tlstax.factors import STORM
 from tlstax.jobs import counted_operations, rounds_of
-from tlstax.server_choice import distance_of
+from tlstax.server_choice import client_of, distance_of
 from tlstax.study import Case, Levels, Study
 from tlstax.workload_choice import changes_data, name_of, statements_of, table_of
 
@@ -44,6 +45,11 @@ TRIAL_OVERHEAD_S = 0.07
 CONNECTION_S, TLS_CONNECTION_S = 0.0005, 0.0015
 """About what each further connection adds to that, in the clear and under TLS."""
 
+DRIVER_S, DRIVER_WINDOW_S = 1.8, 0.5
+"""About what a driver's trial takes more than the engine's: its runtime is started, and it works for a second
+at least until it is seen to be steady. After that a window of a tenth of a second would be a waste; in a
+study of drivers each lasts so long at least."""
+
 PROFILED_S, PROFILED_SHARE = 0.5, 0.5
 """About what sampling adds to a trial: perf is started and ended, and for every second of the window that it
 recorded it takes half a second to print it."""
@@ -64,11 +70,13 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
     It is the same for all cases that are compared with each other: it depends on the workload, the
-    number of connections and the longest distance among them only. The study tells which those are.
+    number of connections, the longest distance among them and on whether there are drivers only. The study
+    tells which those are.
     """
-    least_s = 0.0
+    clients = study.levels_of().get("client", ()) if study else (client_of(levels),)
+    least_s = DRIVER_WINDOW_S if any(is_driver(str(client)) for client in clients) else 0.0
     if levels.get("workload") == "reconnect":
-        least_s = RECONNECT_CYCLE_S * int(levels.get("connections", 1))
+        least_s = max(least_s, RECONNECT_CYCLE_S * int(levels.get("connections", 1)))
     round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
     way_s = round_trips * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)
@@ -100,7 +108,7 @@ def counted_s(levels: Levels, study: Study) -> float:
     if name_of(levels) == STORM:
         return operations * _connection_s(levels) + rounds_of(levels) * way_s
     each_s = OPERATION_S + way_s / int(levels.get("connections", 1))
-    if changes_data(levels, study.workloads):
+    if changes_data(levels, study.workloads) and table_of(levels, study.workloads) != "words":
         each_s += COMMIT_S
     if table_of(levels, study.workloads) == "people" and name_of(levels) != "people-insert":
         each_s += SCANNED_ROW_S * study.rows
@@ -121,7 +129,8 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     distance, way_s = distance_of(levels), 0.0
     if distance.is_any:
         way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
-    return TRIAL_OVERHEAD_S + times * each * int(levels.get("connections", 1)) + restoring_s + way_s
+    ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if is_driver(client_of(levels)) else 0.0)
+    return ready_s + times * each * int(levels.get("connections", 1)) + restoring_s + way_s
 
 
 def _connection_s(levels: Levels) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
 from tlstax.errors import MachineFault
+from tlstax.jobs import longest_warmup_s
 from tlstax.observed import Window
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters
@@ -35,6 +36,7 @@ from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
 from tlstax.study import Levels
+from tlstax.tap.capturing import Captured, capturing
 from tlstax.travelling import Travelled, travelling
 from tlstax.workloads import writes
 
@@ -45,7 +47,8 @@ GRACE_S = 20.0
 class _Gathered:
     """What has been learned so far; kept when a later step fails."""
 
-    def __init__(self) -> None:
+    def __init__(self, job: Job) -> None:
+        self.captured = Captured(job)
         self.ready: Ready | None = None
         self.done: Done | None = None
         self.server: ServerObservation | None = None
@@ -64,10 +67,10 @@ class _Gathered:
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
     started, started_at = time.monotonic(), datetime.now(UTC)
-    gathered = _Gathered()
+    gathered = _Gathered(job)
     try:
         with server_state.applied(trial.case.levels, bench):
-            _measure(trial, job, bench, gathered)
+            _measure(trial, bench, gathered)
     except ClientFailure as failure:
         gathered.failure = str(failure)
         gathered.client_errors = failure.errors
@@ -80,7 +83,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             trial=trial,
             started_at=started_at.isoformat(timespec="milliseconds"),
             took_s=round(time.monotonic() - started, 3),
-            job=job.without_password(),
+            job=gathered.captured.job.without_password(),
             ready=gathered.ready,
             done=gathered.done,
             client_errors=gathered.client_errors,
@@ -97,15 +100,16 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
             data=gathered.data,
             path=gathered.travelled.path,
             distance=gathered.travelled.distance,
+            capture=gathered.captured.capture,
             failure=gathered.failure,
             guest=bench.guest,
         )
     )
 
 
-def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
+def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
     """The steps of a trial. Both sides are read while nothing is in flight, so over exact work."""
-    server, admin = bench.server, bench.admin
+    server, admin, captured = bench.server, bench.admin, gathered.captured
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     if bench.data is not None:
@@ -119,12 +123,13 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
     command = [*route.entering, *bench.command_of(levels)]
     with (
         travelling(route, gathered.travelled),
+        capturing(captured) if trial.captured else nullcontext(),
         Counters(bench.counted_events if observed else ()) as counters,
-        LoadClient(command, job, counters.open_before_exec if observed else None) as client,
+        LoadClient(command, job := captured.job, counters.open_before_exec if observed else None) as client,
         ExitStack() as watching,
     ):
         try:
-            gathered.ready = client.wait_ready(job.timeout_s + job.warmup_s + GRACE_S)
+            gathered.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
             gathered.client_libraries = process.mapped_tls_libraries(gathered.ready.pid)
             watched = Watched(
                 client=Side(gathered.ready.pid, counters),
@@ -136,8 +141,10 @@ def _measure(trial: Trial, job: Job, bench: Bench, gathered: _Gathered) -> None:
                 watched = _all_observers(watched, _kept(job, asks), status_before["Threads_connected"], bench)
             watch = watching.enter_context(Watch(watched))
             watch.begin()
+            captured.begin_window()
             client.go()
             gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
             if not asks:
                 gathered.window = _without_ended_threads(gathered.window)

@@ -160,6 +160,12 @@ def as_workload(own: UserWorkload, table: str, rows: int) -> Workload:
     )
 
 
+def is_one_sequence(own: UserWorkload) -> bool:
+    """Whether each operation is the same statements, in no transaction, with no value that they share."""
+    first = own.transactions[0]
+    return len(own.transactions) == 1 and not first.bracketed and not first.parameters
+
+
 def with_table(sql: str, table: str) -> str:
     """A statement without parameters, as the server gets it: the table named, doubled braces single."""
     return with_named_table(sql, table).replace("{{", "{").replace("}}", "}")

@@ -47,7 +47,7 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     jobs = [document for name, document in documents.items() if name.startswith("job-")]
     assert events == {"ready", "interval", "error", "done"}
     assert {job["schedule"]["mode"] for job in jobs} == {"closed", "open"}
-    assert {job["tls"]["mode"] for job in jobs} == {"off", "on"}
+    assert {job["tls"]["mode"] for job in jobs} == {"off", "on", "unset"}
     assert {job["endpoint"]["kind"] for job in jobs} == {"tcp", "unix"}
     assert {job["workload"]["protocol"] for job in jobs} == {"text", "prepared"}
     for form in ("mix", "storm", "statements"):
@@ -61,6 +61,16 @@ def test_the_example_of_a_mix_has_every_kind_of_parameter() -> None:
     mix = example("job-mix")["workload"]["mix"]
     parts = [part for transaction in mix for part in (transaction, *transaction["statements"])]
     assert {parameter["kind"] for part in parts for parameter in part["parameters"].values()} == set(kinds)
+
+
+def test_what_a_driver_is_told_and_tells_is_in_the_examples() -> None:
+    told = [example(path.stem)["driver"] for path in EXAMPLES if path.stem.startswith("job-")]
+    assert {driver is None for driver in told} == {True, False}
+    ready = EVENT.validate_python(example("event-ready-driver"))
+    assert ready.steady is True
+    assert [one.elapsed_s for one in ready.warmup] == sorted({one.elapsed_s for one in ready.warmup})
+    assert [(seen.client, seen.client_tells) for seen in ready.negotiated] == [(None, False)]
+    assert EVENT.validate_python(example("event-ready")).negotiated[0].client_tells
 
 
 def test_histograms_of_the_example_hold_one_value_for_every_operation() -> None:
@@ -148,6 +158,12 @@ def with_value(value: object, *path: str | int) -> Callable[[Any], None]:
         ("event-done-storm", with_value(0, "rounds_s", 0)),
         ("event-done-storm", with_value(0, "phase_wire", "connect", "times")),
         ("event-done-storm", with_value(-1, "phase_wire", "connect", "round_trips")),
+        ("job-driver", with_value(0, "driver", "batch")),
+        ("job-driver", with_value(-1, "driver", "steady_within_s")),
+        ("job-driver", with_value(True, "driver", "options", "useSSL")),
+        ("job-driver", with_value("none", "tls", "verify")),
+        ("event-ready-driver", with_value(-1, "warmup", 0, "cpu_us")),
+        ("event-ready-driver", with_value(0, "negotiated", 0, "connections")),
         ("job-storm", with_value([{"sql": "SELECT 1"}], "workload", "statements")),
         ("job-storm", with_value(False, "workload", "storm")),
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),

@@ -93,7 +93,8 @@ def test_a_killed_laboratory_leaves_no_server_and_no_files(
 
 def test_an_interrupted_laboratory_ends_its_paused_server(mariadb_build: ServerBuild) -> None:
     with laboratory(PAUSE_A_SERVER, mariadb_build.specimen.name) as (process, pid, path):
-        assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+        # A thread that runs when the signal comes stops when the kernel looks next.
+        assert wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
         assert not psutil.pid_exists(pid)

@@ -151,7 +151,7 @@ def test_transactions_that_got_in_each_others_way_are_part_of_the_load() -> None
 
 
 def test_a_check_that_breaks_gives_unknown() -> None:
-    broken = record_of(PLAIN)
+    broken = record_of(PLAIN.model_copy())
     object.__setattr__(broken.trial.case, "levels", None)
     verdict = judged(broken).verdict
     assert verdict.value == "unknown"

@@ -6,6 +6,7 @@ import pytest
 
 from tlstax.client_limits import why_not
 from tlstax.contract import ClosedLoop, OpenLoop
+from tlstax.drivers.catalogue import DRIVERS
 from tlstax.errors import UserMistake
 from tlstax.plan import plan
 from tlstax.study import load_study, override
@@ -48,6 +49,7 @@ OWN = {
         ({"client": SLAP, "workload": "mine-prepared"}, "text alone"),
         ({"client": SLAP, "workload": "mine-once", "connections": 8}, "the same statements"),
         ({"client": "sysbench", "workload": "people-select"}, "no such workload"),
+        ({"client": "sysbench", "workload": "words-insert"}, "no such workload"),
         ({"client": "sysbench", "workload": "mine"}, "no such workload"),
         ({"client": "sysbench", "workload": "point-select", "resumption": "on"}, "resumes no"),
     ],
@@ -102,3 +104,64 @@ def test_only_the_engine_makes_a_storm(client: str) -> None:
 def test_a_storm_has_neither_a_rate_nor_queries() -> None:
     assert "rate" in why_not({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
     assert "queries" in why_not({"workload": "storm", "queries": 5}, {}, CLOSED)
+
+
+DRIVER = "pymysql-1.1"
+
+
+@pytest.mark.parametrize(
+    ("levels", "word"),
+    [
+        ({"workload": "reconnect", "resumption": "on", "tls": "1.3"}, "resumes no"),
+        ({"workload": "reconnect", "group": "X25519", "tls": "1.3"}, "group"),
+        ({"workload": "reconnect", "cipher": "AES256-SHA", "tls": "1.2"}, "cipher suite"),
+        ({"workload": "point-select", "client_tls_library": "openssl-3.5.5", "tls": "1.3"}, "TLS library"),
+        ({"workload": "oltp-read-write"}, "no transactions"),
+        ({"workload": "storm"}, "storm"),
+        ({"workload": "mine-mixed"}, "no transactions"),
+    ],
+)
+def test_what_no_driver_is_told_has_a_reason(levels: dict[str, str | int], word: str) -> None:
+    mixed = mine().model_copy(update={"transactions": mine().transactions * 2})
+    why = why_not({**levels, "client": DRIVER}, {"mine-mixed": mixed}, CLOSED)
+    assert why.startswith(DRIVER)
+    assert word in why
+
+
+def test_a_driver_does_as_much_as_its_line_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = DRIVERS[DRIVER].model_copy(update={"connections": 1, "protocols": ("text",), "unix_socket": False})
+    monkeypatch.setitem(DRIVERS, DRIVER, line)
+    levels = {"client": DRIVER, "workload": "point-select", "protocol": "text"}
+    assert why_not({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
+    assert "keeps 1 connection alone" in why_not({**levels, "connections": 2}, {}, CLOSED)
+    assert "prepares nothing" in why_not({**levels, "protocol": "default"}, {}, CLOSED)
+    assert "over TCP alone" in why_not({**levels, "path": "unix-socket"}, {}, CLOSED)
+
+
+@pytest.mark.parametrize("client", ["engine", "sysbench", SLAP])
+def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
+    levels: dict[str, str | int] = {"client": client, "workload": "people-select", "protocol": "text"}
+    for told, word in (
+        ({"tls": "unset"}, "is no driver"),
+        ({"option.useSSL": "false"}, "has no option useSSL"),
+        ({"batch": 10}, "sends no batches"),
+    ):
+        assert word in why_not({**levels, **told}, OWN, CLOSED)
+    assert "driver" not in why_not({**levels, "option.useSSL": "unset", "batch": 1}, OWN, CLOSED)
+
+
+@pytest.mark.parametrize(
+    ("server", "plugin", "left_out"),
+    [
+        ("mysql-8.0.33", "mysql_native_password", False),
+        ("mysql-8.0.33", "caching_sha2_password", False),
+        ("mysql-9.7", "mysql_native_password", True),
+        ("mariadb-11.8", "caching_sha2_password", True),
+        ("mysql-5.6.24", "caching_sha2_password", True),
+        ("mariadb-11.8", "mysql_native_password", False),
+    ],
+)
+def test_accounts_that_a_server_cannot_have_are_left_out(server: str, plugin: str, left_out: bool) -> None:
+    why = why_not({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
+    assert bool(why) == left_out
+    assert not why or (server in why and plugin in why)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tlstax.contract import Account, TcpEndpoint, TlsOff, TlsOn
-from tlstax.jobs import JobTerms, Verification, job_for
+from tlstax.contract import Account, DriverTerms, TcpEndpoint, TlsOff, TlsOn, TlsUnset
+from tlstax.jobs import STEADY_WITHIN_S, JobTerms, Verification, job_for, longest_warmup_s
 from tlstax.records import LibraryClaim, Trial
-from tlstax.study import Case, Level
+from tlstax.study import Case, Level, load_study, override
+from tlstax.timing import overhead_s, window_s
 from tlstax.trial import _client_claim
 from tlstax.user_workload import UserWorkload
 
@@ -126,3 +127,47 @@ def test_a_round_of_a_storm_has_an_operation_for_each_connection() -> None:
     fewer = job_for({**LEVELS, "workload": "storm", "connections": 8, "rounds": 3}, TERMS, sequence=0)
     assert fewer.timeout_s == TERMS.timeout_s
     assert (fewer.rounds, fewer.operations) == (3, 24)
+
+
+def test_a_driver_is_told_its_options_and_nothing_of_tls_where_that_is_unset() -> None:
+    told: dict[str, Level] = {"client": "pymysql-1.1", "tls": "unset", "option.a": "1", "option.b": "unset"}
+    terms = TERMS.model_copy(update={"verification": Verification(verify="ca", ca_file="/ca.pem")})
+    job = job_for({**LEVELS, **told, "batch": 10}, terms, sequence=0)
+    assert job.tls == TlsUnset(trusted_ca_file="/ca.pem")
+    assert job.driver == DriverTerms(options={"a": "1"}, steady_within_s=STEADY_WITHIN_S, batch=10)
+    assert longest_warmup_s(job) == STEADY_WITHIN_S
+    assert job_for(LEVELS, TERMS, sequence=0).driver is None
+
+
+def test_a_driver_is_not_warmed_up_where_that_would_use_up_what_is_counted() -> None:
+    counted: dict[str, Level] = {**LEVELS, "client": "pymysql-1.1", "workload": "insert", "queries": 5}
+    job = job_for(counted, TERMS, sequence=0)
+    assert job.driver is not None
+    assert longest_warmup_s(job) == job.driver.steady_within_s == 0.0
+
+
+def test_a_driver_is_given_a_users_workload_as_its_statements() -> None:
+    statement = {"sql": "SELECT {id}", "parameters": {"id": {"kind": "uniform_int"}}}
+    own = {
+        "mine": UserWorkload.model_validate({"name": "mine", "transactions": [{"statements": [statement]}]})
+    }
+    terms = TERMS.model_copy(update={"workloads": own})
+    job = job_for({**LEVELS, "client": "pymysql-1.1", "workload": "mine"}, terms, sequence=0)
+    assert (job.workload.mix, [one.sql for one in job.workload.statements]) == ((), ["SELECT {id}"])
+    assert job_for({**LEVELS, "workload": "mine"}, terms, sequence=0).workload.mix
+
+
+def test_the_account_is_the_one_of_the_plugin() -> None:
+    other = Account(user="by-plugin", password="", database="d")
+    terms = TERMS.model_copy(update={"accounts": {"mysql_native_password": other}})
+    assert job_for({**LEVELS, "auth": "mysql_native_password"}, terms, sequence=0).account == other
+    assert job_for({**LEVELS, "auth": "default"}, terms, sequence=0).account == TERMS.account
+
+
+def test_trials_of_drivers_measure_as_long_as_those_that_they_are_compared_with() -> None:
+    study = override(load_study("tax"), "client", ["engine", "pymysql-1.1"])
+    levels: dict[str, Level] = {"workload": "point-select", "connections": 1, "client": "engine"}
+    of_both = {window_s({**levels, "client": client}, 0.1, study) for client in ("engine", "pymysql-1.1")}
+    assert len(of_both) == 1
+    assert of_both != {window_s(levels, 0.1)}
+    assert overhead_s({**levels, "client": "pymysql-1.1"}) > overhead_s(levels)

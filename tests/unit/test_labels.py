@@ -40,7 +40,17 @@ def test_the_cases_of_the_tax_study() -> None:
     [
         ({"tls": "default"}, "TLS as the client chooses"),
         ({"tls": "1.2", "resumption": "on", "server": "mysql-9.7"}, "TLS 1.2 resumed"),
-        ({"tls": "1.3", "auth": "native", "connections": 8}, "TLS 1.3, auth=native"),
+        (
+            {"tls": "1.3", "auth": "mysql_native_password", "connections": 8},
+            "TLS 1.3, by mysql_native_password",
+        ),
+        ({"tls": "1.3", "rows": 7}, "TLS 1.3, rows=7"),
+        ({"tls": "unset", "auth": "default", "batch": 1}, "TLS as the driver has it"),
+        ({"tls": "unset", "batch": 100}, "TLS as the driver has it, in batches of 100"),
+        (
+            {"tls": "unset", "option.useSSL": "false", "option.sslMode": "unset"},
+            "TLS as the driver has it, useSSL=false",
+        ),
         ({"tls_library": "openssl-3.5.5", "connections": 8}, "openssl-3.5.5"),
         ({"tls_library": "own", "connections": 8}, "the server's own TLS library"),
         ({"observers": "none", "instance": 2, "connections": 8}, "process 2, no observers"),

@@ -1,5 +1,6 @@
 """Outcomes are what the record says, in the units that they claim, and no more than can be told."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import exp
 from statistics import NormalDist
@@ -10,10 +11,11 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.contract import Overhead
+from tlstax.contract import DriverTerms, Overhead, WarmupSlice
 from tlstax.errors import MachineFault
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
+from tlstax.observed import Window
 from tlstax.outcome_table import COUNTED_WORDS, WIRE_PHASES
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
@@ -100,13 +102,17 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
     # A client that says neither what it costs itself nor what crossed the wire in each phase, in a closed
-    # loop of several connections and no storm, on a machine without counters.
+    # loop of several connections and no storm, for a time, on a machine without counters; no driver.
     untold = {
         "outside_client_us_per_op",
         "client_overhead_us_per_op",
         "start_delay_p50_us",
         "start_delay_p99_us",
+        "total_s",
         "round_s",
+        "statements_per_op",
+        "warmup_s",
+        "cold_us_per_op",
         "path_cpu_us_per_op",
         "all_cpu_us_per_op",
         "observers_cpu_us",
@@ -117,6 +123,40 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         *(f"{side}_{name}_per_op" for side in ("server", "client") for name in COUNTED_WORDS),
     }
     assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()
+
+
+def test_a_trial_of_a_number_of_operations_has_a_total_time() -> None:
+    record = fake_record(KEPT, replace(tax_truth(KEPT.case), ops_per_s=4000), duration_s=0.5)
+    assert record.job is not None
+    counted = {wanted: record.job.model_copy(update={"operations": wanted}) for wanted in (2000, 2001)}
+    found = {wanted: outcomes(record.model_copy(update={"job": job})) for wanted, job in counted.items()}
+    assert found[2000]["total_s"] == pytest.approx(0.5)
+    assert "total_s" not in found[2001], "one operation is missing"
+
+
+def test_what_a_driver_sends_by_itself_is_counted_by_the_server() -> None:
+    record = fake_record(KEPT, replace(tax_truth(KEPT.case), ops_per_s=1000))
+    assert record.job is not None
+    counted = {"Com_insert": 1000, "Com_stmt_execute": 1000, "Com_select": 500, "Bytes_sent": 9000}
+    watched = record.model_copy(update={"window": Window(took_s=1.0, status_delta=counted)})
+    assert "statements_per_op" not in outcomes(watched), "the engine sends what it is told"
+    driver = watched.model_copy(update={"job": record.job.model_copy(update={"driver": DriverTerms()})})
+    assert outcomes(driver)["statements_per_op"] == pytest.approx(1.5)
+    assert "statements_per_op" not in outcomes(driver.model_copy(update={"guest": True}))
+
+
+def test_the_warm_up_tells_when_a_client_was_steady_and_how_slow_it_began() -> None:
+    record = fake_record(KEPT, tax_truth(KEPT.case))
+    assert record.ready is not None
+    slices = tuple(
+        WarmupSlice(elapsed_s=0.1 * (place + 1), operations=100, cpu_us=cpu_us)
+        for place, cpu_us in enumerate((90_000, 40_000, 10_000))
+    )
+    steady = record.ready.model_copy(update={"warmup": slices, "steady": True})
+    found = outcomes(record.model_copy(update={"ready": steady}))
+    assert (found["warmup_s"], found["cold_us_per_op"]) == (pytest.approx(0.3), 900)
+    restless = record.ready.model_copy(update={"warmup": slices, "steady": False})
+    assert "warmup_s" not in outcomes(record.model_copy(update={"ready": restless}))
 
 
 def test_instructions_of_the_server_are_told_per_operation_where_they_were_counted() -> None:

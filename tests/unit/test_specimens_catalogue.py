@@ -16,7 +16,15 @@ from tlstax.specimens import added, listing
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
 from tlstax.specimens.facts import Facts, Handshake
-from tlstax.specimens.recipe import AptPackages, CSource, MavenArtefact, NpmPackage, OpensslBuild, Recipe
+from tlstax.specimens.recipe import (
+    AptPackages,
+    CSource,
+    DriverBuild,
+    MavenArtefact,
+    NpmPackage,
+    OpensslBuild,
+    Recipe,
+)
 from tlstax.specimens.sources import apt
 from tlstax.specimens.telling import QUIET_EVERY_S, Meter, telling
 
@@ -47,7 +55,7 @@ def checksums(recipe: Recipe) -> list[str]:
             return [sha256]
         case OpensslBuild(crate=crate, lender=lender):
             return [part.sha256 for part in (crate, lender) if part]
-        case CSource(sha256=sha256):
+        case CSource(sha256=sha256) | DriverBuild(sha256=sha256):
             return [sha256]
 
 

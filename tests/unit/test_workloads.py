@@ -8,6 +8,8 @@ import pytest
 
 from tlstax import workloads
 from tlstax.contract import Offset, Sequence, Transaction
+from tlstax.specimens.server import TableContent
+from tlstax.specimens.word_rows import chunks
 
 ROWS = 1000
 
@@ -32,7 +34,10 @@ WRITING = {
     "people-insert": workloads.RowsChanged(inserted=1),
     "people-update": workloads.RowsChanged(updated=1),
     "people-delete": workloads.RowsChanged(deleted=1),
+    "words-insert": workloads.RowsChanged(inserted=1),
+    "words-execute": workloads.RowsChanged(inserted=1),
 }
+SHAPES = {"people-": "people", "words-": "words"}
 
 
 def only_transaction(name: str) -> Transaction:
@@ -93,7 +98,22 @@ def test_all_parameters_of_a_statement_are_there_and_used(name: str) -> None:
 @pytest.mark.parametrize("name", workloads.NAMES)
 def test_every_workload_has_words_and_a_table(name: str) -> None:
     assert workloads.in_words(name) != name
-    assert workloads.table_of(name) == ("people" if name.startswith("people-") else "sbtest")
+    expected = next((shape for start, shape in SHAPES.items() if name.startswith(start)), "sbtest")
+    assert workloads.table_of(name) == expected
+
+
+def test_the_word_is_inserted_as_it_was_published() -> None:
+    """The published dump has a command of 40 bytes, its number and this; its answer has autocommit off."""
+    words = workloads.built_in("words-insert", workloads.TABLES["words"], ROWS)
+    (statement,) = words.statements
+    assert statement.sql == "insert into words (word)  values('123')"
+    assert (words.protocol, len(statement.sql)) == ("text", 0x28 - 1)
+    assert words.on_connect == ("SET autocommit=0",)
+
+
+def test_words_are_alike_and_have_ids_from_one_on() -> None:
+    rows = [row for chunk in chunks(TableContent(rows=20_001, seed=3, shape="words")) for row in chunk]
+    assert (rows[0], rows[-1], len(rows)) == ((1, "123"), (20_001, "123"), 20_001)
 
 
 def test_a_storm_asks_nothing_and_so_shows_no_rows() -> None:

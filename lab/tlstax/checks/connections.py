@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes, is_of_level
-from tlstax.contract import Job, TlsOff, TlsOn
+from tlstax.contract import Job, TlsOn
 from tlstax.records import ConnectionsSeen
+from tlstax.workloads import verb as verb_of
 
 WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}
 """Versions of clients whose working connections were seen to ignore --ssl-mode: over TCP they encrypt where
@@ -78,7 +79,7 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
         )
     said: Counter[str] = Counter()
     for statement in job.workload.statements:
-        said[statement.sql.split()[0].lower()] += statement.repeat * trial.done.operations
+        said[verb_of(statement).lower()] += statement.repeat * trial.done.operations
     # The first thing said on connecting is the proof, which has a counter of its own.
     others = restores or len(job.workload.on_connect) > 1 or trial.evidence.guest
     for verb in said.keys() & COUNTERS.keys():
@@ -133,7 +134,7 @@ def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
 
 def _told(job: Job | None) -> str:
     """What it was told, in its own words."""
-    if job is None or isinstance(job.tls, TlsOff):
+    if job is None or not isinstance(job.tls, TlsOn):
         return "--ssl-mode=DISABLED"
     version = job.tls.min_version if job.tls.min_version == job.tls.max_version else None
     return f"--ssl-mode={_MODES[job.tls.verify]}{f' --tls-version=TLSv{version}' if version else ''}"

@@ -45,19 +45,29 @@ def answering(trial: Complete) -> Iterator[Doubt]:
 def listening(trial: Complete) -> Iterator[Doubt]:
     """The port that the client was sent to is one on which that very process listens.
 
-    Where a path is between them, the client was sent to the path, and the path leads to that port.
+    Where a path is between them, the client was sent to the path, and the path leads to that port. So it is
+    with a tap.
     """
     claim, job, path = trial.evidence.claim, trial.evidence.job, trial.evidence.path
     if claim is None or job is None or not isinstance(job.endpoint, TcpEndpoint):
         return
+    if (tap := trial.evidence.capture) is not None:
+        sent_to, who = tap.server_port, "the tap leads"
+        if tap.entry_port != job.endpoint.port:
+            yield Doubt(
+                "invalid",
+                f"the client was sent to port {job.endpoint.port}, where the tap listens on {tap.entry_port}",
+            )
+    elif path is None:
+        sent_to, who = job.endpoint.port, "the client was sent"
+    else:
+        sent_to, who = path.server_port, f"the path {path.name} leads"
     if path is not None and path.entry_port != job.endpoint.port:
         yield Doubt(
             "invalid",
             f"the client was sent to port {job.endpoint.port}, where the path {path.name} begins at "
             f"{path.entry_port}",
         )
-    sent_to = job.endpoint.port if path is None else path.server_port
-    who = "the client was sent" if path is None else f"the path {path.name} leads"
     port = trial.server.listening_port
     if port is None:
         yield Doubt("unknown", f"{claim.name} was not seen to listen on any port")

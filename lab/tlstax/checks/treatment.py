@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from tlstax import path_limits, workloads
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
-from tlstax.factors import GROUP_LISTS, GROUPS
+from tlstax.drivers.catalogue import is_driver
+from tlstax.factors import GROUP_LISTS, GROUPS, UNSET
 from tlstax.records import ServerObservation
+from tlstax.server_choice import client_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -32,13 +34,20 @@ NOT_STARTED = (
 
 
 def encryption(trial: Complete) -> Iterator[Doubt]:
-    """Both sides say that the asked connections are encrypted, or not, as the case has it."""
+    """Both sides say that the asked connections are encrypted, or not, as the case has it.
+
+    Where it leaves that to the driver, both only have to say the same. A client that does not tell is not
+    believed: what remains is the server's word.
+    """
     wanted, at_server = str(trial.levels.get("tls", "off")), path_limits.tls_at_server(trial.levels)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     for seen in trial.ready.negotiated:
-        for side, view, level in (("client", seen.client, wanted), ("server", seen.server, at_server)):
-            yield from _view_disagrees(side, view, level)
+        if seen.client_tells:
+            yield from _view_disagrees("client", seen.client, wanted)
+        yield from _view_disagrees("server", seen.server, at_server)
+        if wanted == UNSET and seen.client_tells and (seen.client is None) != (seen.server is None):
+            yield Doubt("invalid", "client and server do not agree on whether a connection is encrypted")
         if seen.client is not None and seen.server is not None and path_limits.is_of_client(trial.levels):
             ours = (seen.client.version, seen.client.cipher)
             theirs = (seen.server.version, registered_suite(seen.server.cipher))
@@ -68,6 +77,8 @@ def registered_suite(cipher: str) -> str:
 
 
 def _view_disagrees(side: str, view: TlsView | None, wanted: str) -> Iterator[Doubt]:
+    if wanted == UNSET:
+        return
     if wanted == "off" and view is not None:
         yield Doubt("invalid", f"the {side} says {view.version} where the case is plaintext")
     elif wanted != "off" and view is None:
@@ -134,8 +145,12 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
 
 
 def server_counts(trial: Complete) -> Iterator[Doubt]:
-    """The server counted what the client counted: connections, handshakes, session cache hits."""
-    delta = trial.server.status_delta
+    """The server counted what the client counted: connections, handshakes, session cache hits.
+
+    Drivers count no handshakes and may connect by themselves: `drivers` has what must hold for them.
+    """
+    if is_driver(client_of(trial.levels)):
+        return
     lifetime = trial.done.lifetime
     handshakes = _handshakes_at_server(trial)
     claims = [
@@ -156,13 +171,17 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         hits = cache_hits(lifetime.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
-        counted = delta.get(counter, 0)
-        if counted == claimed:
-            continue
-        if trial.evidence.guest and counted > claimed:
-            yield Doubt("note", "others used the server during the trial")
-        else:
-            yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
+        yield from _counted_otherwise(trial, what, counter, claimed)
+
+
+def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -> Iterator[Doubt]:
+    counted = trial.server.status_delta.get(counter, 0)
+    if counted == claimed:
+        return
+    if trial.evidence.guest and counted > claimed:
+        yield Doubt("note", "others used the server during the trial")
+    else:
+        yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
 
 
 def _handshakes_at_server(trial: Complete) -> int:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.checks import connections, distance, identity, paths, rows_changed, settings, treatment
+from tlstax.checks import (
+    captured,
+    connections,
+    distance,
+    drivers,
+    identity,
+    paths,
+    rows_changed,
+    settings,
+    treatment,
+)
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     paths.way,
+    captured.crossed,
     connections.seen_at_server,
     connections.statements_counted,
     treatment.encryption,
@@ -17,6 +28,10 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.cipher,
     treatment.resumption,
     treatment.server_counts,
+    drivers.connections,
+    drivers.handshakes,
+    drivers.resumption,
+    drivers.steady,
     treatment.logins,
     treatment.work,
     rows_changed.rows_changed,

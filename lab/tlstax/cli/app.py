@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from tlstax import __version__
+from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import Json, Profile, RunName
+from tlstax.cli.options import Capture, Json, Profile, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 
@@ -27,6 +28,7 @@ app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
 app.add_typer(specimens_app, name="specimens")
+app.add_typer(drivers_app, name="drivers")
 
 
 def main() -> int:
@@ -74,7 +76,10 @@ def run(
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option(help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7; with commas."),
+        typer.Option(
+            help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
+            "(`tlstax drivers list`); with commas."
+        ),
     ] = None,
     client_tls_library: Annotated[
         str | None, typer.Option(help="TLS libraries to put under the load client; with commas.")
@@ -117,6 +122,7 @@ def run(
         str | None, typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson).")
     ] = None,
     profile: Profile = False,
+    capture: Capture = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     report: Annotated[
         Path | None,
@@ -160,6 +166,7 @@ def run(
                 rate=rate,
                 arrivals=arrivals,
                 profile=profile,
+                capture=capture,
                 seed=seed,
                 report=report,
                 json=json,

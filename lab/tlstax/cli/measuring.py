@@ -20,11 +20,17 @@ from tlstax.study import Study
 
 
 def bounded(
-    study: Study, *, budget: str | None, precision: str | None, rows: int | None, profile: bool = False
+    study: Study,
+    *,
+    budget: str | None,
+    precision: str | None,
+    rows: int | None,
+    profile: bool = False,
+    capture: bool = False,
 ) -> Study:
     """The study with the bounds that the user gave; None leaves its own. Raises UserMistake.
 
-    With `profile` its trials are profiled; without, as its file says.
+    With `profile` its trials are profiled, with `capture` its cases captured; without, as its file says.
     """
     changes: dict[str, float | int] = {}
     if budget is not None:
@@ -35,6 +41,8 @@ def bounded(
         changes["rows"] = rows
     if profile:
         changes["profile"] = True
+    if capture:
+        changes["capture"] = True
     return study.model_copy(update=changes)
 
 

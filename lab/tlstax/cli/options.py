@@ -23,4 +23,8 @@ Profile = Annotated[
         "--profile", help="Run every case once more in each block, sampled: where the CPU time goes."
     ),
 ]
+Capture = Annotated[
+    bool,
+    typer.Option("--capture", help="First run every case once through a tap: show what crosses the wire."),
+]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]

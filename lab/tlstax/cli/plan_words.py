@@ -61,6 +61,8 @@ def _cases(planned: Plan, study: Study, *, every_case: bool) -> Iterator[str]:
         f"{counted(roles['baseline'], 'baseline')}, {counted(roles['control'], 'control')}, "
         f"{counted(roles['treatment'], 'treatment')}"
     )
+    if planned.captured:
+        yield f"First {counted(planned.captured, 'case')} once through a tap: what crosses the wire."
     if study.profile:
         yield "Each is run once more in a block, sampled by perf: where its CPU time goes."
     if every_case or len(planned.cases) <= FEW_CASES:

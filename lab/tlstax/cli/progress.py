@@ -42,8 +42,9 @@ class ProgressLine:
 
     def trial(self, step: Step) -> None:
         """A trial begins. What is left comes before what is measured, which may be too long for the line."""
+        when = f"block {step.block + 1}" if step.block >= 0 else "beforehand"
         self.now(
-            f"block {step.block + 1}, trial {step.place} of {step.of} · {_known(step.progress)}"
+            f"{when}, trial {step.place} of {step.of} · {_known(step.progress)}"
             f"{time_left(step.left_s)} left · {step.label}"
         )
 

@@ -13,6 +13,7 @@ from tlstax.errors import UserMistake
 from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.pipeline import Request
+from tlstax.records import Changes
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.workloads.storm import CONNECTIONS
 
@@ -39,6 +40,7 @@ class RunOptions:
     rate: str | None = None
     arrivals: str | None = None
     profile: bool = False
+    capture: bool = False
     seed: int | None = None
     report: Path | None = None
     json: bool = False
@@ -47,6 +49,11 @@ class RunOptions:
 
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status."""
+    if options.guest.url and options.capture:
+        raise UserMistake(
+            "--capture goes with a server of our own: a tap is put before no server that is not ours",
+            remedy="leave it out, or name a specimen with --server",
+        )
     guest = guest_of(options.guest)
     if guest is not None and options.tls_library is not None:
         raise UserMistake(
@@ -54,7 +61,13 @@ def run_command(options: RunOptions) -> int:
             remedy="leave it out, or name a specimen with --server",
         )
     as_able = options.tls is None
-    request = Request(study=study_of(options), guest=guest, seed=options.seed, tls_as_able=as_able)
+    request = Request(
+        study=study_of(options),
+        guest=guest,
+        seed=options.seed,
+        changes=Changes(capture=options.capture),
+        tls_as_able=as_able,
+    )
     return measure(request, report=options.report, as_json=options.json)
 
 
@@ -88,6 +101,7 @@ def study_of(options: RunOptions) -> Study:
         precision=options.precision,
         rows=options.rows,
         profile=options.profile,
+        capture=options.capture,
     )
 
 

@@ -119,7 +119,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
 def _fetch(name: str, line: ProgressLine) -> None:
     recipe = RECIPES[name]
     kept = shelf.obtain(recipe, Telling(line.step, line.now))
-    if recipe.kind in {"fault", "variant", "path"}:
+    if recipe.kind in {"fault", "variant", "path", "client"}:
         line.step(f"{name} is ready: {recipe.title}")
         return
     known = facts.read(kept.path)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Arrivals, Budget, Json, Precision, Profile, Rate, Settings, StudyName
+from tlstax.cli.options import Arrivals, Budget, Capture, Json, Precision, Profile, Rate, Settings, StudyName
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
 
@@ -37,6 +37,7 @@ def study_plan(
     rate: Rate = None,
     arrivals: Arrivals = None,
     profile: Profile = False,
+    capture: Capture = False,
     cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
     json: Json = False,
 ) -> None:
@@ -51,6 +52,7 @@ def study_plan(
         rate=rate,
         arrivals=arrivals,
         profile=profile,
+        capture=capture,
     )
     raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
 
@@ -64,6 +66,7 @@ def study_run(
     rate: Rate = None,
     arrivals: Arrivals = None,
     profile: Profile = False,
+    capture: Capture = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     resume: Annotated[
         str | None,
@@ -86,6 +89,7 @@ def study_run(
         rate=rate,
         arrivals=arrivals,
         profile=profile,
+        capture=capture,
     )
     options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
     raise typer.Exit(run_command(name, options))

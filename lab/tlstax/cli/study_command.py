@@ -85,7 +85,12 @@ def changed(study: Study, changes: Changes) -> Study:
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
     return bounded(
-        study, budget=changes.budget, precision=changes.precision, rows=None, profile=changes.profile
+        study,
+        budget=changes.budget,
+        precision=changes.precision,
+        rows=None,
+        profile=changes.profile,
+        capture=changes.capture,
     )
 
 

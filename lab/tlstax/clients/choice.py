@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlstax.client_limits import SYSBENCH
-from tlstax.clients import sysbench
+from tlstax.clients import driver, sysbench
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.mysqlslap import program as mysqlslap
+from tlstax.drivers.catalogue import is_driver
 from tlstax.factors import ENGINE
 from tlstax.records import Specimen
 from tlstax.specimens.telling import Progress
@@ -34,5 +35,8 @@ def obtain_client(name: str, progress: Progress) -> ClientProgram:
         return ClientProgram(engine_specimen(), engine_command())
     if name == SYSBENCH:
         return ClientProgram(sysbench.sysbench_specimen(progress), sysbench.sysbench_command(progress))
+    if is_driver(name):
+        specimen, command = driver.obtain(name, progress)
+        return ClientProgram(specimen, command)
     specimen, command = mysqlslap.obtain(name, progress)
     return ClientProgram(specimen, command, asks=False)

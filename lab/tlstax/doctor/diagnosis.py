@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.doctor import counters, network, processor, profiling, programs, room
+from tlstax.doctor import counters, drivers, network, processor, profiling, programs, room
 from tlstax.doctor.check import Check, guarded
 
 CHECKS: dict[str, Callable[[], Check]] = {
@@ -29,6 +29,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "child processes": programs.child_control,
     "server": programs.server,
     "paths": programs.paths,
+    "drivers": drivers.drivers,
     "fetching servers": programs.fetching,
 }
 

@@ -15,7 +15,7 @@ from math import exp
 from statistics import fmean
 from typing import Literal
 
-from tlstax.factors import ENGINE
+from tlstax.factors import ENGINE, UNSET
 from tlstax.findings import stats
 from tlstax.findings.agreement_words import sentence
 from tlstax.findings.client_clues import Seen, clues, seen_by_case
@@ -61,7 +61,8 @@ class _Group:
 def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreement, ...]:
     """Every case that several clients ran, in each outcome that they may be compared by.
 
-    In the order of the plan; nothing where the study has one client.
+    Drivers that nothing was said to of TLS do each what they like, and cannot be asked to agree. In the order
+    of the plan; nothing where the study has one client.
     """
     groups = [group for group in _groups(series) if len(group.clients) > 1]
     if not groups:
@@ -80,7 +81,7 @@ def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreemen
 def _groups(series: Series) -> Iterator[_Group]:
     groups: dict[Frozen, dict[str, Levels]] = {}
     for case in series.cases.values():
-        if CLIENT in case.levels:
+        if CLIENT in case.levels and case.levels.get("tls") != UNSET:
             groups.setdefault(frozen(case.levels, *WHO), {})[_named(case.levels)] = case.levels
     for clients in groups.values():
         levels = next(iter(clients.values()))

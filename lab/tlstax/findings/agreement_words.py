@@ -156,5 +156,7 @@ def _hidden(untold: Sequence[ClientAgreement]) -> str:
     if not all(is_telling(client.ratio) for client in untold):
         return "it cannot be told"
     ends = (end for client in untold for end in (client.ratio.low, client.ratio.high) if end is not None)
-    room = max(relative_difference(end) for end in ends)
+    room = max(map(relative_difference, ends), default=None)
+    if room is None:
+        return "it cannot be told"
     return f"no difference is seen, and one of up to {percent(room)} could hide"

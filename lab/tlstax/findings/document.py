@@ -6,8 +6,10 @@ from collections import Counter
 
 from tlstax.findings import caveats, stats
 from tlstax.findings.agreement import agreements
+from tlstax.findings.captures import captures
 from tlstax.findings.contrasts import as_ratio, contrasts
 from tlstax.findings.distances import distances
+from tlstax.findings.drivers import caveats_of_drivers, drivers
 from tlstax.findings.estimates import Estimate, estimates
 from tlstax.findings.explanation import explanations
 from tlstax.findings.hello_retry import hello_retries
@@ -45,6 +47,7 @@ def document(stored: StoredRun) -> RunDocument:
     found = estimates(study, stored.measured, values)
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
+    shown = drivers(measured, stored.measured)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -70,11 +73,17 @@ def document(stored: StoredRun) -> RunDocument:
         distances=distances(measured, stored.measured),
         tunnels=tunnels(measured),
         hello_retries=hello_retries(measured, stored.measured),
+        drivers=shown,
+        captures=captures(stored),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found, study.confidence))),
         trials=_counts(stored),
         profiling=sampled,
-        caveats=(*caveats.of_run(stored, found), *caveats_of_profiling(sampled)),
+        caveats=(
+            *caveats.of_run(stored, found),
+            *caveats_of_profiling(sampled),
+            *caveats_of_drivers(study, shown),
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.distances_words import claim_sentences
 from tlstax.findings.distances_words import pool_sentences as kept_sentences
+from tlstax.findings.driver_words import driver_sentences
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.hello_retry_words import is_answer
 from tlstax.findings.naming import mode_label, subject_label
@@ -41,18 +42,22 @@ def headline(document: RunDocument) -> list[str]:
     too large for a sentence a case with the ratios pooled over connections; one of load clients with whether
     they agree, as do others that have several; one of key exchange groups with what a second ClientHello
     costs. Where one function was found to be at fault for a case's extra cost, it is named. First of all
-    come cases that no valid trial tells of.
+    come cases that no valid trial tells of; those of drivers come last, as what one cannot do is an answer
+    of its own.
     """
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
+        of_drivers = driver_sentences(document.drivers)
         return [
-            *lost,
+            *(() if of_drivers else lost),
             *said,
             *reached(document),
+            *of_drivers,
             *pool_sentences(document),
             *causes(document),
             *fixes(document),
+            *(lost if of_drivers else ()),
         ]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
@@ -75,6 +80,7 @@ def headline(document: RunDocument) -> list[str]:
     return [
         *lost,
         *(sentences or [NOTHING_TO_TELL]),
+        *driver_sentences(document.drivers),
         *reached(document),
         *summary(document.agreements),
         *causes(document),

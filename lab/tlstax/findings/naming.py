@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from tlstax.factors import DIRECT, ENGINE, NO_FAULT
+from tlstax.factors import DIRECT, ENGINE, NO_FAULT, OPTION
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import CONTROL_MARK, TLS_SWITCH, client_words, label_levels, telling, way_words
+from tlstax.labels import (
+    CONTROL_MARK,
+    LOGIN,
+    TLS_SWITCH,
+    driver_words,
+    label_levels,
+    login_words,
+    option_words,
+    telling,
+    way_words,
+)
 from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 from tlstax.study import Levels, Study
 
@@ -66,7 +76,7 @@ def subject_label(levels: Levels, study: Study) -> str:
         # Where clients are many and the server is one, its name would only push theirs aside.
         words = [
             *(words if varied & {SERVER, LIBRARY, FAULT} else words[1:]),
-            client_words(levels.get(CLIENT, ENGINE)),
+            driver_words({CLIENT: ENGINE, **levels}, study),
         ]
     if SWITCH in varied and is_switched_at_server(levels):
         words.append(TLS_SWITCH["server"])
@@ -77,7 +87,11 @@ def subject_label(levels: Levels, study: Study) -> str:
         {n: levels[n] for n in WAY if n in ways and n in levels and levels[n] != _PLAIN.get(n)}
     )
     known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
-    said = {*MODE, LADDER, *known, *CONTROL_MARK}
+    options = {name for name in levels if name.startswith(OPTION)}
+    if CLIENT not in varied:
+        words.append(option_words({name: levels[name] for name in sorted(options & varied)}))
+    words += login_words({name: levels[name] for name in varied if name in levels})
+    said = {*MODE, LADDER, *known, *CONTROL_MARK, *options, *LOGIN}
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")

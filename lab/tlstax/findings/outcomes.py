@@ -28,6 +28,7 @@ __all__ = [
     "OUTCOMES",
     "UNITS",
     "Outcome",
+    "is_statement",
     "merged",
     "outcome",
     "outcomes",
@@ -40,6 +41,9 @@ MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
 99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
 blocks shows."""
 
+
+COUNTED_TWICE: Final = frozenset({"Com_stmt_execute"})
+"""Counters of the server that count what another one counts as well: what is executed is an insert, too."""
 
 WHOSE: Final[tuple[tuple[Whose, str], ...]] = (("machine", "machine"), ("server", "server_cpus"))
 """Whose processors are told apart, and how the names of their outcomes begin."""
@@ -82,6 +86,9 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     return {
         **_throughput(done),
         **_rounds(record, done),
+        **_total(record, done),
+        **_statements(record, done),
+        **_warmup(record),
         **_cpu(record, done),
         **_path(record, done),
         **_outside_client(record, done),
@@ -131,6 +138,45 @@ def _rounds(record: TrialRecord, done: Done) -> dict[str, float]:
         return {"round_s": done.reported_s["average"]}
     rounds = done.operations / (job.operations / job.rounds)
     return {"round_s": done.elapsed_s / rounds} if rounds >= 1 else {}
+
+
+def _total(record: TrialRecord, done: Done) -> dict[str, float]:
+    """How long all operations of a trial took that ends with their number; nothing where some are missing."""
+    job = record.job
+    if job is None or job.operations is None or job.workload.storm or done.operations < job.operations:
+        return {}
+    return {"total_s": done.elapsed_s}
+
+
+def _statements(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What a driver made of each operation, by the server's own count of commands over the window.
+
+    More than the operation has are the driver's own; fewer were put together. Told of drivers alone, and not
+    of a server that others use too.
+    """
+    window, job = record.window, record.job
+    if window is None or job is None or job.driver is None or record.guest or not done.operations:
+        return {}
+    counted = sum(times for name, times in window.status_delta.items() if is_statement(name))
+    return {"statements_per_op": counted / done.operations} if counted > 0 else {}
+
+
+def is_statement(name: str) -> bool:
+    """Whether the server's counter of this name counts commands that no other one counts too."""
+    return name.startswith("Com_") and name not in COUNTED_TWICE
+
+
+def _warmup(record: TrialRecord) -> dict[str, float]:
+    """How long a client took to become steady, and what it used in the first slice of that time.
+
+    One that was not steady in the end has only the latter: when it would have been is not known.
+    """
+    ready = record.ready
+    if ready is None or not ready.warmup:
+        return {}
+    first, last = ready.warmup[0], ready.warmup[-1]
+    found = {"warmup_s": last.elapsed_s} if ready.steady else {}
+    return {**found, "cold_us_per_op": first.cpu_us / first.operations} if first.operations else found
 
 
 def _latencies(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.contract import Handshakes, TlsView
+from tlstax.contract import Handshakes, Negotiated, TlsView
 from tlstax.path_limits import is_of_client
 from tlstax.records import TrialRecord
 
@@ -32,7 +32,12 @@ def _of_trial(record: TrialRecord) -> list[str]:
         return [_words(handshakes) + way for handshakes in record.done.window.handshakes]
     if record.ready is None:
         return []
-    return [_side(seen.client) + way for seen in record.ready.negotiated]
+    return [_side(told_by(seen)) + way for seen in record.ready.negotiated]
+
+
+def told_by(seen: Negotiated) -> TlsView | None:
+    """What a connection negotiated: the client's word, or the server's where the client has none."""
+    return seen.client if seen.client_tells else seen.server
 
 
 def _on_the_way(record: TrialRecord) -> str:

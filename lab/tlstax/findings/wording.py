@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from math import ceil, log10
 
+from tlstax.drivers.catalogue import DRIVERS
 from tlstax.results import Ratio
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
 
 WIDEST_SPAN = 10.0
+
+_PRODUCTS = frozenset(driver.product.split(" ", 1)[0] for driver in DRIVERS.values())
+"""First words of drivers' names, as their makers write them."""
 
 MANY_TIMES = 2.0
 """From here on a factor is easier to grasp than a percentage."""
@@ -59,6 +63,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital to begin with, unless its first word is a name such as "mysql-9.7"."""
+    """The text with a capital to begin with, unless its first word is a name: "mysql-9.7", "mysql2"."""
     first = text.split(" ", 1)[0]
-    return text if any(character.isdigit() for character in first) else text[:1].upper() + text[1:]
+    is_name = any(character.isdigit() for character in first) or first in _PRODUCTS
+    return text if is_name else text[:1].upper() + text[1:]

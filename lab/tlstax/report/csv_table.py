@@ -18,6 +18,10 @@ their standard deviation. What was counted of connects and queries has the role 
 phase.
 What connections and statements take at a distance has the role "distance", a claim that this grows "claim of
 distance", and when a tunnel is worth it in place of TLS (the baseline) "tunnel".
+Of drivers, "driver default" says what one did when nothing was said of TLS (value: statements an operation),
+"driver split" has a row for each part of what an operation takes longer than with the older driver, and
+"driver split share" its share of the whole; "warm-up" has the CPU per operation of the first slice, and as
+baseline_value that of a warm driver (medians over trials).
 Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means.
@@ -25,6 +29,7 @@ What HelloRetryRequests cost has the roles "hello retry" (value of baseline_valu
 "hello retry cost" (a cost of the retried case, and of the case in the `baseline_FACTOR` columns, which avoids
 the retry) and "hello retry extra" (the difference, its interval in value_low and value_high); all are
 arithmetic means.
+What a tap saw of a case has the role "captured", a row for each number; judgement is that trial's verdict.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -35,11 +40,13 @@ import csv
 from collections import ChainMap
 from collections.abc import Iterator
 from io import StringIO
+from itertools import chain
 
 from tlstax.explained import Explanation
 from tlstax.outcome_table import UNITS
-from tlstax.report import hello_retry
+from tlstax.report import captures, hello_retry
 from tlstax.report.connecting_csv import connecting_rows
+from tlstax.report.driver_csv import driver_rows
 from tlstax.report.reached_csv import reached_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
@@ -101,9 +108,8 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
     yield from (_published(document, figure, factors) for figure in document.published)
     for row in table_rows(document.tables) if document.tables is not None else ():
         yield {"run": document.run, "study": document.study, **row}
-    for row in connecting_rows(document):
-        yield {"run": document.run, "study": document.study, **row}
-    for row in reached_rows(document):
+    connected = chain(connecting_rows(document), reached_rows(document), driver_rows(document))
+    for row in chain(connected, captures.rows(document.captures)):
         yield {"run": document.run, "study": document.study, **row}
     for sides, row in hello_retry.rows(document.hello_retries) if document.hello_retries else ():
         levels = [_levels(side, found, factors) for side, found in sides.items()]

@@ -63,8 +63,12 @@ def proof(row: Row) -> Proof:
 
 
 def _views(record: TrialRecord, side: str) -> Iterator[TlsView | None]:
+    """What this side said of each connection; a client that has no word for it says nothing."""
     for seen in record.ready.negotiated if record.ready else ():
-        yield seen.server if side == "server" else seen.client
+        if side == "server":
+            yield seen.server
+        elif seen.client_tells:
+            yield seen.client
 
 
 def _said(view: TlsView | None) -> str:
@@ -100,13 +104,16 @@ def _resumed(records: Iterable[TrialRecord]) -> str:
 
 def _handshakes(records: Iterable[TrialRecord]) -> str:
     """Handshakes over the trials' whole lives, as the client and as the server counted them."""
-    client, server, server_counts = 0, 0, True
+    client, server, client_counts, server_counts = 0, 0, True, True
     for record in records:
+        client_counts = client_counts and not (record.job and record.job.driver)
         client += sum(seen.count for seen in record.done.lifetime.handshakes) if record.done else 0
         delta = record.server.status_delta if record.server else {}
         server_counts = server_counts and "Ssl_finished_accepts" in delta
         server += delta.get("Ssl_finished_accepts", 0)
-    return f"client {client:,}, server {f'{server:,}' if server_counts else 'did not say'}"
+    sides = ((client, client_counts), (server, server_counts))
+    said = [f"{number:,}" if counts else "did not say" for number, counts in sides]
+    return f"client {said[0]}, server {said[1]}"
 
 
 def _logins(records: Iterable[TrialRecord]) -> tuple[str, ...]:

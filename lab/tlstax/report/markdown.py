@@ -11,10 +11,11 @@ from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, hello_retry, table_text
+from tlstax.report import agreements, captures, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import component_groups, component_text
 from tlstax.report.distances_table import distance_sentences, distance_tables
+from tlstax.report.driver_tables import driver_tables
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -44,7 +45,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts += _compared(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    parts += _hello_retries(document)
+    parts += [*_hello_retries(document), *_captures(document)]
     for group in component_groups(document):
         parts += _overview_table(component_text(group))
         parts.append(_bullets(capitalised(found.sentences[0]) for found in by_rank(group.explanations)))
@@ -68,7 +69,11 @@ def _compared(stored: StoredRun, document: RunDocument) -> list[str]:
     if document.agreements:
         parts += _agreements(document)
     parts.append(_bullets(capitalised(said) for said in distance_sentences(document.distances)))
-    reached = (*distance_tables(document.distances), *tunnel_tables(document.tunnels))
+    reached = (
+        *distance_tables(document.distances),
+        *tunnel_tables(document.tunnels),
+        *driver_tables(document.drivers),
+    )
     parts += [part for table in reached for part in _overview_table(table)]
     counted = (*short_storm_tables(document), *short_tables(document))
     parts += [part for table in counted for part in _overview_table(table)]
@@ -144,6 +149,17 @@ def _hello_retries(document: RunDocument) -> list[str]:
         parts += [f"**{hello_retry.AVOIDED}**", _bullets(map(capitalised, hello_retry.advice(found)))]
     tables = hello_retry.case_tables(found, document)
     return [*parts, *(part for table in tables for part in _overview_table(table))]
+
+
+def _captures(document: RunDocument) -> list[str]:
+    """What crossed the wire, with the first bytes as they are in a terminal."""
+    parts = [part for table in captures.short_tables(document.captures) for part in _overview_table(table)]
+    parts.append(_bullets(captures.notes(document.captures)))
+    for case in captures.short_dumps(document.captures):
+        parts.append(escaped(f"{capitalised(case.label)}: {case.says}"))
+        for dump in case.dumps:
+            parts += [escaped(dump.title), "\n".join(("```", *dump.lines, "```"))]
+    return parts
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.distances_words import claim_verdicts
+from tlstax.findings.driver_words import driver_sentences
 from tlstax.findings.headline import causes, fixes, headline
 from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, figures, hello_retry, outcome_names, published
+from tlstax.report import agreements, captures, facts, figures, hello_retry, outcome_names, published
 from tlstax.report.agreements import Agreements
+from tlstax.report.captures import CaptureSection
 from tlstax.report.component_page import ComponentSection, component_sections
+from tlstax.report.driver_page import DriversSection, drivers_section
 from tlstax.report.evidence import Proof, proof
 from tlstax.report.facts import Fact
 from tlstax.report.flame_section import FlameSection, flame_section
@@ -104,7 +107,9 @@ class Page:
     agreements: Agreements | None
     connecting: tuple[TextTable, ...]
     reached: Reached | None
+    drivers: DriversSection | None
     hello_retries: HelloRetrySection | None
+    captures: CaptureSection | None
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -138,8 +143,10 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         tables=tables_section(document.tables),
         agreements=agreements.shown(document) if document.agreements else None,
         reached=reached(document),
+        drivers=drivers_section(document),
         connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
         hello_retries=hello_retry.shown(document),
+        captures=captures.section(document.captures),
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),
@@ -153,8 +160,11 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
         claims = claim_verdicts(document.distances) if document.distances is not None else ()
-        lost = never_valid_words(document.never_valid)
-        return (*lost, *verdicts, *claims, *causes(document), *fixes(document))
+        lost = tuple(never_valid_words(document.never_valid))
+        told = driver_sentences(document.drivers)
+        answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
+        # What a driver cannot do is an answer of its own, and not the first.
+        return (*answer, *lost) if told else (*lost, *answer)
     return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
 
 

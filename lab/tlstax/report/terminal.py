@@ -23,7 +23,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
 from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
-from tlstax.report import agreements, facts, hello_retry, table_text
+from tlstax.report import agreements, captures, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (
     ComponentGroup,
@@ -32,6 +32,7 @@ from tlstax.report.component_tables import (
     text_width,
 )
 from tlstax.report.distances_table import distance_tables
+from tlstax.report.driver_tables import driver_tables
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, arranged
 from tlstax.report.overview import wants_overview
@@ -88,6 +89,8 @@ def _parts(
             *tunnel_tables(document.tunnels, narrow=True),
         )
         yield from chain.from_iterable(map(_overview_table, reached))
+        told = driver_tables(document.drivers, narrow=True)
+        yield from chain.from_iterable(map(_overview_table, told))
         counted = (*short_storm_tables(document), *short_tables(document))
         yield from chain.from_iterable(_overview_table(table) for table in counted)
         many = len(document.findings) > MOST_FINDINGS and bool(reached)
@@ -97,6 +100,7 @@ def _parts(
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
     yield from _hello_retries(document)
+    yield from _captures(document)
     yield from chain.from_iterable(
         _components(group, document, width) for group in component_groups(document)
     )
@@ -123,6 +127,20 @@ def _components(group: ComponentGroup, document: RunDocument, width: int) -> Ite
     yield ""
     yield from _items([capitalised(found.sentences[0]) for found in by_rank(group.explanations)])
     yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
+
+
+def _captures(document: RunDocument) -> Iterable[RenderableType]:
+    """What crossed the wire; the first bytes where the user asked to see them."""
+    yield from chain.from_iterable(
+        _overview_table(table) for table in captures.short_tables(document.captures, narrow=True)
+    )
+    yield from _list("Not seen on the wire", list(captures.notes(document.captures)))
+    for case in captures.short_dumps(document.captures):
+        yield ""
+        yield _text(f"{capitalised(case.label)}: {case.says}")
+        for dump in case.dumps:
+            yield _text(dump.title, style="dim")
+            yield from (_text(line) for line in dump.lines)
 
 
 def _overview_table(table: TextTable) -> Iterable[RenderableType]:

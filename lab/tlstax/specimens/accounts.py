@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tlstax.specimens.credentials import ADMINISTRATOR, LOAD_USER, SCHEMA, Credentials
+from tlstax.specimens.credentials import (
+    ADMINISTRATOR,
+    LOAD_USER,
+    LOAD_USER_BY_PLUGIN,
+    SCHEMA,
+    Credentials,
+)
+
+
+def by_plugin(plugin: str, password: str) -> list[str]:
+    """SQL for a second load account, proved by that plugin of MySQL's (CREATE USER, IDENTIFIED WITH)."""
+    user = f"'{LOAD_USER_BY_PLUGIN}'@'%'"
+    return [
+        f"CREATE USER IF NOT EXISTS {user} IDENTIFIED WITH {plugin} BY '{password}'",
+        f"GRANT ALL ON `{SCHEMA}`.* TO {user}",
+    ]
 
 
 def statements(credentials: Credentials) -> list[str]:

@@ -111,7 +111,9 @@ def _server_certificate(
     ca_key: PrivateKey,
     validity: tuple[datetime, datetime],
 ) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tlstax private server")])
+    # Drivers from before 2020 look for the host in the common name alone (Connector/J 8.0.16).
+    host = next(iter((*wanted.addresses, *wanted.host_names)), "tlstax private server")
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     alternatives = x509.SubjectAlternativeName(
         [
             *(x509.DNSName(host) for host in wanted.host_names),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 ADMINISTRATOR = "tlstax_admin"
 LOAD_USER = "tlstax_load"
+LOAD_USER_BY_PLUGIN = "tlstax_load_by_plugin"
 SCHEMA = "tlstax"
 
 PASSWORD_BYTES = 24

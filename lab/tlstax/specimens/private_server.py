@@ -18,8 +18,9 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.errors import MachineFault, UserMistake
+from tlstax.factors import NATIVE_PASSWORD
 from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
-from tlstax.specimens import answering, credentials, error_log, table, tls_facts
+from tlstax.specimens import accounts, answering, credentials, error_log, table, tls_facts
 from tlstax.specimens.answering import Answering, Listener
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.server import Database, TableContent
@@ -52,6 +53,7 @@ class PrivateServer:
         self._version = ""
         self._tls_library_version: str | None = None
         self._max_connections = 0
+        self._by_plugin: Account | None = None
 
     @classmethod
     def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
@@ -96,6 +98,31 @@ class PrivateServer:
             password=self._credentials.load_password,
             database=credentials.SCHEMA,
         )
+
+    def account_by(self, plugin: str) -> Account:
+        """A load account that is proved by that plugin; UserMistake where the server has none by it.
+
+        It is the load account itself where that is the server's default. It stays for as long as the server.
+        """
+        account = Account(
+            user=credentials.LOAD_USER_BY_PLUGIN,
+            password=self._credentials.load_password,
+            database=credentials.SCHEMA,
+        )
+        try:
+            with self.admin() as database, database.cursor() as cursor:
+                if _default_plugin(database) == plugin:
+                    return self.load_account
+                for statement in accounts.by_plugin(plugin, account.password):
+                    cursor.execute(statement)
+        except MySQLError as error:
+            raise UserMistake(
+                f"{self.specimen.name} has no account with {plugin} ({error.args[-1]})",
+                remedy="choose another server, or leave auth at default",
+            ) from error
+        self._by_plugin = account
+        self._login(account.user, account.password).close()
+        return account
 
     @property
     def tables(self) -> Mapping[Shape, str]:
@@ -227,14 +254,14 @@ class PrivateServer:
         return True
 
     def _learn(self) -> None:
-        """Ask what it is; log the load account in once.
+        """Ask what it is; log the load accounts in once.
 
         caching_sha2_password remembers an account's password after one full authentication, which the
         socket carries out safely. From then on logins without TLS take its short path.
         """
         self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
-        account = self.load_account
-        self._login(account.user, account.password).close()
+        for account in filter(None, (self.load_account, self._by_plugin)):
+            self._login(account.user, account.password).close()
         with self.admin() as database, database.cursor() as cursor:
             cursor.execute("SELECT VERSION(), @@max_connections")
             version, limit = cursor.fetchone() or ("", 0)
@@ -252,3 +279,11 @@ class PrivateServer:
             connect_timeout=LOGIN_TIMEOUT_S,
             read_timeout=STATEMENT_TIMEOUT_S,
         )
+
+
+def _default_plugin(database: Database) -> str:
+    """The plugin of the load account, which was made without naming one; an old server leaves it empty."""
+    with database.cursor() as cursor:
+        cursor.execute("SELECT plugin FROM mysql.user WHERE User = %s", (credentials.LOAD_USER,))
+        (plugin,) = cursor.fetchone() or ("",)
+    return str(plugin) or NATIVE_PASSWORD

@@ -122,8 +122,30 @@ class CSource(Frozen):
         return f"compiled here from this project's {self.file}"
 
 
+class DriverBuild(Frozen):
+    """A driver with this project's program around it, built by its own folder's `build`.
+
+    `sha256` is of the folder's files, so that a changed folder makes another specimen. `debian` are packages
+    of the suite that are unpacked for it beforehand.
+    """
+
+    tool: Literal["driver"] = "driver"
+    folder: str
+    name: str
+    version: str
+    sha256: str
+    debian: tuple[str, ...] = ()
+    debian_suite: str = "bookworm"
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return f"built here by drivers/{self.folder}/build"
+
+
 Source = Annotated[
-    AptPackages | MavenArtefact | NpmPackage | OpensslBuild | CSource, Field(discriminator="tool")
+    AptPackages | MavenArtefact | NpmPackage | OpensslBuild | CSource | DriverBuild,
+    Field(discriminator="tool"),
 ]
 
 

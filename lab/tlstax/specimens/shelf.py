@@ -23,8 +23,16 @@ from tlstax.errors import MachineFault
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
-from tlstax.specimens.recipe import AptPackages, CSource, MavenArtefact, NpmPackage, OpensslBuild, Recipe
-from tlstax.specimens.sources import apt, compiler, maven, npm, openssl
+from tlstax.specimens.recipe import (
+    AptPackages,
+    CSource,
+    DriverBuild,
+    MavenArtefact,
+    NpmPackage,
+    OpensslBuild,
+    Recipe,
+)
+from tlstax.specimens.sources import apt, compiler, driver, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Progress, Telling, telling
 
@@ -148,6 +156,8 @@ def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part,
             return recipe.version, openssl.fill(recipe, source, place, told)
         case CSource():
             return recipe.version, compiler.fill(recipe, source, place, told)
+        case DriverBuild():
+            return recipe.version, driver.fill(recipe, source, place, told)
 
 
 @contextlib.contextmanager

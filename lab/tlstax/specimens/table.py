@@ -17,9 +17,10 @@ from tlstax.specimens.layout import Layout, Row
 from tlstax.specimens.people_rows import PEOPLE
 from tlstax.specimens.sbtest_rows import SBTEST
 from tlstax.specimens.server import Database, TableContent
+from tlstax.specimens.word_rows import WORDS
 from tlstax.workloads import KEPT, Shape
 
-LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE}
+LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE, "words": WORDS}
 
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""

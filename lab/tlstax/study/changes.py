@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.errors import UserMistake
-from tlstax.factors import DIRECT, FACTORS, check_factor, check_level, closest
-from tlstax.study.design import DECIDES_AT_A_RATE, Level, Study, listed
+from tlstax.factors import DIRECT, FACTORS, UNSET, check_factor, check_level, closest
+from tlstax.study.design import DECIDES_AT_A_RATE, Level, Published, Study, listed
 from tlstax.study.faults import rebuilt
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
@@ -63,7 +63,16 @@ def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -
     chosen = _with_baseline(study, factor, checked)
     if any(factor in treatment for treatment in study.treatments):
         return _narrowed(study, factor, chosen, where)
-    return rebuilt(study, where, factors={**study.factors, factor: chosen})
+    published = study.published if factor in study.levels_of() else _beside_first(study, factor, chosen[0])
+    return rebuilt(study, where, factors={**study.factors, factor: chosen}, published=published)
+
+
+def _beside_first(study: Study, factor: str, level: Level) -> tuple[Published, ...]:
+    """The published figures, each beside the case with this level of a factor that the study did not have."""
+    return tuple(
+        figure.model_copy(update={"beside": {**figure.beside, factor: level}}) if figure.beside else figure
+        for figure in study.published
+    )
 
 
 def along_paths(study: Study, paths: Sequence[str], where: str = "--path") -> Study:
@@ -125,10 +134,9 @@ def _tls_and_resumption(level: str, where: str) -> tuple[str, str]:
             f"{where}: {level!r} is not a level of tls{hint}",
             remedy=f"allowed are {', '.join(known)}, and with resumption 1.3{RESUMED} and so on",
         )
-    if tls == "off" and tls != level:
-        raise UserMistake(
-            f"{where}: plaintext has no session to resume", remedy=f"write off, or 1.3{RESUMED}"
-        )
+    if tls in {"off", UNSET} and tls != level:
+        why = "plaintext has no session to resume" if tls == "off" else "what is left unset cannot be resumed"
+        raise UserMistake(f"{where}: {why}", remedy=f"write {tls}, or 1.3{RESUMED}")
     return tls, "off" if tls == level else "on"
 
 

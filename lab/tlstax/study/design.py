@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_valida
 from tlstax import client_limits, path_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.factors import closest
+from tlstax.study import unset_options
 from tlstax.user_workload import UserWorkload
 
 Level = str | int | float
@@ -248,6 +249,7 @@ class Study(Frozen):
     words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
     tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
     `workloads` are the user's own, by name. With `profile`, each case runs once more in every block, sampled.
+    With `capture`, each runs once before all blocks through a tap that writes down what crosses the wire.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -277,6 +279,7 @@ class Study(Frozen):
     minimum_blocks: PositiveInt = 5
     rows: PositiveInt = 100_000
     profile: bool = False
+    capture: bool = False
 
     @field_validator("workloads", mode="before")
     @classmethod
@@ -287,6 +290,12 @@ class Study(Frozen):
         return {
             name: {"name": name, **own} if isinstance(own, dict) else own for name, own in workloads.items()
         }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_options_unset(cls, study: object) -> object:
+        """A bundle need not name the options that its driver is not given."""
+        return unset_options.filled(study)
 
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tlstax.contract import Workload
 from tlstax.factors import WORKLOADS as NAMES
-from tlstax.workloads import people, storm, sysbench_oltp
-from tlstax.workloads.effects import RowsChanged, returns_rows, rows_changed, writes
+from tlstax.workloads import people, storm, sysbench_oltp, words
+from tlstax.workloads.effects import RowsChanged, draws_once, returns_rows, rows_changed, verb, writes
 from tlstax.workloads.tables import KEPT, TABLES, Shape, put_back_sql
 
 __all__ = [
@@ -20,11 +20,13 @@ __all__ = [
     "built_in",
     "can_be_repeated",
     "changes_data",
+    "draws_once",
     "in_words",
     "put_back_sql",
     "returns_rows",
     "rows_changed",
     "table_of",
+    "verb",
     "writes",
 ]
 
@@ -50,6 +52,8 @@ _BUILT_IN = {
     "people-select": _BuiltIn("people", "selects of all of people", people.select),
     "people-update": _BuiltIn("people", "updates in people without an index", people.update),
     "people-delete": _BuiltIn("people", "deletes from people without an index", people.delete),
+    "words-insert": _BuiltIn("words", "inserts of a word in one transaction", words.insert),
+    "words-execute": _BuiltIn("words", "the same inserts by execute()", words.execute),
 }
 
 

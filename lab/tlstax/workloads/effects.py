@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tlstax.contract import Statement, Workload
+from tlstax.contract import Sequence, Statement, Workload
+
+_COMMENT = r"(?:\s*/\*.*?\*/)*"
+"""Comments before a statement say nothing of what it does."""
 
 _READS = re.compile(
-    r"\s*(SELECT|SHOW|DO|VALUES|TABLE|EXPLAIN|DESCRIBE|DESC|SET|BEGIN|COMMIT)\b", re.IGNORECASE
+    _COMMENT + r"\s*(SELECT|SHOW|DO|VALUES|TABLE|EXPLAIN|DESCRIBE|DESC|SET|BEGIN|COMMIT)\b", re.IGNORECASE
 )
-_CHANGES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
+_CHANGES = re.compile(_COMMENT + r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
+_FIRST_WORD = re.compile(_COMMENT + r"\s*(\w+)")
 
 
 class RowsChanged(NamedTuple):
@@ -32,10 +36,17 @@ def writes(workload: Workload) -> bool:
     )
 
 
+def draws_once(workload: Workload) -> bool:
+    """Whether it draws values that each are there once, so that a warm-up would use them up."""
+    drawn = [one.parameters for one in workload.transactions]
+    drawn += [statement.parameters for one in workload.transactions for statement in one.statements]
+    return any(isinstance(parameter, Sequence) for each in drawn for parameter in each.values())
+
+
 def returns_rows(workload: Workload) -> bool:
     """Whether every operation has an answer with rows: every transaction has a SELECT, and it is no storm."""
     return not workload.storm and all(
-        any(_verb(statement) == "SELECT" for statement in one.statements) for one in workload.transactions
+        any(verb(statement) == "SELECT" for statement in one.statements) for one in workload.transactions
     )
 
 
@@ -50,9 +61,11 @@ def rows_changed(workload: Workload) -> RowsChanged:
     counts = {"INSERT": 0, "UPDATE": 0, "DELETE": 0}
     for statement in transaction.statements:
         if _CHANGES.match(statement.sql):
-            counts[_verb(statement)] += statement.repeat
+            counts[verb(statement)] += statement.repeat
     return RowsChanged(inserted=counts["INSERT"], updated=counts["UPDATE"], deleted=counts["DELETE"])
 
 
-def _verb(statement: Statement) -> str:
-    return statement.sql.split(maxsplit=1)[0].upper()
+def verb(statement: Statement) -> str:
+    """The word that says what the statement does, in capitals; empty where it begins with none."""
+    first = _FIRST_WORD.match(statement.sql)
+    return first[1].upper() if first else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-Shape = Literal["sbtest", "people"]
-"""How a table is laid out and filled: sysbench's, or people with names and addresses, without an index."""
+Shape = Literal["sbtest", "people", "words"]
+"""How a table is laid out and filled: sysbench's; people with names and addresses, without an index; or words
+whose ids the server gives."""
 
-TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people"}
+TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people", "words": "words"}
 """What the table of each shape is called in a schema of the laboratory's own."""
 
 KEPT = "_kept"

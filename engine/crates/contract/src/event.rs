@@ -47,6 +47,24 @@ pub struct Negotiated {
     pub client: Option<TlsView>,
     /// The server's status variables of that session; none in the clear.
     pub server: Option<TlsView>,
+    /// Whether the client can tell at all; else `client` is none whatever there is.
+    #[serde(default = "tells")]
+    pub client_tells: bool,
+}
+
+const fn tells() -> bool {
+    true
+}
+
+/// A part of a warm-up that lasts until the client is steady.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WarmupSlice {
+    /// From the warm-up's begin to the slice's end.
+    pub elapsed_s: f64,
+    /// Finished in it.
+    pub operations: u64,
+    /// CPU time of the client in it.
+    pub cpu_us: f64,
 }
 
 /// The TLS library that was really loaded.
@@ -70,7 +88,7 @@ pub struct Overhead {
 }
 
 /// Everything is up and warm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// Name of the client.
     pub client: String,
@@ -84,6 +102,12 @@ pub struct Ready {
     pub tls_library: Option<TlsLibrary>,
     /// Proof, by kind.
     pub negotiated: Vec<Negotiated>,
+    /// The slices of a warm-up that lasted until the client was steady; the engine has none.
+    #[serde(default)]
+    pub warmup: Vec<WarmupSlice>,
+    /// Whether it was steady at the end; none where that was not looked for.
+    #[serde(default)]
+    pub steady: Option<bool>,
 }
 
 /// Progress since the last one.

@@ -130,6 +130,27 @@ pub enum Tls {
     Off {},
     /// Required.
     On(Box<TlsSettings>),
+    /// Nothing is said of it: for drivers, whose default is to be seen.
+    Unset {
+        /// What the driver's runtime is to trust, as if it were installed on the machine; PEM.
+        #[serde(default)]
+        trusted_ca_file: Option<PathBuf>,
+    },
+}
+
+/// What only a driver is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriverTerms {
+    /// Its own options, word by word.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// How long it may warm up until it is steady; 0 leaves the warm-up as long as the job says.
+    #[serde(default)]
+    pub steady_within_s: f64,
+    /// How many operations it is handed at once.
+    #[serde(default = "one")]
+    pub batch: u32,
 }
 
 /// How a connection is encrypted; lists and groups are in OpenSSL's syntax, absent ones are the
@@ -263,6 +284,9 @@ pub struct Job {
     /// Connection attributes sent at login.
     #[serde(default)]
     pub attributes: BTreeMap<String, String>,
+    /// What a driver is told; the engine is none and refuses it.
+    #[serde(default)]
+    pub driver: Option<DriverTerms>,
 }
 
 fn closed() -> Schedule {

@@ -102,6 +102,8 @@ fn ready(shared: &Shared, floor: &Floor) -> Ready {
         server_version: floor.server_version.clone(),
         tls_library: shared.tls_library(),
         negotiated: Vec::new(),
+        warmup: Vec::new(),
+        steady: None,
     }
 }
 

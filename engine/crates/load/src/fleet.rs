@@ -273,6 +273,8 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
         server_version,
         tls_library: shared.tls_library(),
         negotiated,
+        warmup: Vec::new(),
+        steady: None,
     })
 }
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 from tlstax.checksums import sha256_of
 from tlstax.client_limits import MYSQLSLAP
+from tlstax.clients.borrowed import borrowed
 from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.telling import Progress
-
-_PLACES = ("bin", "usr/bin")
 
 
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
@@ -24,8 +21,7 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     Its server is fetched if it is not there. MachineFault when it cannot be had or does not run.
     """
     build = named_server(f"mysql-{name.removeprefix(MYSQLSLAP)}", progress, why=f"{name} comes with it")
-    executable = _executable(build)
-    command = [*_environment(build), *build.command(program=executable)]
+    executable, command = borrowed(build, "mysqlslap")
     specimen = Specimen(
         name=name,
         kind="client",
@@ -42,21 +38,6 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
 def adapter_command(version: str, command: list[str]) -> list[str]:
     """The command that starts a mysqlslap of that version, itself run by `command`, behind the contract."""
     return [sys.executable, "-P", "-m", "tlstax.clients.mysqlslap", version, *command]
-
-
-def _environment(build: ServerBuild) -> list[str]:
-    """The words that set what the program needs of the environment; env(1) replaces itself by it."""
-    variables = [f"{name}={value}" for name, value in build.environment().items()]
-    return ["/usr/bin/env", *variables] if variables else []
-
-
-def _executable(build: ServerBuild) -> Path:
-    tree = build.root or build.basedir or build.executable.parent.parent
-    for place in _PLACES:
-        path = tree / place / "mysqlslap"
-        if path.is_file():
-            return path
-    raise MachineFault(f"{build.specimen.name} came without its mysqlslap")
 
 
 def _version(name: str, command: list[str]) -> str:

@@ -304,6 +304,7 @@ impl Connection {
             connections: 1,
             client,
             server,
+            client_tells: true,
         };
         proof::add(&mut desk.proofs, proof);
         Ok(())

@@ -1,0 +1,118 @@
+"""What proves the treatment of a driver, which counts no handshakes of its own: the server's counters.
+
+What the driver itself says it knows of a connection is checked with the others' in `treatment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax import path_limits
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.checks.treatment import counts_handshakes
+from tlstax.drivers.catalogue import is_driver
+from tlstax.factors import UNSET
+from tlstax.server_choice import client_of
+
+
+def connections(trial: Complete) -> Iterator[Doubt]:
+    """The server counted the connections that the driver was told to make; a driver may make more."""
+    if not _is_of_driver(trial):
+        return
+    counted, claimed = _connections(trial), trial.done.lifetime.connections
+    more = counted - claimed
+    if more < 0:
+        yield Doubt(
+            "invalid", f"the server counted {counted} connections, where {_who(trial)} says {claimed}"
+        )
+    elif more:
+        yield Doubt(
+            "note",
+            f"{_who(trial)} opened {_number(more, 'connection')} by itself beside the {claimed} that its "
+            "program asked for (Connections)",
+        )
+
+
+def handshakes(trial: Complete) -> Iterator[Doubt]:
+    """The server made a TLS handshake for each connection, or none, as the case has it.
+
+    Where the case leaves it to the driver, the server's count must fit what it said on the asked connections.
+    """
+    if not _is_of_driver(trial):
+        return
+    if not counts_handshakes(trial.server):
+        yield Doubt(
+            "note", "the server counts no handshakes: what it says on the asked connections shows them"
+        )
+        return
+    counted, made = trial.server.status_delta.get("Ssl_finished_accepts", 0), _connections(trial)
+    wanted = path_limits.tls_at_server(trial.levels)
+    if wanted == UNSET:
+        yield from _left_to_the_driver(trial, counted, made)
+    elif counted != (0 if wanted == "off" else made):
+        must = "none" if wanted == "off" else "one for each"
+        yield Doubt(
+            "invalid",
+            f"the server counted {_number(counted, 'TLS handshake')} on {_number(made, 'connection')} "
+            f"(Ssl_finished_accepts), where there must be {must}",
+        )
+
+
+def resumption(trial: Complete) -> Iterator[Doubt]:
+    """It is said that a driver resumed sessions by itself, and none may be where the case has it so.
+
+    The counter is of look-ups: a HelloRetryRequest makes two of one connection (see `treatment.cache_hits`).
+    """
+    if not _is_of_driver(trial) or "MariaDB" in trial.server.version:
+        return
+    hits = trial.server.status_delta.get("Ssl_session_cache_hits", 0)
+    if not hits:
+        return
+    resumed = (
+        f"{_who(trial)} resumed TLS sessions by itself: on {_number(_connections(trial), 'connection')} the "
+        f"server found one {_number(hits, 'time')} (Ssl_session_cache_hits)"
+    )
+    if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") != UNSET:
+        yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
+    else:
+        yield Doubt("note", resumed)
+
+
+def steady(trial: Complete) -> Iterator[Doubt]:
+    """A driver that had not become steady before it was measured is slower than it would be later."""
+    if trial.ready.steady is False:
+        seconds = trial.ready.warmup[-1].elapsed_s if trial.ready.warmup else 0.0
+        yield Doubt(
+            "note",
+            f"{_who(trial)} was not steady when it was measured: after {seconds:.1f} s its CPU time "
+            "per operation still fell",
+        )
+
+
+def _left_to_the_driver(trial: Complete, counted: int, made: int) -> Iterator[Doubt]:
+    asked = sum(seen.connections for seen in trial.ready.negotiated)
+    encrypted = sum(seen.connections for seen in trial.ready.negotiated if seen.server is not None)
+    if counted < encrypted or made - counted < asked - encrypted:
+        yield Doubt(
+            "invalid",
+            f"the server counted {_number(counted, 'TLS handshake')} on {_number(made, 'connection')} "
+            f"(Ssl_finished_accepts), and {encrypted} of the {asked} that it was asked on are encrypted",
+        )
+    elif counted not in {0, made}:
+        yield Doubt("note", f"{counted} of {made} connections made a TLS handshake, the others none")
+
+
+def _is_of_driver(trial: Complete) -> bool:
+    return is_driver(client_of(trial.levels)) and not trial.evidence.guest
+
+
+def _connections(trial: Complete) -> int:
+    return trial.server.status_delta.get("Connections", 0)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _who(trial: Complete) -> str:
+    return f"{trial.ready.client} ({trial.ready.client_version})"

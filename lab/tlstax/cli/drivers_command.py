@@ -1,0 +1,91 @@
+"""`tlstax drivers`: its options into a request, what is shown meanwhile, and how it ends."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.kept import open_store
+from tlstax.cli.measuring import colourful, terminal_width
+from tlstax.cli.progress import ProgressLine
+from tlstax.drivers.catalogue import DRIVERS
+from tlstax.drivers.listed_table import listed_text
+from tlstax.drivers.probe import ProbeRequest, probe
+from tlstax.drivers.probe_table import probe_text
+from tlstax.drivers.readiness import listed_drivers
+from tlstax.errors import MachineFault, UserMistake
+from tlstax.factors import OPTION, check_factor, check_level, closest
+
+DEFAULT_BUDGET_S = 300.0
+"""A few blocks of every driver's four cases; one driver alone is known well after a minute."""
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """The options of `tlstax drivers probe` as they were typed."""
+
+    names: list[str]
+    server: str | None = None
+    budget: str | None = None
+    costs: bool = True
+    option: list[str] = field(default_factory=list)
+    json: bool = False
+
+
+def list_command(*, as_json: bool) -> int:
+    """Show every driver that is known; the exit status."""
+    found = listed_drivers()
+    if as_json:
+        sys.stdout.write(found.model_dump_json(indent=2) + "\n")
+    else:
+        sys.stdout.write(listed_text(found, width=terminal_width(), colour=colourful()))
+    return 0
+
+
+def probe_command(options: ProbeOptions) -> int:
+    """Probe drivers and show what was found; the exit status.
+
+    UserMistake for a name that is none; MachineFault, once all has been shown, where none could be probed.
+    """
+    found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
+    if options.json:
+        sys.stdout.write(found.model_dump_json(indent=2) + "\n")
+    else:
+        sys.stdout.write(probe_text(found, width=terminal_width(), colour=colourful()))
+    if found.status == "interrupted":
+        return INTERRUPTED
+    if all(row.failed for row in found.drivers):
+        raise MachineFault("no driver could be probed", remedy="each one's row says why")
+    return 0
+
+
+def request_of(options: ProbeOptions) -> ProbeRequest:
+    """What is to be probed. Raises UserMistake."""
+    for name in options.names:
+        if name not in DRIVERS:
+            raise UserMistake(
+                f"there is no driver named {name!r}{closest(name, DRIVERS)}",
+                remedy="`tlstax drivers list` names them all",
+            )
+    if options.budget is not None and not options.costs:
+        raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
+    budget_s = DEFAULT_BUDGET_S
+    if options.budget is not None:
+        budget_s = quantities.seconds(options.budget, "--budget")
+    return ProbeRequest(
+        names=tuple(dict.fromkeys(options.names or DRIVERS)),
+        server=options.server,
+        budget_s=budget_s if options.costs else None,
+        options=dict(map(_option, options.option)),
+    )
+
+
+def _option(text: str) -> tuple[str, str]:
+    """A driver's option as it was typed, by its name. Raises UserMistake."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise UserMistake(f"--option: {text!r} has no value", remedy="write it like useSSL=false")
+    factor = check_factor(f"{OPTION}{name}", where="--option")
+    return name, str(check_level(factor, value, where="--option"))

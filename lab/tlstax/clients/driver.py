@@ -1,0 +1,25 @@
+"""A driver as a load client: built if it is not there, and the command that starts its program."""
+
+from __future__ import annotations
+
+from tlstax.clients.borrowed import borrowed
+from tlstax.drivers.catalogue import DRIVERS
+from tlstax.records import Specimen
+from tlstax.specimens import shelf
+from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.resolve import named_server, specimen_of
+from tlstax.specimens.telling import Progress
+
+
+def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
+    """The driver of that name and the command that starts it behind the contract.
+
+    MachineFault when it cannot be built, or when the server that its program comes with cannot be had.
+    """
+    driver = DRIVERS[name]
+    kept = shelf.obtain(RECIPES[name], progress)
+    command = [str(kept.program)]
+    if driver.specimen is not None:
+        build = named_server(driver.specimen, progress, why=f"{name} comes with it")
+        command += borrowed(build, driver.program)[1]
+    return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command

@@ -1,0 +1,107 @@
+"""TLS in the contract: what a client is told of it, and what both sides say that it became."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
+
+from tlstax.frozen import Frozen
+
+
+class TlsOff(Frozen):
+    """No encryption; the client does not send an SSLRequest."""
+
+    mode: Literal["off"] = "off"
+
+
+TlsVersion = Literal["1.0", "1.1", "1.2", "1.3"]
+
+
+class TlsOn(Frozen):
+    """TLS is required; a server without it is an error.
+
+    `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
+    syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's. With
+    `weak_dh`, Diffie-Hellman groups of any size are taken, which OpenSSL refuses below 1024 bits even at its
+    lowest security level (SSL_CTX_set_security_level(3)).
+    """
+
+    mode: Literal["on"] = "on"
+    min_version: TlsVersion | None = None
+    max_version: TlsVersion | None = None
+    cipher_list: str | None = None
+    ciphersuites: str | None = None
+    groups: str | None = None
+    verify: Literal["none", "ca", "identity"] = "none"
+    ca_file: str | None = None
+    server_name: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    resumption: bool = False
+    weak_dh: bool = False
+    library: str | None = None
+    keylog_file: str | None = None
+
+
+class TlsUnset(Frozen):
+    """Nothing is said to the driver of TLS: whether and how it encrypts is its own default.
+
+    `trusted_ca_file` is what the driver's runtime is to trust beside nothing else, as if an administrator
+    had installed it on the machine; it is never told to the driver itself. None leaves the runtime what it
+    has.
+    """
+
+    mode: Literal["unset"] = "unset"
+    trusted_ca_file: str | None = None
+
+
+Tls = Annotated[TlsOff | TlsOn | TlsUnset, Field(discriminator="mode")]
+
+
+class TlsView(Frozen):
+    """What one side says was negotiated. Names as OpenSSL prints them.
+
+    `resumed` is None where that side cannot tell: MariaDB's Ssl_sessions_reused stays 0 whatever happens.
+    """
+
+    version: str
+    cipher: str
+    resumed: bool | None
+    group: str | None = None
+    hello_retry: bool | None = None
+    certificate_key: str | None = None
+    certificate_sha256: str | None = None
+
+
+class Negotiated(Frozen):
+    """What both sides said of connections that were asked before measuring, and how many said so.
+
+    `client` is read from the client's TLS library; `server` is the server's answer, on that very
+    connection, to SHOW SESSION STATUS LIKE 'Ssl%'. None means plaintext; but a client that does not
+    `client_tells`, because its driver has no word for it, leaves `client` None whatever there is.
+    """
+
+    connections: PositiveInt
+    client: TlsView | None
+    server: TlsView | None
+    client_tells: bool = True
+
+
+class TlsLibrary(Frozen):
+    """The TLS library that the client really loaded: what it says of itself, and the files mapped."""
+
+    version: str
+    libssl_path: str
+    libcrypto_path: str
+
+
+class Handshakes(Frozen):
+    """How many TLS handshakes ended in this way."""
+
+    version: str
+    cipher: str
+    group: str | None
+    resumed: bool
+    hello_retry: bool | None
+    count: PositiveInt

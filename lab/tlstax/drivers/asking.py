@@ -1,0 +1,141 @@
+"""One job for a driver, with a tap before the server and the server's log on: what can be seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tlstax.bench import Bench
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import (
+    Account,
+    DriverTerms,
+    Endpoint,
+    Job,
+    Statement,
+    TcpEndpoint,
+    TlsOn,
+    TlsUnset,
+    Workload,
+)
+from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
+from tlstax.drivers.statement_log import StatementLog
+from tlstax.errors import MachineFault
+from tlstax.jobs import job_for
+from tlstax.observers import status
+from tlstax.study import Level
+from tlstax.tap.opening import open_tap
+
+OPERATIONS = 4
+"""Connections that a job makes one after another: what each does, and not the first alone."""
+
+TIMEOUT_S, READY_WITHIN_S, DONE_WITHIN_S = 5.0, 60.0, 60.0
+"""A driver whose runtime starts slowly on a busy machine is waited for, a server that is silent is not."""
+
+TABLE = "probed"
+
+_LEVELS: dict[TlsAsked, str] = {"unset": "unset", "off": "off", "required": "default"}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a driver is asked to do: `operations` connections, on each so many `statements`.
+
+    `trusted` is whether its runtime trusts the server's authority; `verify` is told where TLS is required.
+    `account` is whom to log in as, None for the server's usual load account. `options` are the driver's own.
+    """
+
+    driver: str
+    tls: TlsAsked
+    statements: int = 1
+    operations: int = OPERATIONS
+    trusted: bool = True
+    verify: Literal["identity", "ca", "none"] = "identity"
+    account: Account | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_table(bench: Bench) -> None:
+    """The table that drivers insert into."""
+    with bench.admin.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+        cursor.execute(f"CREATE TABLE {TABLE} (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(32))")
+
+
+def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> Asked:
+    """Carry out the job through a tap. What the driver refuses is in the answer; raises MachineFault."""
+    endpoint = bench.terms.endpoint
+    if not isinstance(endpoint, TcpEndpoint):
+        raise MachineFault("a tap stands before a server's TCP port alone")
+    before = status.read_status(bench.admin)
+    log.begin()
+    with open_tap(endpoint) as tap:
+        done = Asked(tls=ask.tls, statements=ask.statements, operations=ask.operations)
+        try:
+            with LoadClient(command, _job(ask, bench, tap.entry)) as client:
+                ready = client.wait_ready(READY_WITHIN_S)
+                tap.begin_window()
+                client.go()
+                result = client.wait_done(DONE_WITHIN_S)
+                tap.end_window(result.operations)
+                refusal = None if result.operations == ask.operations else _partly(client)
+                done = done.model_copy(update={"ready": ready, "refusal": refusal})
+        except ClientFailure as failure:
+            done = done.model_copy(update={"refusal": _refusal(failure)})
+        capture = tap.capture()
+    after = status.read_settled_status(bench.admin, before["Threads_connected"])
+    hits = after.get("Ssl_session_cache_hits", 0) - before.get("Ssl_session_cache_hits", 0)
+    return done.model_copy(update={"capture": capture, "log": log.read(), "sessions_taken_up": hits})
+
+
+def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
+    """Carry out the job without tap and log: whether the driver does it at all."""
+    done = Asked(tls=ask.tls, statements=ask.statements, operations=ask.operations)
+    try:
+        with LoadClient(command, _job(ask, bench, bench.terms.endpoint)) as client:
+            ready = client.wait_ready(READY_WITHIN_S)
+            client.go()
+            result = client.wait_done(DONE_WITHIN_S)
+            refusal = None if result.operations == ask.operations else _partly(client)
+            return done.model_copy(update={"ready": ready, "refusal": refusal})
+    except ClientFailure as failure:
+        return done.model_copy(update={"refusal": _refusal(failure)})
+
+
+def _job(ask: Ask, bench: Bench, endpoint: Endpoint) -> Job:
+    levels: dict[str, Level] = {"client": ask.driver, "tls": _LEVELS[ask.tls], "connections": 1}
+    job = job_for(levels, bench.terms, sequence=0)
+    tls = job.tls
+    if isinstance(tls, TlsUnset) and not ask.trusted:
+        tls = TlsUnset(trusted_ca_file=None)
+    if isinstance(tls, TlsOn):
+        trusted = tls.ca_file if ask.trusted and ask.verify != "none" else None
+        tls = tls.model_copy(update={"verify": ask.verify, "ca_file": trusted})
+    insert = Statement(sql=INSERT, repeat=ask.statements)
+    return job.model_copy(
+        update={
+            "endpoint": endpoint,
+            "account": ask.account or job.account,
+            "tls": tls,
+            "workload": Workload(reconnect=True, protocol="text", statements=(insert,)),
+            "operations": ask.operations,
+            "duration_s": DONE_WITHIN_S,
+            "timeout_s": TIMEOUT_S,
+            "warmup_s": 0.0,
+            "row_samples": 0,
+            "driver": DriverTerms(options=dict(ask.options)),
+        }
+    )
+
+
+def _refusal(failure: ClientFailure) -> Refusal:
+    kind = failure.errors[-1].kind if failure.errors else None
+    return Refusal(kind=kind, words=str(failure))
+
+
+def _partly(client: LoadClient) -> Refusal:
+    """Operations that failed although the driver went on."""
+    if client.errors:
+        return Refusal(kind=client.errors[-1].kind, words=client.errors[-1].message)
+    return Refusal(kind=None, words="it did not do all that it was asked")

@@ -1,0 +1,79 @@
+"""The drivers that can be measured: the lines of `drivers/drivers.toml`, checked when they are read."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from tlstax.errors import UserMistake
+from tlstax.frozen import Frozen
+
+FOLDER = Path(__file__).resolve().parents[3] / "drivers"
+"""Where each driver's program lies, beside the list of them."""
+
+FOLDER_VARIABLE = "TLSTAX_DRIVERS"
+"""Names another such folder, whose drivers are known beside this project's."""
+
+LIST = "drivers.toml"
+
+
+class Driver(Frozen):
+    """A driver of one version: whose it is, in which language, and the folder that has our program around it.
+
+    `needs` are the programs that its folder's `build` calls, `debian` packages of `debian_suite` that are
+    unpacked for it before. `protocols` are those that it can be told to send statements by, `connections` is
+    how many it can keep, None for as many as it is asked for; `unix_socket` is whether it comes over one.
+    With a `specimen`, its program is told how to start `program` of that server's.
+    """
+
+    folder: str
+    product: str
+    version: str
+    language: str
+    needs: tuple[str, ...]
+    protocols: tuple[Literal["text", "prepared"], ...] = ("text", "prepared")
+    debian: tuple[str, ...] = ()
+    debian_suite: str = "bookworm"
+    specimen: str | None = None
+    program: str = ""
+    connections: int | None = None
+    unix_socket: bool = False
+    place: Path = Field(exclude=True)
+    """Where the folder is."""
+
+
+def _read(directory: Path) -> dict[str, Driver]:
+    """The drivers of a folder; UserMistake where its list is none."""
+    file = directory / LIST
+    try:
+        lines = tomllib.loads(file.read_text(encoding="utf-8"))
+        return {
+            name: Driver.model_validate({**line, "place": directory / line.get("folder", "")})
+            for name, line in lines.items()
+        }
+    except OSError as error:
+        raise UserMistake(f"{file} cannot be read ({error.strerror})") from error
+    except (ValueError, AttributeError, TypeError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+        raise UserMistake(
+            f"{file} is no list of drivers ({said})", remedy="drivers/README.md says what stands there"
+        ) from error
+
+
+def _known() -> dict[str, Driver]:
+    other = os.environ.get(FOLDER_VARIABLE)
+    return _read(FOLDER) | (_read(Path(other).expanduser().absolute()) if other else {})
+
+
+DRIVERS: dict[str, Driver] = _known()
+"""By their names, which are levels of the factor `client`."""
+
+
+def is_driver(client: str) -> bool:
+    """Whether the load client of that name is a driver."""
+    return client in DRIVERS

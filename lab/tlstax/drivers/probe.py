@@ -1,0 +1,296 @@
+"""The course of a probe: every driver built, its jobs, the certificates, and the costs of all together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import pymysql
+
+from tlstax.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.drivers.asking import Ask, asked, connected, make_table
+from tlstax.drivers.catalogue import DRIVERS
+from tlstax.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
+from tlstax.drivers.probe_document import ProbeDocument
+from tlstax.drivers.probe_reading import ONE, THREE, driver_row, encrypts
+from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
+from tlstax.drivers.served_certificates import ServedCertificates, served_certificates
+from tlstax.drivers.statement_log import StatementLog, statement_log
+from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.pipeline import Request, Watcher, run
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.resolve import named_server
+from tlstax.store import Store
+
+SHOWN: tuple[tuple[Certificate, bool], ...] = (
+    ("right", True),
+    ("unknown authority", False),
+    ("other host", True),
+)
+"""The certificates that each driver is shown, and whether its runtime trusts who signed them. One that has
+expired takes time to make, so all drivers are shown the same one, at the end."""
+
+NATIVE_PASSWORD = "mysql_native_password"  # noqa: S105 - the name of a plugin
+OLDER_SERVER = "mysql-8.0.33"
+"""The last embedded server that has accounts with that plugin, which older drivers log in with."""
+
+Obtain = Callable[[str, Callable[[str], None]], ClientProgram]
+
+
+@dataclass(frozen=True)
+class ProbeRequest:
+    """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
+
+    `options` are given to each driver word by word, where it is otherwise as by default.
+    """
+
+    names: tuple[str, ...]
+    server: str | None = None
+    budget_s: float | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    obtain: Obtain = field(default=obtain_client)
+
+
+@dataclass
+class _Found:
+    """What is known so far; kept when Ctrl-C ends the rest."""
+
+    gathered: dict[str, Gathered] = field(default_factory=dict)
+    costs: dict[str, DriverCosts] = field(default_factory=dict)
+    server: str = ""
+    server_version: str = ""
+    run: str | None = None
+    why: str = ""
+
+
+def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -> ProbeDocument:
+    """Probe all drivers of the request, one after another, then measure their costs together.
+
+    A driver that cannot be built or cannot log in says so in its row, and the others go on. Ctrl-C keeps what
+    was found until then. MachineFault where the server cannot be had or its log cannot be used.
+    """
+    found = _Found()
+    status: Literal["complete", "interrupted"] = "complete"
+    try:
+        programs = _programs(request, found, watcher)
+        if programs:
+            _gather(request, programs, found, watcher)
+        if request.budget_s is not None:
+            _measure(request, request.budget_s, found, store, watcher)
+    except Interrupted:
+        status = "interrupted"
+    finally:
+        watcher.close()
+    rows = [
+        driver_row(DRIVERS[name], gathered, found.costs.get(name))
+        for name, gathered in found.gathered.items()
+    ]
+    return ProbeDocument(
+        status=status,
+        server=found.server,
+        server_version=found.server_version,
+        run=found.run,
+        stopped_because=found.why,
+        drivers=tuple(sorted(rows, key=lambda row: (row.language, list(DRIVERS).index(row.name)))),
+    )
+
+
+def _programs(request: ProbeRequest, found: _Found, watcher: Watcher) -> dict[str, ClientProgram]:
+    """The drivers that can be had; the others have their row now."""
+    programs = {}
+    for name in request.names:
+        try:
+            programs[name] = request.obtain(name, watcher.step)
+        except TlstaxError as error:
+            watcher.warn(error.sentence())
+            found.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
+    return programs
+
+
+def _gather(
+    request: ProbeRequest, programs: Mapping[str, ClientProgram], found: _Found, watcher: Watcher
+) -> None:
+    build = named_server(request.server, watcher.step) if request.server is not None else None
+    needs = Needs(rows=ROWS, connections=1, seed=1, duration_s=1.0)
+    with ExitStack() as stack:
+        bench = stack.enter_context(open_private_bench(needs, watcher.step, Wanted(build=build)))
+        found.server, found.server_version = bench.server.specimen.name, bench.server.version
+        make_table(bench)
+        log = stack.enter_context(statement_log(bench.admin))
+        if not isinstance(bench.server, PrivateServer):
+            raise MachineFault("certificates can be exchanged at a server of our own alone")
+        served = stack.enter_context(served_certificates(bench.server, bench.admin))
+        probing = {
+            name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
+            for name, program in programs.items()
+        }
+        began = time.monotonic()
+        for place, (name, one) in enumerate(probing.items()):
+            watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
+            found.gathered[name] = one.gathered()
+        _show_expired(probing, found, served, watcher)
+
+
+def _show_expired(
+    probing: Mapping[str, _Probing], found: _Found, served: ServedCertificates, watcher: Watcher
+) -> None:
+    """The one certificate that all drivers are shown together."""
+    shown = {name: one for name, one in found.gathered.items() if one.tried}
+    if not shown:
+        return
+    watcher.step("showing them a certificate that has expired")
+    try:
+        served.serve("expired")
+    except MachineFault as fault:
+        for name, one in shown.items():
+            found.gathered[name] = one.model_copy(update={"why_not_tried": fault.message})
+        return
+    for name, one in shown.items():
+        found.gathered[name] = probing[name].shown(one, "expired", trusted=True)
+
+
+class _Probing:
+    """One driver on one server."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        command: Sequence[str],
+        bench: Bench,
+        log: StatementLog,
+        served: ServedCertificates,
+    ) -> None:
+        self._ask, self._command, self._bench = ask, command, bench
+        self._log, self._served = log, served
+        self._native: Refusal | None = None
+
+    def gathered(self) -> Gathered:
+        """All that can be learned of the driver; what fails ends in `failed`, in a sentence."""
+        known = Gathered(
+            name=self._ask.driver, options=dict(self._ask.options), server=self._bench.server.specimen.name
+        )
+        try:
+            known = self._jobs(known)
+            if known.failed is None:
+                known = self._certificates(known)
+        except (MachineFault, pymysql.Error, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known
+
+    def _jobs(self, known: Gathered) -> Gathered:
+        done = self._first()
+        if self._ask.account is not None:
+            known = known.model_copy(update={"auth": NATIVE_PASSWORD})
+        verified: Literal["identity", "ca", "none"] | None = None
+        required: tuple[Asked, ...] = ()
+        for verify in ("identity", "ca", "none"):
+            required = self._pair("required", verify)
+            if required[0].refusal is None:
+                verified = verify
+                break
+        known = known.model_copy(update={"asked": (*done, *required), "verified": verified})
+        if any(known.job(tls, ONE) for tls in ("unset", "off", "required")):
+            return known
+        refusal = known.refused("unset")
+        words = refusal.words if refusal else "it could not connect"
+        if self._native is not None and self._native != refusal:
+            words += f"; by an account with {NATIVE_PASSWORD}: {self._native.words}"
+        if refusal is not None and refusal.kind == "access_denied" and known.server != OLDER_SERVER:
+            words += f"; it may with --server {OLDER_SERVER}"
+        return known.model_copy(update={"failed": words})
+
+    def _first(self) -> tuple[Asked, ...]:
+        """As it is by default, and in the clear; by an older kind of account where only that is taken."""
+        done = (*self._pair("unset"), *self._pair("off"))
+        if not all(one.refusal is not None for one in done):
+            return done
+        server = self._bench.server
+        if not isinstance(server, PrivateServer):
+            return done
+        try:
+            account = server.account_by(NATIVE_PASSWORD)
+        except UserMistake:
+            return done
+        usual, self._ask = self._ask, replace(self._ask, account=account)
+        again = (*self._pair("unset"), *self._pair("off"))
+        if all(one.refusal is not None for one in again):
+            self._ask, self._native = usual, again[0].refusal
+            return done
+        return again
+
+    def _pair(
+        self, tls: TlsAsked, verify: Literal["identity", "ca", "none"] = "identity"
+    ) -> tuple[Asked, ...]:
+        """The two jobs of a kind; the second one only where the first was done."""
+        ask = replace(self._ask, tls=tls, statements=ONE, verify=verify)
+        one = asked(ask, self._command, self._bench, self._log)
+        if one.refusal is not None:
+            return (one,)
+        return one, asked(replace(ask, statements=THREE), self._command, self._bench, self._log)
+
+    def _certificates(self, known: Gathered) -> Gathered:
+        """What the driver makes of each certificate: as it is by default, else where TLS is required."""
+        for certificate, trusted in SHOWN:
+            try:
+                self._served.serve("right" if certificate == "unknown authority" else certificate)
+            except MachineFault as fault:
+                return known.model_copy(update={"why_not_tried": fault.message})
+            known = self.shown(known, certificate, trusted=trusted)
+        self._served.serve("right")
+        return known
+
+    def shown(self, known: Gathered, certificate: Certificate, *, trusted: bool) -> Gathered:
+        """What is known, and what the driver makes of the certificate that the server shows now."""
+        by_default = known.job("unset", ONE)
+        tls: TlsAsked = "unset"
+        if by_default is None or not encrypts(by_default):
+            if known.job("required", ONE) is None:
+                return known
+            tls = "required"
+        tried = self._tried(certificate, tls, trusted=trusted)
+        return known.model_copy(update={"tried": (*known.tried, tried)})
+
+    def _tried(self, certificate: Certificate, tls: TlsAsked, *, trusted: bool) -> Tried:
+        ask = replace(self._ask, tls=tls, operations=1, trusted=trusted, verify="none")
+        done = connected(ask, self._command, self._bench)
+        views = [one.server for one in done.ready.negotiated] if done.ready is not None else []
+        return Tried(
+            certificate=certificate,
+            tls=tls,
+            accepted=done.refusal is None,
+            encrypted=all(view is not None for view in views) if views else None,
+            words=done.refusal.words if done.refusal else "",
+        )
+
+
+def _measure(
+    request: ProbeRequest, budget_s: float, found: _Found, store: Callable[[], Store], watcher: Watcher
+) -> None:
+    """The costs of all drivers that could connect, as a run like any other."""
+    measurable = [
+        Measurable(name=name, auth=one.auth, encrypts=one.job("required", ONE) is not None)
+        for name, one in found.gathered.items()
+        if one.failed is None and one.job("off", ONE) is not None
+    ]
+    if not measurable:
+        return
+    study = costs_study(measurable, request.server, request.options, budget_s)
+    with store() as opened:
+        stored = run(Request(study), opened, watcher)
+    found.run, found.why = stored.header.run, stored.stopped_because
+    found.costs = costs_of(stored)
+    if stored.status == "interrupted":
+        raise Interrupted
+
+
+def _progress(name: str, place: int, of: int, took_s: float) -> str:
+    left = ""
+    if place:
+        left_s = took_s / place * (of - place)
+        left = f", about {left_s / 60:.0f} min left" if left_s >= 120 else f", about {left_s:.0f} s left"
+    return f"probing {name} ({place + 1} of {of}{left})"

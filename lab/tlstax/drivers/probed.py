@@ -1,0 +1,94 @@
+"""What a probe gathered of a driver, before anything is read from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tlstax.captured import Capture
+from tlstax.contract import ErrorKind, Frozen, Ready
+
+TlsAsked = Literal["unset", "off", "required"]
+"""What the driver was told of TLS: nothing, to leave it, or that there must be some."""
+
+Certificate = Literal["right", "unknown authority", "other host", "expired"]
+"""What a server shows: a certificate in order, one whose authority the driver's runtime does not know, one
+for another host, one that has expired. The last two are signed by an authority that the runtime trusts."""
+
+INSERT = "INSERT INTO probed (word) VALUES ('123')"
+"""The one statement that drivers are asked to say, so that all others in the server's log are their own."""
+
+
+class Logged(Frozen):
+    """A line of the server's general log: the connection, the command in the log's words, its text."""
+
+    thread: int
+    command: str
+    text: str
+
+
+class Refusal(Frozen):
+    """Why a job came to nothing, in the driver's own words as far as there are any."""
+
+    kind: ErrorKind | None
+    words: str
+
+
+class Asked(Frozen):
+    """What one job showed: a few connections one after another, on each so many statements.
+
+    The job's own connections, `operations` of them, come after those on which the program asks what was
+    negotiated. `capture` is None where no tap stood before the server; `sessions_taken_up` is by how much the
+    server's Ssl_session_cache_hits rose. With a `refusal` the rest is what there was until then.
+    """
+
+    tls: TlsAsked
+    statements: int
+    operations: int
+    ready: Ready | None = None
+    capture: Capture | None = None
+    log: tuple[Logged, ...] = ()
+    sessions_taken_up: int = 0
+    refusal: Refusal | None = None
+
+
+class Tried(Frozen):
+    """A certificate that the server showed, and what the driver made of it.
+
+    `encrypted` is the server's word for the connection, None where there was none. `words` are the driver's
+    where it refused.
+    """
+
+    certificate: Certificate
+    tls: TlsAsked
+    accepted: bool
+    encrypted: bool | None = None
+    words: str = ""
+
+
+class Gathered(Frozen):
+    """All that was gathered of one driver.
+
+    `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
+    could not be shown. `verified` is the strictest check of certificates that the driver could be told, where
+    TLS was required. `failed` is why there is no more, in a sentence.
+    """
+
+    name: str
+    server: str
+    auth: str = "default"
+    options: dict[str, str] = {}
+    asked: tuple[Asked, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    why_not_tried: str = ""
+    verified: Literal["identity", "ca", "none"] | None = None
+    failed: str | None = None
+
+    def job(self, tls: TlsAsked, statements: int) -> Asked | None:
+        """The job of that kind which was done, None where there is none."""
+        found = (one for one in self.asked if (one.tls, one.statements) == (tls, statements))
+        return next((one for one in found if one.refusal is None), None)
+
+    def refused(self, tls: TlsAsked) -> Refusal | None:
+        """Why no job of that kind was done; None where one was, or none was begun."""
+        refusals = [one.refusal for one in self.asked if one.tls == tls]
+        return next((refusal for refusal in refusals if refusal), None) if all(refusals) else None

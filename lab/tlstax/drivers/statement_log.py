@@ -1,0 +1,67 @@
+"""The server's general log: on while a driver is probed, read connection by connection, put back afterwards.
+
+Source: MySQL reference manual, "The General Query Log"; MariaDB's is the same. The laboratory's own
+statements are kept out of it (`sql_log_off`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pymysql
+
+from tlstax.drivers.probed import Logged
+from tlstax.errors import MachineFault
+from tlstax.specimens.server import Database
+
+
+class StatementLog:
+    """The log while it is on; `begin` empties it, `read` gives what was written since."""
+
+    def __init__(self, admin: Database) -> None:
+        self._admin = admin
+
+    def begin(self) -> None:
+        """Forget what was logged until now."""
+        _run(self._admin, "TRUNCATE TABLE mysql.general_log")
+
+    def read(self) -> tuple[Logged, ...]:
+        """What was logged, in its order; logins that were refused are in it too."""
+        rows = _run(self._admin, "SELECT thread_id, command_type, argument FROM mysql.general_log")
+        return tuple(
+            Logged(thread=int(thread), command=str(command), text=_text(argument))
+            for thread, command, argument in rows
+        )
+
+
+@contextmanager
+def statement_log(admin: Database) -> Iterator[StatementLog]:
+    """The log, written to a table until the block ends. MachineFault where the server does not let it be."""
+    had = _run(admin, "SELECT @@GLOBAL.log_output, @@GLOBAL.general_log")[0]
+    _run(admin, "SET SESSION sql_log_off = 1")
+    try:
+        _run(admin, "SET GLOBAL log_output = 'TABLE'")
+        _run(admin, "SET GLOBAL general_log = 1")
+        yield StatementLog(admin)
+    finally:
+        # A server that has died meanwhile has nothing to be put back, and its own failure is told.
+        with suppress(MachineFault):
+            _run(admin, "SET GLOBAL general_log = %s", int(had[1]))
+            _run(admin, "SET GLOBAL log_output = %s", str(had[0]))
+            _run(admin, "TRUNCATE TABLE mysql.general_log")
+            _run(admin, "SET SESSION sql_log_off = 0")
+
+
+def _text(argument: bytes | str | None) -> str:
+    return argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument or "")
+
+
+def _run(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
+    try:
+        with admin.cursor() as cursor:
+            cursor.execute(statement, values or None)
+            return tuple(cursor.fetchall())
+    except (pymysql.Error, OSError) as error:
+        raise MachineFault(f"the server's log cannot be used: {statement} ({error.args[-1]})") from error

@@ -1,0 +1,55 @@
+"""When a run is given up because what was asked for cannot be: each further trial would only repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlstax.contract import ErrorEvent
+from tlstax.drivers.catalogue import is_driver
+from tlstax.errors import UserMistake
+from tlstax.labels import full_label
+from tlstax.records import TrialRecord
+from tlstax.server_choice import client_of
+from tlstax.study import Study
+from tlstax.workload_choice import name_of
+
+SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
+"""Errors of a client that every further trial of the case would meet again."""
+
+REMEDIES = {
+    "no_tls": "turn TLS on at the server, or there is nothing to compare",
+    "certificate": "mend the certificate, or choose an --ssl-mode that does not verify it",
+}
+
+
+def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
+    """A mistake in what was asked for would only repeat itself; the first trial shows it.
+
+    What a driver cannot do is no mistake: its trials are invalid and say why, and the others go on.
+    """
+    if record.trial.block > 0 or is_driver(client_of(record.trial.case.levels)):
+        return
+    if mistake := _mistake(record):
+        raise _told(record, mistake, study)
+    own = name_of(record.trial.case.levels)
+    if own in study.workloads and not (record.done and record.done.operations):
+        for error in record.client_errors:
+            if error.kind == "server_error":
+                raise UserMistake(f"workload {own}: the server refuses it: {error.message}")
+
+
+def stop_where_nothing_can_be_done(block: Sequence[TrialRecord], study: Study) -> None:
+    """UserMistake where not one trial of the first block could be done, each for a mistake of that kind."""
+    mistakes = [_mistake(record) for record in block]
+    if block and block[0].trial.block <= 0 and mistakes[0] and all(mistakes):
+        raise _told(block[0], mistakes[0], study)
+
+
+def _mistake(record: TrialRecord) -> ErrorEvent | None:
+    fatal = (error for error in record.client_errors if error.fatal)
+    return next((error for error in fatal if error.kind in SAME_MISTAKE), None)
+
+
+def _told(record: TrialRecord, mistake: ErrorEvent, study: Study) -> UserMistake:
+    case = full_label(record.trial.case, study)
+    return UserMistake(f"{case}: {mistake.message}", remedy=REMEDIES.get(mistake.kind, ""))

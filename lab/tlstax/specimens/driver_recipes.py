@@ -1,0 +1,64 @@
+"""The drivers of the catalogue as specimens: each is built by its folder and kept like all others."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tlstax.checksums import sha256_of
+from tlstax.drivers.catalogue import DRIVERS, Driver
+from tlstax.specimens.recipe import DriverBuild, Recipe
+
+RUN = "run"
+"""The file that a folder's `build` makes: it becomes the program behind the contract."""
+
+LEFT_OVER = frozenset({"__pycache__", "node_modules", "target"})
+"""Directories that tools make in a folder beside what belongs to it."""
+
+PAGE = "README.md"
+"""A page for people; another word in it makes no other program."""
+
+BYTES_NEEDED, BYTES_NEEDED_WITH_DEBIAN = 500_000_000, 1_500_000_000
+
+
+def files_of(folder: Path) -> Iterator[Path]:
+    """The files of which a driver is built, in the order of their paths; none where there is no folder."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and not LEFT_OVER.intersection(inside.parts) and str(inside) != PAGE:
+            yield path
+
+
+@cache
+def digest_of(folder: Path) -> str:
+    """The SHA-256 over the folder's files: their paths, what they hold, and which are executable."""
+    digest = hashlib.sha256()
+    for path in files_of(folder):
+        mode = "x" if os.access(path, os.X_OK) else "-"
+        digest.update(f"{path.relative_to(folder)} {mode} {sha256_of(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _recipe(name: str, driver: Driver) -> Recipe:
+    return Recipe(
+        name=name,
+        title=f"{driver.product} {driver.version}",
+        kind="client",
+        version=driver.version,
+        source=DriverBuild(
+            folder=driver.folder,
+            name=name,
+            version=driver.version,
+            sha256=digest_of(driver.place),
+            debian=driver.debian,
+            debian_suite=driver.debian_suite,
+        ),
+        program=RUN,
+        bytes_needed=BYTES_NEEDED_WITH_DEBIAN if driver.debian else BYTES_NEEDED,
+    )
+
+
+DRIVER_RECIPES = tuple(_recipe(name, driver) for name, driver in DRIVERS.items())

@@ -1,0 +1,29 @@
+"""The table of words of the published study of Connector/J: an id that the server gives, and a word.
+
+The study names the table and its column; that the id is the server's own shows in its answer, which tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.specimens.layout import ROWS_PER_TRANSACTION, Layout, Row
+from tlstax.specimens.server import TableContent
+
+WORD = "123"
+"""What every published row holds."""
+
+
+def chunks(content: TableContent) -> Iterator[list[Row]]:
+    """Rows from id 1 on, one transaction's worth at a time; they are alike whatever the seed."""
+    for first in range(1, content.rows + 1, ROWS_PER_TRANSACTION):
+        last = min(content.rows, first + ROWS_PER_TRANSACTION - 1)
+        yield [(number, WORD) for number in range(first, last + 1)]
+
+
+WORDS = Layout(
+    definition="id BIGINT NOT NULL AUTO_INCREMENT, word VARCHAR(255), PRIMARY KEY (id)",
+    columns=("id", "word"),
+    index=None,
+    chunks=chunks,
+)

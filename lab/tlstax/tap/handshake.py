@@ -1,0 +1,166 @@
+"""A TLS handshake followed without a key: what was offered, what was chosen, when it is over."""
+
+from __future__ import annotations
+
+from tlstax.captured import Hello, Sender, TlsSeen
+from tlstax.tap.hellos import TLS13, client_hello, key_exchange_group, server_hello
+from tlstax.tap.names import suite_name, version_name
+from tlstax.tap.units import Malformed, Unit
+
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+"""Content types of records (RFC 8446, section 5.1)."""
+
+_TYPES = {20: "ChangeCipherSpec", 21: "Alert", 22: "Handshake", 23: "Application Data"}
+
+_CLIENT_HELLO, _SERVER_HELLO, _SERVER_KEY_EXCHANGE, _SERVER_HELLO_DONE = 1, 2, 12, 14
+"""Types of handshake messages (RFC 8446, section 4; RFC 5246, section 7.4)."""
+
+_MESSAGE_HEADER_BYTES = 4
+_LONGEST_HANDSHAKE_BYTES = 1 << 17
+_ALERT_BYTES = 2
+_CONTENT_TYPE_BYTES = 1
+"""What is sealed with the content of a record of TLS 1.3 (RFC 8446, section 5.2)."""
+
+_EMPTY_CERTIFICATE_BYTES = _MESSAGE_HEADER_BYTES + 1 + 3
+"""What a client without a certificate answers a server that asks for one (RFC 8446, section 4.4.2). rustls
+puts it into one record with its Finished."""
+
+_PADDINGS = (0, 16)
+"""How many zeros a client adds to what it seals: most none, Java's JSSE sixteen (seen with JDK 17)."""
+
+
+class Handshake:
+    """Follows the records of one connection. Malformed where they are no TLS; it is of no use then."""
+
+    def __init__(self) -> None:
+        self._hello: Hello | None = None
+        self._version: int | None = None
+        self._suite: int | None = None
+        self._group: str | None = None
+        self._hello_retry = self._resumed = self._hello_done = False
+        self._encrypts: set[Sender] = set()
+        self._messages: dict[Sender, bytearray] = {"client": bytearray(), "server": bytearray()}
+        self._padding: int | None = None
+        self._client_sealed = False
+        self.finished = False
+        """Whether the client's Finished has passed, and in TLS 1.2 and before the server's too."""
+
+    @property
+    def seen(self) -> TlsSeen | None:
+        """What is known so far; None before there was a ClientHello."""
+        if self._hello is None:
+            return None
+        hello = self._hello
+        if self._resumed and not hello.offers_session:
+            hello = hello.model_copy(update={"offers_session": True})
+        return TlsSeen(
+            hello=hello,
+            version=None if self._version is None else version_name(self._version),
+            cipher=None if self._suite is None else suite_name(self._suite),
+            group=self._group,
+            hello_retry=self._hello_retry,
+            resumed=self._resumed,
+            finished=self.finished,
+        )
+
+    def name(self, record: Unit) -> str:
+        """What a record is, as far as can be read: "TLSv1.2 Application Data"."""
+        version = int.from_bytes(record.header[1:3], "big") if self._version is None else self._version
+        return f"{version_name(version)} {_TYPES.get(record.header[0], 'record')}"
+
+    def follow(self, sender: Sender, record: Unit) -> bool | None:
+        """One more record, in its order. Whether its sender then waits: None says nothing of it."""
+        content, body = record.header[0], record.body
+        if content not in _TYPES:
+            raise Malformed
+        if content == HANDSHAKE and sender not in self._encrypts:
+            self._read_messages(sender, body)
+        elif content == CHANGE_CIPHER_SPEC:
+            self._change_cipher(sender)
+            return None
+        elif self._is_alert(sender, record):
+            return None
+        elif content == APPLICATION_DATA and self._version == TLS13 and not self.finished:
+            return self._sealed(sender, record)
+        return True
+
+    def _sealed(self, sender: Sender, record: Unit) -> bool:
+        """One of the records of TLS 1.3 until the client's Finished, which it sends and does not wait."""
+        if sender == "client":
+            self._client_sealed = True
+            self.finished = self._is_finished(record)
+            return not self.finished
+        # A server goes on after the client only when that has finished, however it did.
+        self.finished = self._client_sealed
+        return True
+
+    def _read_messages(self, sender: Sender, body: bytes) -> None:
+        """Handshake messages, which may be cut into several records, or stand in one together."""
+        waiting = self._messages[sender]
+        waiting += body
+        if len(waiting) > _LONGEST_HANDSHAKE_BYTES:
+            raise Malformed
+        while len(waiting) >= _MESSAGE_HEADER_BYTES:
+            end = _MESSAGE_HEADER_BYTES + int.from_bytes(waiting[1:4], "big")
+            if len(waiting) < end:
+                return
+            message = bytes(waiting[_MESSAGE_HEADER_BYTES:end])
+            kind = waiting[0]
+            del waiting[:end]
+            self._message(sender, kind, message)
+
+    def _message(self, sender: Sender, kind: int, message: bytes) -> None:
+        if sender == "client" and kind == _CLIENT_HELLO and self._hello is None:
+            self._hello = client_hello(message)
+        elif sender == "server" and kind == _SERVER_HELLO:
+            self._server_hello(message)
+        elif sender == "server" and kind == _SERVER_KEY_EXCHANGE and self._suite is not None:
+            self._group = key_exchange_group(message, suite_name(self._suite))
+        elif sender == "server" and kind == _SERVER_HELLO_DONE:
+            self._hello_done = True
+
+    def _server_hello(self, message: bytes) -> None:
+        said = server_hello(message)
+        self._version, self._suite = said.version, said.suite
+        if said.hello_retry:
+            self._hello_retry = True
+            return
+        self._group = said.group
+        self._resumed = said.takes_psk
+
+    def _change_cipher(self, sender: Sender) -> None:
+        """Up to TLS 1.2 the sender encrypts from here on; in TLS 1.3 that means nothing (RFC 8446, 5)."""
+        if self._version is None or self._version >= TLS13:
+            return
+        if sender == "server":
+            # A server that resumes goes on at once: no certificate, no keys, no ServerHelloDone.
+            self._resumed = not self._hello_done
+        self._encrypts.add(sender)
+        self.finished = self._encrypts == {"client", "server"}
+
+    def _is_alert(self, sender: Sender, record: Unit) -> bool:
+        """Whether a record is an alert, which no one answers; in TLS 1.3 its length gives it away."""
+        if record.header[0] != APPLICATION_DATA or self._version != TLS13:
+            return record.header[0] == ALERT
+        paddings = _PADDINGS if self._padding is None else (self._padding,)
+        content = len(record.body) - _CONTENT_TYPE_BYTES - self._tag_bytes()
+        return content - _ALERT_BYTES in (paddings if sender == "client" else (0,))
+
+    def _is_finished(self, record: Unit) -> bool:
+        """Whether this is the client's Finished of TLS 1.3, which nothing but its length shows from outside.
+
+        It is a hash with a message header (RFC 8446, section 4.4.4). What may come before it, a certificate
+        and its proof, has other lengths.
+        """
+        hash_bytes = 48 if self._suite is not None and suite_name(self._suite).endswith("SHA384") else 32
+        content = len(record.body) - _CONTENT_TYPE_BYTES - self._tag_bytes()
+        for padding in _PADDINGS:
+            rest = content - padding - _MESSAGE_HEADER_BYTES - hash_bytes
+            if rest in {0, _EMPTY_CERTIFICATE_BYTES}:
+                self._padding = padding
+                return True
+        return False
+
+    def _tag_bytes(self) -> int:
+        """How much longer the cipher's seal makes a record of TLS 1.3 (RFC 8446, appendix B.4)."""
+        return 8 if self._suite is not None and "CCM_8" in suite_name(self._suite) else 16

@@ -1,0 +1,251 @@
+"""Drivers behind the contract against a real server: each does as told, and refuses what it cannot."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import load_jobs
+import psutil
+import pytest
+from load_jobs import ROWS, WITHIN_S
+
+from tlstax.clients.choice import obtain_client
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import (
+    Account,
+    Digits,
+    Done,
+    DriverTerms,
+    Job,
+    OneOf,
+    OpenLoop,
+    Ready,
+    Statement,
+    TlsOff,
+    TlsOn,
+    TlsUnset,
+    Transaction,
+    UniformInt,
+    Workload,
+)
+from tlstax.drivers.catalogue import DRIVERS, FOLDER
+from tlstax.findings.histograms import decode
+from tlstax.observers.status import read_status, status_delta
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server import TableContent
+
+NEWEST_TLS = {
+    "connector-j-9.7": "1.3",
+    "connector-j-8.0.16": "1.2",
+    "pymysql-1.1": "1.3",
+    "go-sql-driver-1.9": "1.3",
+    "mysql2-3": "1.3",
+    "libmariadb-3.3": "1.3",
+}
+"""A driver of each folder, and the newest TLS that it speaks to MySQL 9.7."""
+
+BY_ID = Statement(sql="SELECT c FROM sbtest1 WHERE id={id}", parameters={"id": UniformInt(low=1, high=ROWS)})
+MIXED = Statement(
+    sql="SELECT {id} + {id}, {word}, {digits} FROM sbtest1 WHERE id={id}",
+    parameters={
+        "id": UniformInt(low=1, high=ROWS),
+        "word": OneOf(values=("it's", "two", 'a "quote"')),
+        "digits": Digits(template="###-##"),
+    },
+)
+
+
+@cache
+def command(name: str) -> Sequence[str]:
+    return obtain_client(name, lambda _: None).command
+
+
+@pytest.fixture(params=NEWEST_TLS)
+def name(request: pytest.FixtureRequest) -> str:
+    """A driver; one in Go is left out where there is no Go, which Debian 12 has too old a version of."""
+    if "go" in DRIVERS[request.param].needs and shutil.which("go") is None:
+        pytest.skip("there is no Go on this machine")
+    return str(request.param)
+
+
+@pytest.fixture
+def filled(mysql: PrivateServer) -> PrivateServer:
+    mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    return mysql
+
+
+def job(server: PrivateServer, *statements: Statement, **changes: Any) -> Job:
+    workload = Workload(statements=statements or (BY_ID,), reconnect=changes.pop("reconnect", False))
+    changed = {"workload": workload, "connections": 2, "warmup_s": 0.05, "driver": DriverTerms()}
+    return load_jobs.job(server, **{**changed, **changes})
+
+
+def measured(name: str, asked: Job) -> tuple[Ready, Done]:
+    with LoadClient(command(name), asked) as client:
+        ready = client.wait_ready(WITHIN_S)
+        client.go()
+        return ready, client.wait_done(WITHIN_S)
+
+
+def failed(name: str, asked: Job) -> tuple[str, str]:
+    """The kind of the only, fatal error, and its message: a sentence without the password."""
+    with pytest.raises(ClientFailure) as failure:
+        measured(name, asked)
+    errors = [error for error in failure.value.errors if error.fatal]
+    assert len(errors) == 1, failure.value
+    assert asked.account.password not in errors[0].message
+    assert len(errors[0].message.splitlines()) == 1
+    return errors[0].kind, errors[0].message
+
+
+@pytest.mark.parametrize("protocol", ["text", "prepared"])
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_the_server_counts_what_a_driver_tells(
+    name: str, filled: PrivateServer, protocol: str, mode: str
+) -> None:
+    version: Any = NEWEST_TLS[name]
+    on = TlsOn(min_version=version, max_version=version, verify="identity", ca_file=filled.ca_file)
+    asked = job(filled, tls=on if mode == "on" else TlsOff())
+    asked = asked.model_copy(update={"workload": asked.workload.model_copy(update={"protocol": protocol})})
+    with filled.admin() as admin:
+        before = read_status(admin)
+        with LoadClient(command(name), asked) as client:
+            ready = client.wait_ready(WITHIN_S)
+            at_ready = read_status(admin)
+            client.go()
+            done = client.wait_done(WITHIN_S)
+            window = status_delta(at_ready, read_status(admin))
+        lifetime = status_delta(before, read_status(admin))
+    assert done.operations > 0
+    assert done.errors == ()
+    assert window.get("Com_select", 0) + window.get("Com_stmt_execute", 0) >= done.operations
+    assert lifetime["Connections"] == done.lifetime.connections == 2
+    assert lifetime.get("Ssl_finished_accepts", 0) == (2 if mode == "on" else 0)
+    assert sum(seen.connections for seen in ready.negotiated) == 2
+    versions = {seen.server and seen.server.version for seen in ready.negotiated}
+    assert versions == {f"TLSv{version}" if mode == "on" else None}
+    told = {seen.client and seen.client.version for seen in ready.negotiated if seen.client_tells}
+    assert told <= versions
+    assert decode(done.histograms_ns["operation"]).count == done.operations
+    assert done.cpu.total_us > 0
+    assert ready.client == name
+
+
+def test_a_reconnecting_driver_counts_its_connections(name: str, filled: PrivateServer) -> None:
+    with filled.admin() as admin:
+        before = read_status(admin)
+        _, done = measured(name, job(filled, reconnect=True, operations=20))
+        lifetime = status_delta(before, read_status(admin))
+    assert done.operations == done.window.connections == 20
+    assert lifetime["Connections"] == done.lifetime.connections
+    for phase in ("connect", "first_query", "close", "operation"):
+        assert decode(done.histograms_ns[phase]).count == 20
+
+
+@pytest.mark.parametrize("protocol", ["text", "prepared"])
+def test_values_reach_the_server_as_they_are(name: str, filled: PrivateServer, protocol: str) -> None:
+    workload = Workload(protocol=protocol, statements=(MIXED,))  # type: ignore[arg-type]
+    _, done = measured(name, job(filled, workload=workload, operations=50))
+    assert done.operations == 50
+    assert done.errors == ()
+    assert done.row_samples
+    with filled.admin() as admin, admin.cursor() as cursor:
+        for sample in done.row_samples:
+            cursor.execute(sample.sql)
+            seen = tuple(tuple(None if v is None else str(v) for v in row) for row in cursor.fetchall())
+            assert sample.rows == seen
+
+
+def test_left_to_the_driver_every_connection_is_what_the_server_says(
+    name: str, filled: PrivateServer
+) -> None:
+    with filled.admin() as admin:
+        before = read_status(admin)
+        ready, done = measured(name, job(filled, tls=TlsUnset(trusted_ca_file=filled.ca_file)))
+        lifetime = status_delta(before, read_status(admin))
+    encrypted = {seen.server is not None for seen in ready.negotiated}
+    assert len(encrypted) == 1
+    expected = done.lifetime.connections if True in encrypted else 0
+    assert lifetime.get("Ssl_finished_accepts", 0) == expected
+
+
+def test_a_driver_is_warm_when_it_says_so(name: str, filled: PrivateServer) -> None:
+    ready, _ = measured(name, job(filled, driver=DriverTerms(steady_within_s=3.0)))
+    assert ready.steady is not None
+    assert len(ready.warmup) >= 10
+    assert all(slice_.operations > 0 for slice_ in ready.warmup[-5:])
+    ends = [slice_.elapsed_s for slice_ in ready.warmup]
+    assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"workload": Workload(mix=(Transaction(statements=(BY_ID,)),))},
+        {"workload": Workload(storm=True)},
+        {"schedule": OpenLoop(rate_per_s=10.0)},
+        {"rounds": 2, "reset": ("DELETE FROM sbtest1",)},
+        {"tls": TlsOn(groups="X25519")},
+        {"tls": TlsOn(ciphersuites="TLS_AES_128_GCM_SHA256")},
+        {"tls": TlsOn(resumption=True)},
+        {"tls": TlsOn(library="/usr/lib/libssl.so.3")},
+    ],
+    ids=["mix", "storm", "rate", "rounds", "groups", "suites", "resumption", "library"],
+)
+def test_what_a_driver_cannot_do_it_refuses(
+    name: str, filled: PrivateServer, changes: dict[str, Any]
+) -> None:
+    assert failed(name, job(filled, **changes))[0] == "bad_job"
+
+
+def test_a_wrong_password_is_told_without_it(name: str, filled: PrivateServer) -> None:
+    account = filled.load_account
+    wrong = Account(user=account.user, password="wrong-horse", database=account.database)
+    kind, message = failed(name, job(filled, account=wrong))
+    assert kind == "access_denied"
+    assert "says: " in message
+
+
+def test_the_password_is_on_no_command_line_and_the_end_of_input_ends_a_driver(
+    name: str, filled: PrivateServer
+) -> None:
+    asked = job(filled)
+    with LoadClient(command(name), asked) as client:
+        ready = client.wait_ready(WITHIN_S)
+        family = [psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True)]
+        assert ready.pid in {process.pid for process in family}
+        for process in family:
+            shown = (*process.cmdline(), *process.environ().values())
+            assert not [word for word in shown if asked.account.password in word]
+        client.hang_up()
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_a_driver_keeps_its_connections_until_it_is_told_to_go(name: str, filled: PrivateServer) -> None:
+    with filled.admin() as admin, LoadClient(command(name), job(filled)) as client:
+        client.wait_ready(WITHIN_S)
+        client.go()
+        client.wait_done(WITHIN_S)
+        assert read_status(admin)["Threads_connected"] >= 3
+        client.hang_up()
+        deadline = time.monotonic() + WITHIN_S
+        while psutil.pid_exists(client.pid) and psutil.Process(client.pid).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_the_folders_of_all_drivers_are_there() -> None:
+    for driver in DRIVERS.values():
+        assert driver.place.is_dir()
+        assert (driver.place / "build").is_file()
+        assert (driver.place / "README.md").is_file()
+    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} == {
+        driver.folder for driver in DRIVERS.values() if driver.place.is_relative_to(FOLDER)
+    }
+    assert Path(FOLDER, "README.md").is_file()

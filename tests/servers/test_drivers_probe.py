@@ -1,0 +1,78 @@
+"""A probe as a user starts it: of a small driver whose every answer is known, on real servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from command_line import Home, all_gone, family, wait_until
+
+from tlstax.specimens.server_build import ServerBuild
+
+OWN_DRIVERS = Path(__file__).parent / "drivers"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """A user with a folder of drivers of his own, of whom nothing stays on the shelf."""
+    monkeypatch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
+    home = Home(tmp_path / "data")
+    yield home
+    home.run("specimens", "remove", "plain-driver")
+
+
+def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuild) -> None:
+    done = home.run("drivers", "probe", "plain-driver", "needy-driver", "--no-costs", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["server"] == mysql_build.specimen.name
+    rows = {row["name"]: row for row in document["drivers"]}
+    assert "no-such-program" in rows["needy-driver"]["failed"]
+    plain = rows["plain-driver"]
+    assert plain["failed"] is None
+    # What PyMySQL 1.2 does unasked: it encrypts, verifies nothing, and says one statement.
+    assert plain["encrypts_by_default"] is True
+    assert plain["tls_version"] == "TLSv1.3"
+    assert plain["resumes_by_default"] is False
+    assert plain["statements_on_connect"] == ["SET NAMES utf8mb4"]
+    assert plain["statements_before_each_statement"] == []
+    # TCP, greeting, login, and that statement; TLS 1.3 takes one more, two with a HelloRetryRequest.
+    assert plain["plain"]["round_trips_per_connect"] == 4
+    assert plain["round_trips_per_connect"] == 4 + (2 if plain["hello_retry"] else 1)
+    assert plain["encrypted"]["round_trips_per_connect"] == plain["round_trips_per_connect"]
+    assert plain["round_trips_per_statement"] == 1
+    shown = {one["certificate"]: one["accepted"] for one in plain["certificates"]}
+    assert shown == {"right": True, "unknown authority": True, "other host": True, "expired": True}
+    checks = [plain[f"verifies_{what}_by_default"] for what in ("ca", "host", "expiry")]
+    assert checks == [False, False, False]
+    assert "the same statements, read on the wire in the clear" in plain["verified_by"]
+
+
+def test_ctrl_c_shows_what_is_known_and_leaves_nothing(home: Home) -> None:
+    with home.start("drivers", "probe", "needy-driver", "plain-driver", "--no-costs", "--json") as process:
+        children: list[psutil.Process] = []
+
+        def a_driver_works() -> bool:
+            children[:] = family(process)
+            return any("program.py" in " ".join(_command(child)) for child in children)
+
+        wait_until(a_driver_works)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    document = json.loads(out)
+    assert document["status"] == "interrupted"
+    assert [row["name"] for row in document["drivers"]] == ["needy-driver"]
+    wait_until(lambda: all_gone(children))
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
