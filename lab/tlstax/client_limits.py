@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import OpenLoop, Schedule
+from tlstax.counted import counted
 from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.factors import (
     CACHING_SHA2,
@@ -16,6 +17,7 @@ from tlstax.factors import (
     STORM,
     UNIX_SOCKET,
     UNSET,
+    is_driver,
 )
 from tlstax.user_workload import UserSequence, UserWorkload, is_one_sequence
 
@@ -80,8 +82,8 @@ def why_not(
     if client == ENGINE:
         return ""
     words = next((words for impossible, words in _common(levels, schedule) if impossible), "")
-    if not words and client in DRIVERS:
-        words = _why_not_driver(DRIVERS[client], levels, workloads)
+    if not words and is_driver(client):
+        words = _why_not_driver(DRIVERS[client], levels, workloads) if client in DRIVERS else ""
     elif not words and client == SYSBENCH:
         words = _why_not_sysbench(str(levels.get("workload", "")), levels, workloads)
     elif not words:
@@ -101,7 +103,7 @@ def _why_no_driver(client: str, levels: Mapping[str, str | int | float]) -> str:
 
     Options that are unset ask for nothing.
     """
-    if client in DRIVERS:
+    if is_driver(client):
         return ""
     if levels.get("tls") == UNSET:
         return f"{client} is no driver: it is told whether to encrypt, and tls = {UNSET} says nothing"
@@ -132,7 +134,7 @@ def _why_not_driver(
         (not prepared and "text" not in driver.protocols, "sends prepared statements alone"),
         (
             driver.connections is not None and int(levels.get("connections", 1)) > driver.connections,
-            f"keeps {driver.connections} connection{'s' if driver.connections != 1 else ''} alone",
+            f"keeps {counted(driver.connections or 0, 'connection')} alone",
         ),
     ]
     return next((words for impossible, words in limits if impossible), "")

@@ -59,8 +59,11 @@ GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
 ENGINE = "engine"
 """The level of `client` that is our own load engine."""
 
-CLIENTS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7", *DRIVERS)
-"""Load clients; mysqlslap is the one that came with the server of that version. The last are drivers."""
+NO_DRIVERS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7")
+"""Load clients that are no drivers; mysqlslap is the one that came with the server of that version."""
+
+CLIENTS = (*NO_DRIVERS, *DRIVERS)
+"""All load clients."""
 
 UNSET = "unset"
 """The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
@@ -199,6 +202,14 @@ FACTORS: dict[str, Factor] = {
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }
+
+
+def is_driver(client: str) -> bool:
+    """Whether the load client of that name is a driver, be it one that this machine has never heard of.
+
+    A run can be of a driver from elsewhere, or of one that has left the list since.
+    """
+    return client not in NO_DRIVERS
 
 
 def check_factor(name: str, *, where: str) -> Factor:

@@ -21,8 +21,7 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import GROUP_LISTS, OWN, STORM, UNSET
+from tlstax.factors import GROUP_LISTS, OWN, STORM, UNSET, is_driver
 from tlstax.server_choice import auth_of, choice_of, client_library_of, client_of, options_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.drivers.catalogue import DRIVERS, is_driver
+from tlstax.counted import counted
+from tlstax.drivers.catalogue import DRIVERS
 from tlstax.factors import (
     DIRECT,
     ENGINE,
@@ -22,6 +23,7 @@ from tlstax.factors import (
     UNIX_SOCKET,
     UNSET,
     VARIANTS,
+    is_driver,
 )
 from tlstax.server_choice import (
     SERVER_FACTORS,
@@ -134,8 +136,8 @@ def full_label(case: Case, study: Study | None = None) -> str:
 def client_words(client: Level) -> str:
     """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
     if is_driver(str(client)):
-        driver = DRIVERS[str(client)]
-        return f"{driver.product.removeprefix('MySQL ')} {driver.version}"
+        driver = DRIVERS.get(str(client))
+        return f"{driver.product.removeprefix('MySQL ')} {driver.version}" if driver else str(client)
     return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
 
 
@@ -331,17 +333,13 @@ def _load_words(levels: Levels) -> Iterator[str]:
     if "workload" in levels:
         yield workloads.in_words(str(levels["workload"]))
     if "connections" in levels:
-        yield _many(levels["connections"], "connection")
+        yield counted(levels["connections"], "connection")
     if "client" in levels:
         yield f"by {client_words(levels['client'])}"
     if "queries" in levels:
-        yield f"{_many(levels['queries'], 'operation')} a round"
+        yield f"{counted(levels['queries'], 'operation')} a round"
     if "rounds" in levels:
-        yield _many(levels["rounds"], "round")
-
-
-def _many(number: Level, thing: str) -> str:
-    return f"{number} {thing}{'s' if number != 1 else ''}"
+        yield counted(levels["rounds"], "round")
 
 
 def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.contract import ErrorEvent
-from tlstax.drivers.catalogue import is_driver
 from tlstax.errors import UserMistake
+from tlstax.factors import is_driver
 from tlstax.labels import full_label
 from tlstax.records import TrialRecord
 from tlstax.server_choice import client_of

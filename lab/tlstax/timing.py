@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import STORM
+from tlstax.factors import STORM, is_driver
 from tlstax.jobs import counted_operations, rounds_of
 from tlstax.server_choice import client_of, distance_of
 from tlstax.study import Case, Levels, Study

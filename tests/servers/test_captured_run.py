@@ -37,7 +37,7 @@ def test_what_crossed_the_wire_is_shown_case_by_case(
     assert result.returncode == 0, result.stderr
     assert "What crossed the wire" in result.stdout
     assert "Application Data records: nothing can be read" in result.stdout
-    # Before the statement stand its length, which has as many digits as the row's number, and four bytes more.
+    # The first byte is the packet's length, and so depends on how many digits the row's number has.
     assert re.search(r"\|.\.{4}SELECT c FR\|", result.stdout)
     captured = [trial for trial in trials_of(user) if trial["captured"]]
     assert {trial["verdict"] for trial in captured} == {"valid"}, [trial["reasons"] for trial in captured]

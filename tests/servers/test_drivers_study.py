@@ -60,7 +60,7 @@ def study(folder: Path, *treatments: str, workload: str = "reconnect", server: s
 
 
 def first_block(home: Home) -> list[dict[str, Any]]:
-    """Of the newest run. Only a process that knows the user's drivers can load it."""
+    """Of the newest run."""
     exported = home.run("runs", "export", "last")
     return [trial for trial in json.loads(exported.stdout)["trials"] if trial["block"] == 0]
 
@@ -166,6 +166,24 @@ def test_what_no_driver_of_the_kind_can_do_is_left_out(home: Home, tmp_path: Pat
     assert "engine is no driver" in told
     unknown = home.run("study", "plan", file, "--set", "client=plain-drivr")
     assert "did you mean 'plain-driver'" in unknown.stderr
+
+
+def test_a_run_outlives_the_list_that_its_driver_was_in(
+    home: Home, tmp_path: Path, mysql_build: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mysql_build
+    file = study(tmp_path, case(), case("unset"), case(nonsense="1"), case(client="single-driver"))
+    assert home.run("study", "run", file, "--budget", "5s").returncode == 0
+    known = first_block(home)
+    monkeypatch.delenv("TLSTAX_DRIVERS")
+    assert first_block(home) == known
+    told = home.run("report", "last")
+    assert told.returncode == 0, told.stderr
+    assert "plain-driver" in told.stdout
+    resumed = home.run("study", "run", file, "--resume", "last")
+    assert resumed.returncode == 2
+    assert "there is no driver plain-driver among those that are known here" in resumed.stderr
+    assert "set TLSTAX_DRIVERS" in resumed.stderr
 
 
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "mysql_native_password"])

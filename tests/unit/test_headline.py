@@ -4,10 +4,11 @@ import pytest
 from fake_trials import crashed, fake_run
 
 from tlstax.contract import OpenLoop
+from tlstax.counted import counted
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
-from tlstax.findings.wording import alike, capitalised, counted, is_telling, known_to, percent, signed_percent
+from tlstax.findings.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
 from tlstax.results import Finding, Ratio, RunDocument

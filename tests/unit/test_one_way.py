@@ -56,6 +56,7 @@ PURE = (
     "contract",
     "contract_tls",
     "contract_workload",
+    "counted",
     "drivers.catalogue",
     "drivers.listed_table",
     "drivers.probe_costs",

@@ -1,6 +1,7 @@
 """Stores that cannot be used: locked, read-only, foreign, too new, damaged; each named, none harmed."""
 
 import sqlite3
+import zlib
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,19 @@ def test_a_damaged_record_is_named_with_its_run(path: Path, store: Store) -> Non
     with pytest.raises(MachineFault) as caught:
         store.load(NAME)
     assert f"run {NAME} is damaged" in sentence_of(MachineFault, caught)
+
+
+def test_a_record_that_another_version_wrote_is_not_called_damaged(path: Path, store: Store) -> None:
+    keep(store, RUN)
+    other = zlib.compress(b'{"of_another_version": 1}')
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE trials SET record = ? WHERE block = 0 AND position = 3", (other,))
+    connection.close()
+    with pytest.raises(MachineFault) as caught:
+        store.load(NAME)
+    sentence = sentence_of(MachineFault, caught)
+    assert f"run {NAME} is not as this version of tlstax writes runs" in sentence
+    assert "damaged" not in sentence
 
 
 def test_nothing_but_the_file_is_left_behind(path: Path) -> None:

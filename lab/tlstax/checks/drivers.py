@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from tlstax import path_limits
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import UNSET
+from tlstax.counted import counted
+from tlstax.factors import UNSET, is_driver
 from tlstax.server_choice import client_of
 
 
@@ -19,16 +19,14 @@ def connections(trial: Complete) -> Iterator[Doubt]:
     """The server counted the connections that the driver was told to make; a driver may make more."""
     if not _is_of_driver(trial):
         return
-    counted, claimed = _connections(trial), trial.done.lifetime.connections
-    more = counted - claimed
+    seen, claimed = _connections(trial), trial.done.lifetime.connections
+    more = seen - claimed
     if more < 0:
-        yield Doubt(
-            "invalid", f"the server counted {counted} connections, where {_who(trial)} says {claimed}"
-        )
+        yield Doubt("invalid", f"the server counted {seen} connections, where {_who(trial)} says {claimed}")
     elif more:
         yield Doubt(
             "note",
-            f"{_who(trial)} opened {_number(more, 'connection')} by itself beside the {claimed} that its "
+            f"{_who(trial)} opened {counted(more, 'connection')} by itself beside the {claimed} that its "
             "program asked for (Connections)",
         )
 
@@ -45,15 +43,15 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
             "note", "the server counts no handshakes: what it says on the asked connections shows them"
         )
         return
-    counted, made = trial.server.status_delta.get("Ssl_finished_accepts", 0), _connections(trial)
+    seen, made = trial.server.status_delta.get("Ssl_finished_accepts", 0), _connections(trial)
     wanted = path_limits.tls_at_server(trial.levels)
     if wanted == UNSET:
-        yield from _left_to_the_driver(trial, counted, made)
-    elif counted != (0 if wanted == "off" else made):
+        yield from _left_to_the_driver(trial, seen, made)
+    elif seen != (0 if wanted == "off" else made):
         must = "none" if wanted == "off" else "one for each"
         yield Doubt(
             "invalid",
-            f"the server counted {_number(counted, 'TLS handshake')} on {_number(made, 'connection')} "
+            f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
             f"(Ssl_finished_accepts), where there must be {must}",
         )
 
@@ -69,8 +67,8 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     if not hits:
         return
     resumed = (
-        f"{_who(trial)} resumed TLS sessions by itself: on {_number(_connections(trial), 'connection')} the "
-        f"server found one {_number(hits, 'time')} (Ssl_session_cache_hits)"
+        f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
+        f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
     )
     if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") != UNSET:
         yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
@@ -89,17 +87,17 @@ def steady(trial: Complete) -> Iterator[Doubt]:
         )
 
 
-def _left_to_the_driver(trial: Complete, counted: int, made: int) -> Iterator[Doubt]:
-    asked = sum(seen.connections for seen in trial.ready.negotiated)
-    encrypted = sum(seen.connections for seen in trial.ready.negotiated if seen.server is not None)
-    if counted < encrypted or made - counted < asked - encrypted:
+def _left_to_the_driver(trial: Complete, seen: int, made: int) -> Iterator[Doubt]:
+    asked = sum(side.connections for side in trial.ready.negotiated)
+    encrypted = sum(side.connections for side in trial.ready.negotiated if side.server is not None)
+    if seen < encrypted or made - seen < asked - encrypted:
         yield Doubt(
             "invalid",
-            f"the server counted {_number(counted, 'TLS handshake')} on {_number(made, 'connection')} "
+            f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
             f"(Ssl_finished_accepts), and {encrypted} of the {asked} that it was asked on are encrypted",
         )
-    elif counted not in {0, made}:
-        yield Doubt("note", f"{counted} of {made} connections made a TLS handshake, the others none")
+    elif seen not in {0, made}:
+        yield Doubt("note", f"{seen} of {made} connections made a TLS handshake, the others none")
 
 
 def _is_of_driver(trial: Complete) -> bool:
@@ -108,10 +106,6 @@ def _is_of_driver(trial: Complete) -> bool:
 
 def _connections(trial: Complete) -> int:
     return trial.server.status_delta.get("Connections", 0)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _who(trial: Complete) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import ENGINE
+from tlstax.factors import ENGINE, is_driver
 from tlstax.server_choice import choice_of, client_of, is_switched_at_server, key_of
 
 VERIFYING_CLIENTS = (ENGINE, "sysbench")

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from tlstax import path_limits, workloads
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import GROUP_LISTS, GROUPS, UNSET
+from tlstax.factors import GROUP_LISTS, GROUPS, UNSET, is_driver
 from tlstax.records import ServerObservation
 from tlstax.server_choice import client_of
 

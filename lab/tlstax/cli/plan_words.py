@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.cli.progress import time_left
-from tlstax.findings.wording import counted
+from tlstax.counted import counted
 from tlstax.labels import full_label, group_label, label_levels
 from tlstax.plan import Plan
 from tlstax.study import Level, Study, listed

@@ -9,8 +9,7 @@ from tlstax.client_limits import SYSBENCH
 from tlstax.clients import driver, sysbench
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.mysqlslap import program as mysqlslap
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import ENGINE
+from tlstax.factors import ENGINE, is_driver
 from tlstax.records import Specimen
 from tlstax.specimens.telling import Progress
 

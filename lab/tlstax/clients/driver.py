@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tlstax.clients.borrowed import borrowed
-from tlstax.drivers.catalogue import DRIVERS
+from tlstax.drivers.catalogue import DRIVERS, FOLDER_VARIABLE
+from tlstax.errors import UserMistake
 from tlstax.records import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
@@ -14,8 +15,14 @@ from tlstax.specimens.telling import Progress
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     """The driver of that name and the command that starts it behind the contract.
 
-    MachineFault when it cannot be built, or when the server that its program comes with cannot be had.
+    UserMistake where the list has it no more; MachineFault when it cannot be built, or when the server that
+    its program comes with cannot be had.
     """
+    if name not in DRIVERS:
+        raise UserMistake(
+            f"there is no driver {name} among those that are known here",
+            remedy=f"if it is in a folder of your own, set {FOLDER_VARIABLE} to that folder",
+        )
     driver = DRIVERS[name]
     kept = shelf.obtain(RECIPES[name], progress)
     command = [str(kept.program)]

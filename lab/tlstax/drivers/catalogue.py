@@ -72,8 +72,3 @@ def _known() -> dict[str, Driver]:
 
 DRIVERS: dict[str, Driver] = _known()
 """By their names, which are levels of the factor `client`."""
-
-
-def is_driver(client: str) -> bool:
-    """Whether the load client of that name is a driver."""
-    return client in DRIVERS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.captured import Capture, Conversation, Frame
+from tlstax.counted import counted
 from tlstax.crossed import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.factors import UNIX_SOCKET
-from tlstax.findings.wording import counted
 from tlstax.labels import full_label, group_label, label
 from tlstax.plan import captures as planned
 from tlstax.plan import cases

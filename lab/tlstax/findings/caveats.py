@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from tlstax.counted import counted
 from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison
@@ -14,7 +15,7 @@ from tlstax.findings.machine_caveats import of_machine
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
 from tlstax.findings.stats import Interval
-from tlstax.findings.wording import counted, known_to, percent
+from tlstax.findings.wording import known_to, percent
 from tlstax.labels import full_label, group_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Study

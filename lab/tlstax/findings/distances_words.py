@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log, log10
 
+from tlstax.counted import counted
 from tlstax.explained import Amount
-from tlstax.findings.wording import alike, counted
+from tlstax.findings.wording import alike
 from tlstax.reached import ClaimResult, ClaimVerdict, DistanceCurve, Distances, Growth, PoolTime, Trend
 
 MOST_NAMED = 3

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from tlstax.contract import TlsView
 from tlstax.driver_results import DriverDefault, Encrypts
-from tlstax.drivers.catalogue import is_driver
-from tlstax.factors import UNSET
+from tlstax.factors import UNSET, is_driver
 from tlstax.findings.outcomes import is_statement
 from tlstax.findings.series import Frozen, Series, frozen
 from tlstax.findings.stats import geometric_mean

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from tlstax.contract import Ready
+from tlstax.counted import counted
 from tlstax.driver_results import DriverWarmup, WarmupPoint
-from tlstax.findings.wording import counted
 from tlstax.labels import driver_label, full_label
 from tlstax.plan import cases
 from tlstax.records import TrialRecord

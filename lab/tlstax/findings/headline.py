@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
+from tlstax.counted import counted
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.distances_words import claim_sentences
@@ -19,7 +20,7 @@ from tlstax.findings.round_trip_words import asks_for_counts, round_trip_sentenc
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
-from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
+from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
 from tlstax.labels import label_levels, schedule_label, way_words
 from tlstax.results import Finding, Ratio, RunDocument
 from tlstax.server_choice import DISTANCE_FACTORS, clients, server_choices

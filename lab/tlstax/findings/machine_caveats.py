@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tlstax.counted import counted
 from tlstax.findings.processors import shares, together, window_slices
-from tlstax.findings.wording import counted, percent
+from tlstax.findings.wording import percent
 from tlstax.records import TrialRecord
 
 MUCH_STEAL = 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.wording import counted
+from tlstax.counted import counted
 from tlstax.labels import full_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.results import NeverValid

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import expm1, log
 from typing import Literal
 
+from tlstax.counted import counted
 from tlstax.findings.naming import mode_label
-from tlstax.findings.wording import MANY_TIMES, alike, counted, is_telling, percent, signed_percent
+from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
 from tlstax.labels import way_words
 from tlstax.results import Ratio, StatementCase, StatementResult, Tally
 from tlstax.server_choice import DISTANCE_FACTORS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor
 
+from tlstax.counted import counted
 from tlstax.findings.distances_words import away, number
-from tlstax.findings.wording import counted
 from tlstax.labels import label_levels
 from tlstax.reached import TunnelWorth
 

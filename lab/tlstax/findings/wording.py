@@ -57,11 +57,6 @@ def alike(*values: float) -> list[str]:
     return [f"{value:.{decimals}f}" for value in values]
 
 
-def counted(number: int, thing: str) -> str:
-    """A number of things: "1 block", "3 blocks"."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def capitalised(text: str) -> str:
     """The text with a capital to begin with, unless its first word is a name: "mysql-9.7", "mysql2"."""
     first = text.split(" ", 1)[0]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tlstax.captured import Frame, Hello
+from tlstax.counted import counted
 from tlstax.crossed import Captures, CaseCrossed
-from tlstax.findings.wording import capitalised, counted
+from tlstax.findings.wording import capitalised
 from tlstax.report import figures
 from tlstax.report.hexdump import hexdump
 from tlstax.report.lines import MOST_ROWS, Line, Lines

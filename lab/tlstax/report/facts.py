@@ -6,8 +6,9 @@ from collections import Counter
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
+from tlstax.counted import counted
 from tlstax.findings.stats import ROUNDING
-from tlstax.findings.wording import counted, percent
+from tlstax.findings.wording import percent
 from tlstax.labels import full_label, schedule_label
 from tlstax.records import Machine, StoredRun
 from tlstax.report import figures

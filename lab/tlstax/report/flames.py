@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from tlstax.counted import counted
 from tlstax.errors import UserMistake
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.labels import full_label, group_label, label
@@ -157,5 +158,5 @@ def _profiles(stored: StoredRun, case: Case, blocks: Collection[int]) -> list[Pr
 def _seen(used: list[list[Profile]], side: Side, blocks: int) -> str:
     """How many samples of each case, and in how many blocks."""
     sampled = [[profile.side(side) for profile in profiles] for profiles in used]
-    counted = " and ".join(f"{sum(s.samples for s in found if s is not None):,}" for found in sampled)
-    return f"{counted} samples in {blocks} block{'s' if blocks > 1 else ''}"
+    samples = " and ".join(f"{sum(s.samples for s in found if s is not None):,}" for found in sampled)
+    return f"{samples} samples in {counted(blocks, 'block')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tlstax.counted import counted
 from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings.naming import (
     CERTIFICATE,
@@ -16,7 +17,7 @@ from tlstax.findings.naming import (
     workload_label,
 )
 from tlstax.findings.scope import is_large
-from tlstax.findings.wording import counted, percent
+from tlstax.findings.wording import percent
 from tlstax.outcome_table import OUTCOMES
 from tlstax.report import figures, outcome_names
 from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument

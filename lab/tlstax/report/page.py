@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tlstax.counted import counted
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.distances_words import claim_verdicts
 from tlstax.findings.driver_words import driver_sentences
@@ -196,7 +197,7 @@ def _reading(group: Group, study: Study) -> str:
     if not blocks:
         return "No case could be compared with the baseline."
     few, many = min(blocks), max(blocks)
-    number = f"{many} block{'s' if many > 1 else ''}" if few == many else f"{few} to {many} blocks"
+    number = counted(many, "block") if few == many else f"{few} to {many} blocks"
     interval = f" In brackets: the {percent(study.confidence)} interval." if many > 1 else (
         " One block alone shows no scatter, so there are no intervals."
     )  # fmt: skip

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from tlstax.counted import counted
 from tlstax.explained import Amount
-from tlstax.findings.wording import counted, percent
+from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.results import Ratio
 from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable

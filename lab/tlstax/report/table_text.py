@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.wording import counted
+from tlstax.counted import counted
 from tlstax.report.overview_text import TextTable
 from tlstax.report.table_rows import (
     ProcessorGrid,

@@ -16,8 +16,8 @@ from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
+from tlstax.counted import counted
 from tlstax.errors import Interrupted, MachineFault, UserMistake
-from tlstax.findings.wording import counted
 from tlstax.jobs import job_for
 from tlstax.observers import process, status
 from tlstax.observers.window import Side, Watch, Watched

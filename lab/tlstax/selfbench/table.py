@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.wording import counted
+from tlstax.counted import counted
 from tlstax.report.facts import machine_words
 from tlstax.report.figures import NOTHING, significant
 from tlstax.report.markdown import escaped

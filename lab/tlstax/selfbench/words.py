@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.wording import counted
+from tlstax.counted import counted
 from tlstax.selfbench.document import CellFigures, Figure, SelfBenchDocument
 from tlstax.selfbench.plan import Cell
 

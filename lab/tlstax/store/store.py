@@ -17,9 +17,9 @@ from typing import Literal, Self, TypeVar
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
+from tlstax.counted import counted
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.findings.export import exported
-from tlstax.findings.wording import counted
 from tlstax.records import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.schema import prepare
@@ -263,9 +263,17 @@ class Store:
     def _unpacked(self, kind: type[Kept], packed: bytes, run: str) -> Kept:
         try:
             return kind.model_validate_json(zlib.decompress(packed))
-        except (zlib.error, ValidationError) as fault:
+        except zlib.error as fault:
             raise MachineFault(
                 f"the store {self._path} cannot be read: run {run} is damaged", remedy=f"delete run {run}"
+            ) from fault
+        except ValidationError as fault:
+            first = fault.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "all of it"
+            raise MachineFault(
+                f"the store {self._path} cannot be read: run {run} is not as this version of tlstax writes "
+                f"runs ({where}: {first['msg']})",
+                remedy=f"read it with the version that wrote it, or delete run {run}",
             ) from fault
 
 
