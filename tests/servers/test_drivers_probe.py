@@ -53,6 +53,18 @@ def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuil
     assert "the same statements, read on the wire in the clear" in plain["verified_by"]
 
 
+def test_an_option_that_no_driver_takes_is_the_users_mistake(home: Home, mysql_build: ServerBuild) -> None:
+    assert mysql_build
+    asked = ("drivers", "probe", "plain-driver", "--no-costs", "--option", "nonsense=1")
+    done = home.run(*asked)
+    assert done.returncode == 2, done.stderr
+    assert "plain-driver was not probed" in done.stdout
+    assert "nonsense" in done.stdout
+    assert "no driver does what it was told by --option" in done.stderr
+    shown = json.loads(home.run(*asked, "--json").stdout)
+    assert [row["failed_as"] for row in shown["drivers"]] == ["bad_job"]
+
+
 def test_ctrl_c_shows_what_is_known_and_leaves_nothing(home: Home) -> None:
     with home.start("drivers", "probe", "needy-driver", "plain-driver", "--no-costs", "--json") as process:
         children: list[psutil.Process] = []

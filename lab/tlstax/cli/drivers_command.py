@@ -47,7 +47,8 @@ def list_command(*, as_json: bool) -> int:
 def probe_command(options: ProbeOptions) -> int:
     """Probe drivers and show what was found; the exit status.
 
-    UserMistake for a name that is none; MachineFault, once all has been shown, where none could be probed.
+    UserMistake for a name that is none and, once all has been shown, for options that no driver takes;
+    MachineFault then where none could be probed.
     """
     found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
     if options.json:
@@ -56,6 +57,10 @@ def probe_command(options: ProbeOptions) -> int:
         sys.stdout.write(probe_text(found, width=terminal_width(), colour=colourful()))
     if found.status == "interrupted":
         return INTERRUPTED
+    if options.option and all(row.failed_as == "bad_job" for row in found.drivers):
+        raise UserMistake(
+            "no driver does what it was told by --option", remedy="each one's row says what it takes amiss"
+        )
     if all(row.failed for row in found.drivers):
         raise MachineFault("no driver could be probed", remedy="each one's row says why")
     return 0

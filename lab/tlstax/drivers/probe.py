@@ -202,7 +202,7 @@ class _Probing:
             words += f"; by an account with {NATIVE_PASSWORD}: {self._native.words}"
         if refusal is not None and refusal.kind == "access_denied" and known.server != OLDER_SERVER:
             words += f"; it may with --server {OLDER_SERVER}"
-        return known.model_copy(update={"failed": words})
+        return known.model_copy(update={"failed": words, "failed_as": refusal.kind if refusal else None})
 
     def _first(self) -> tuple[Asked, ...]:
         """As it is by default, and in the clear; by an older kind of account where only that is taken."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from tlstax.contract import Frozen
+from tlstax.contract import ErrorKind, Frozen
 from tlstax.drivers.probed import Tried
 
 
@@ -60,7 +60,7 @@ class DriverRow(Frozen):
     not encrypt by default `required` says what it does when TLS is required, and `verifies_*_when_required`
     whether it then checks what it was not told to check. `round_trips_*`, `connect_us` and `statement_us` are
     those by default; `plain` and `encrypted` have both ways. `verified_by` names what showed it, `failed`
-    says why there is no more.
+    says why there is no more, and `failed_as` (contract/README.md) its kind if the driver said it.
     """
 
     name: str
@@ -103,6 +103,7 @@ class DriverRow(Frozen):
     verified_by: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str | None = None
+    failed_as: ErrorKind | None = None
 
 
 class ProbeDocument(Frozen):

@@ -39,6 +39,7 @@ def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = N
         "auth": gathered.auth,
         "options": gathered.options,
         "failed": gathered.failed,
+        "failed_as": gathered.failed_as,
         "certificates": gathered.tried,
     }
     ready = next((one.ready for one in gathered.asked if one.ready is not None), None)

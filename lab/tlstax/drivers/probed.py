@@ -70,7 +70,8 @@ class Gathered(Frozen):
 
     `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
     could not be shown. `verified` is the strictest check of certificates that the driver could be told, where
-    TLS was required. `failed` is why there is no more, in a sentence.
+    TLS was required. `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver
+    said it.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Gathered(Frozen):
     why_not_tried: str = ""
     verified: Literal["identity", "ca", "none"] | None = None
     failed: str | None = None
+    failed_as: ErrorKind | None = None
 
     def job(self, tls: TlsAsked, statements: int) -> Asked | None:
         """The job of that kind which was done, None where there is none."""
