@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,8 +25,9 @@ from tlstax.drivers.statement_log import StatementLog
 from tlstax.errors import MachineFault
 from tlstax.jobs import job_for
 from tlstax.observers import status
+from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
-from tlstax.tap.opening import open_tap
+from tlstax.tap.opening import Tap, open_tap
 
 OPERATIONS = 4
 """Connections that a job makes one after another: what each does, and not the first alone."""
@@ -64,25 +66,11 @@ def make_table(bench: Bench) -> None:
 
 
 def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> Asked:
-    """Carry out the job through a tap. What the driver refuses is in the answer; raises MachineFault."""
-    endpoint = bench.terms.endpoint
-    if not isinstance(endpoint, TcpEndpoint):
-        raise MachineFault("a tap stands before a server's TCP port alone")
+    """Carry out the job, seen by tap and log. What the driver refuses is in the answer. Raises MachineFault."""
     before = status.read_status(bench.admin)
     log.begin()
-    with open_tap(endpoint) as tap:
-        done = Asked(tls=ask.tls, statements=ask.statements, operations=ask.operations)
-        try:
-            with LoadClient(command, _job(ask, bench, tap.entry)) as client:
-                ready = client.wait_ready(READY_WITHIN_S)
-                tap.begin_window()
-                client.go()
-                result = client.wait_done(DONE_WITHIN_S)
-                tap.end_window(result.operations)
-                refusal = None if result.operations == ask.operations else _partly(client)
-                done = done.model_copy(update={"ready": ready, "refusal": refusal})
-        except ClientFailure as failure:
-            done = done.model_copy(update={"refusal": _refusal(failure)})
+    with _tap(bench) as tap:
+        done = _done(ask, command, bench, tap)
         capture = tap.capture()
     after = status.read_settled_status(bench.admin, before["Threads_connected"])
     hits = after.get("Ssl_session_cache_hits", 0) - before.get("Ssl_session_cache_hits", 0)
@@ -90,13 +78,28 @@ def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> 
 
 
 def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
-    """Carry out the job without tap and log: whether the driver does it at all."""
+    """Carry out the job for its own sake: whether the driver does it at all. Raises MachineFault."""
+    with _tap(bench) as tap:
+        return _done(ask, command, bench, tap)
+
+
+def _tap(bench: Bench) -> AbstractContextManager[Tap]:
+    endpoint = bench.terms.endpoint
+    if not isinstance(endpoint, TcpEndpoint):
+        raise MachineFault("a tap stands before a server's TCP port alone")
+    return open_tap(endpoint, at=NO_LOCALHOST)
+
+
+def _done(ask: Ask, command: Sequence[str], bench: Bench, tap: Tap) -> Asked:
+    """The job as the driver did it, or what it refused."""
     done = Asked(tls=ask.tls, statements=ask.statements, operations=ask.operations)
     try:
-        with LoadClient(command, _job(ask, bench, bench.terms.endpoint)) as client:
+        with LoadClient(command, _job(ask, bench, tap.entry)) as client:
             ready = client.wait_ready(READY_WITHIN_S)
+            tap.begin_window()
             client.go()
             result = client.wait_done(DONE_WITHIN_S)
+            tap.end_window(result.operations)
             refusal = None if result.operations == ask.operations else _partly(client)
             return done.model_copy(update={"ready": ready, "refusal": refusal})
     except ClientFailure as failure:

@@ -7,6 +7,10 @@ from contextlib import ExitStack
 
 LOOPBACK = "127.0.0.1"
 
+NO_LOCALHOST = "127.0.0.2"
+"""On loopback too, as all of 127.0.0.0/8 is (RFC 6890), but not the address that some drivers take for this
+very machine, on which they check less."""
+
 
 def free_ports(count: int) -> list[int]:
     """So many ports that were free a moment ago; the caller tries others when one is not any more."""

@@ -46,7 +46,7 @@ class Tap(Protocol):
 class RelayTap:
     """A relay, and what is heard of the connections that pass through it."""
 
-    def __init__(self, server: TcpEndpoint) -> None:
+    def __init__(self, server: TcpEndpoint, *, at: str | None = None) -> None:
         self._server_port = server.port
         self._total = Tally()
         self._connections = self._ended_encrypted = 0
@@ -56,7 +56,7 @@ class RelayTap:
         self._connections_before = self._window_connections = self._operations = 0
         self._window: Traffic | None = None
         self._window_frames: list[Growing] = []
-        self._relay = Relay(server, self._on_connect)
+        self._relay = Relay(server, self._on_connect, at=at)
 
     @property
     def entry(self) -> TcpEndpoint:
@@ -133,10 +133,13 @@ class RelayTap:
 
 
 @contextmanager
-def open_tap(server: TcpEndpoint) -> Iterator[Tap]:
-    """A tap in front of this server, closed at the end. MachineFault where no port can be had."""
+def open_tap(server: TcpEndpoint, *, at: str | None = None) -> Iterator[Tap]:
+    """A tap in front of this server, closed at the end. MachineFault where no port can be had.
+
+    `at` is the address where clients find it; left out, it is the server's own.
+    """
     try:
-        tap = RelayTap(server)
+        tap = RelayTap(server, at=at)
     except OSError as error:
         raise MachineFault(f"a tap before {server.host} cannot listen ({error})") from error
     try:

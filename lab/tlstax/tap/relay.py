@@ -96,14 +96,16 @@ class _Link:
 class Relay:
     """Takes clients' connections and leads each to the server, in a thread of its own.
 
-    `on_connect` is called in that thread for each connection, and gives who hears it. Close it in the end.
-    OSError where it cannot listen.
+    `on_connect` is called in that thread for each connection, and gives who hears it. It listens at the
+    address `at`, or at the server's own. Close it in the end. OSError where it cannot listen.
     """
 
-    def __init__(self, server: TcpEndpoint, on_connect: Callable[[], Hearer]) -> None:
-        self._server, self._on_connect = server, on_connect
-        family = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)[0][0]
-        self._listener = socket.create_server((server.host, 0), family=family, backlog=_BACKLOG)
+    def __init__(
+        self, server: TcpEndpoint, on_connect: Callable[[], Hearer], *, at: str | None = None
+    ) -> None:
+        self._server, self._on_connect, self._host = server, on_connect, at or server.host
+        family = socket.getaddrinfo(self._host, server.port, type=socket.SOCK_STREAM)[0][0]
+        self._listener = socket.create_server((self._host, 0), family=family, backlog=_BACKLOG)
         self._listener.setblocking(False)
         self._wake_out, self._wake_in = socket.socketpair()
         self._wake_in.setblocking(False)
@@ -119,7 +121,7 @@ class Relay:
     @property
     def entry(self) -> TcpEndpoint:
         """Where clients connect to."""
-        return TcpEndpoint(host=self._server.host, port=int(self._listener.getsockname()[1]))
+        return TcpEndpoint(host=self._host, port=int(self._listener.getsockname()[1]))
 
     def at_rest(self, action: Callable[[], None], within_s: float) -> None:
         """Carry this out in the relay's thread when all that has come so far has been passed on.
