@@ -9,7 +9,7 @@ from tlstax.benches import Benches
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
 from tlstax.errors import UserMistake
-from tlstax.factors import UNSET
+from tlstax.factors import LEFT_TO_THE_DRIVER
 from tlstax.jobs import job_for
 from tlstax.server_choice import SERVER_FACTORS, ServerChoice, choice_of
 from tlstax.specimens.facts import REFUSED
@@ -77,7 +77,7 @@ def _why_not(
     added: Sequence[Mapping[str, Level]],
 ) -> str:
     version, resumes = str(bundle.get("tls", "off")), bundle.get("resumption", "off") == "on"
-    if version in {"off", UNSET}:
+    if version in {"off", *LEFT_TO_THE_DRIVER}:
         return ""
     if choice not in missing:
         return f"{choice.words()} has newer versions" if bundle in added else ""

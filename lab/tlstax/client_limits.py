@@ -11,6 +11,7 @@ from tlstax.factors import (
     CACHING_SHA2,
     DEFAULT_AUTH,
     ENGINE,
+    LEFT_TO_THE_DRIVER,
     NATIVE_PASSWORD,
     OPTION,
     OWN,
@@ -105,8 +106,8 @@ def _why_no_driver(client: str, levels: Mapping[str, str | int | float]) -> str:
     """
     if is_driver(client):
         return ""
-    if levels.get("tls") == UNSET:
-        return f"{client} is no driver: it is told whether to encrypt, and tls = {UNSET} says nothing"
+    if levels.get("tls") in LEFT_TO_THE_DRIVER:
+        return f"{client} is no driver: it is told how to encrypt, and tls = {levels['tls']} does not say it"
     for name, level in levels.items():
         if name.startswith(OPTION) and level != UNSET:
             return f"{client} is no driver and has no option {name.removeprefix(OPTION)}"

@@ -56,7 +56,18 @@ class TlsUnset(Frozen):
     trusted_ca_file: str | None = None
 
 
-Tls = Annotated[TlsOff | TlsOn | TlsUnset, Field(discriminator="mode")]
+class TlsRequired(Frozen):
+    """TLS is required by the plainest word that the driver has for that, and nothing else is said of it.
+
+    Which versions there may be and whose certificates it takes is its own default. `trusted_ca_file` is as
+    in TlsUnset.
+    """
+
+    mode: Literal["required"] = "required"
+    trusted_ca_file: str | None = None
+
+
+Tls = Annotated[TlsOff | TlsOn | TlsUnset | TlsRequired, Field(discriminator="mode")]
 
 
 class TlsView(Frozen):

@@ -68,6 +68,12 @@ CLIENTS = (*NO_DRIVERS, *DRIVERS)
 UNSET = "unset"
 """The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
 
+REQUIRED = "required"
+"""The level of `tls` that requires it of a driver, and says nothing else."""
+
+LEFT_TO_THE_DRIVER = (UNSET, REQUIRED)
+"""Levels of `tls` that only a driver has: versions, checks and sessions are its own affair in them."""
+
 OPTION = "option."
 """How the factors begin that are options of drivers; the option's own name follows."""
 
@@ -167,8 +173,8 @@ FACTORS: dict[str, Factor] = {
     for factor in (
         Factor(
             "tls",
-            f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver",
-            ("off", "1.0", "1.1", "1.2", "1.3", "default", UNSET),
+            f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver, {REQUIRED} nothing else",
+            ("off", "1.0", "1.1", "1.2", "1.3", "default", *LEFT_TO_THE_DRIVER),
         ),
         Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
         Factor("group", "the key exchange groups that the client offers", ("default", *GROUPS, *GROUP_LISTS)),

@@ -17,11 +17,12 @@ from tlstax.contract import (
     Schedule,
     TlsOff,
     TlsOn,
+    TlsRequired,
     TlsUnset,
     TlsVersion,
     Workload,
 )
-from tlstax.factors import GROUP_LISTS, OWN, STORM, UNSET, is_driver
+from tlstax.factors import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET, is_driver
 from tlstax.server_choice import auth_of, choice_of, client_library_of, client_of, options_of
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
@@ -191,12 +192,14 @@ def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
     return (*put_back_sql(table), *restore)
 
 
-def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset:
+def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
     level = levels.get("tls", "off")
     if level == "off":
         return TlsOff()
     if level == UNSET:
         return TlsUnset(trusted_ca_file=terms.verification.ca_file)
+    if level == REQUIRED:
+        return TlsRequired(trusted_ca_file=terms.verification.ca_file)
     version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
     library, verification = client_library_of(levels), terms.verification
     return TlsOn(

@@ -20,6 +20,7 @@ from tlstax.factors import (
     NO_FAULT,
     OPTION,
     OWN,
+    REQUIRED,
     UNIX_SOCKET,
     UNSET,
     VARIANTS,
@@ -376,5 +377,7 @@ def _tls_label(levels: Levels) -> str:
         return "plaintext"
     if tls == UNSET:
         return "TLS as the driver has it"
+    if tls == REQUIRED:
+        return "TLS required, the rest as the driver has it"
     version = "TLS as the client chooses" if tls == "default" else f"TLS {tls}"
     return f"{version} resumed" if levels.get("resumption") == "on" else version

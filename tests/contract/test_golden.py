@@ -47,7 +47,7 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     jobs = [document for name, document in documents.items() if name.startswith("job-")]
     assert events == {"ready", "interval", "error", "done"}
     assert {job["schedule"]["mode"] for job in jobs} == {"closed", "open"}
-    assert {job["tls"]["mode"] for job in jobs} == {"off", "on", "unset"}
+    assert {job["tls"]["mode"] for job in jobs} == {"off", "on", "unset", "required"}
     assert {job["endpoint"]["kind"] for job in jobs} == {"tcp", "unix"}
     assert {job["workload"]["protocol"] for job in jobs} == {"text", "prepared"}
     for form in ("mix", "storm", "statements"):

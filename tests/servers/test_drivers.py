@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from tlstax.contract import (
     Statement,
     TlsOff,
     TlsOn,
+    TlsRequired,
     TlsUnset,
     Transaction,
     UniformInt,
@@ -37,7 +38,9 @@ from tlstax.drivers.catalogue import DRIVERS, FOLDER
 from tlstax.findings.histograms import decode
 from tlstax.observers.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
+from tlstax.specimens.server import ServerSettings, TableContent
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import Session
 
 NEWEST_TLS = {
     "connector-j-9.7": "1.3",
@@ -77,6 +80,15 @@ def name(request: pytest.FixtureRequest) -> str:
 def filled(mysql: PrivateServer) -> PrivateServer:
     mysql.prepare_table(TableContent(rows=ROWS, seed=1))
     return mysql
+
+
+@pytest.fixture(scope="module")
+def without_tls(session: Session, mysql_build: ServerBuild) -> Iterator[PrivateServer]:
+    """A server that has no TLS to offer."""
+    settings = ServerSettings(options=("--tls-version=",), buffer_pool_bytes=64 << 20)
+    with PrivateServer.start(mysql_build, session, settings) as server:
+        server.prepare_table(TableContent(rows=ROWS, seed=1))
+        yield server
 
 
 def job(server: PrivateServer, *statements: Statement, **changes: Any) -> Job:
@@ -172,6 +184,19 @@ def test_left_to_the_driver_every_connection_is_what_the_server_says(
     assert len(encrypted) == 1
     expected = done.lifetime.connections if True in encrypted else 0
     assert lifetime.get("Ssl_finished_accepts", 0) == expected
+
+
+def test_tls_is_required_and_nothing_else_is_said(name: str, filled: PrivateServer) -> None:
+    with filled.admin() as admin:
+        before = read_status(admin)
+        ready, done = measured(name, job(filled, tls=TlsRequired(trusted_ca_file=filled.ca_file)))
+        lifetime = status_delta(before, read_status(admin))
+    assert [seen.server is not None for seen in ready.negotiated] == [True] * len(ready.negotiated)
+    assert lifetime.get("Ssl_finished_accepts", 0) == done.lifetime.connections
+
+
+def test_tls_that_is_required_is_not_done_without(name: str, without_tls: PrivateServer) -> None:
+    assert failed(name, job(without_tls, tls=TlsRequired()))[0] == "no_tls"
 
 
 def test_a_driver_is_warm_when_it_says_so(name: str, filled: PrivateServer) -> None:

@@ -11,7 +11,7 @@ from tlstax import path_limits
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
 from tlstax.counted import counted
-from tlstax.factors import UNSET, is_driver
+from tlstax.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
 from tlstax.server_choice import client_of
 
 
@@ -70,7 +70,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
         f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
         f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
     )
-    if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") != UNSET:
+    if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") not in LEFT_TO_THE_DRIVER:
         yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
     else:
         yield Doubt("note", resumed)

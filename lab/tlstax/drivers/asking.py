@@ -66,7 +66,7 @@ def make_table(bench: Bench) -> None:
 
 
 def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> Asked:
-    """Carry out the job, seen by tap and log. What the driver refuses is in the answer. Raises MachineFault."""
+    """Carry out the job, seen by tap and log. A refusal is in the answer. Raises MachineFault."""
     before = status.read_status(bench.admin)
     log.begin()
     with _tap(bench) as tap:

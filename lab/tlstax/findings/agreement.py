@@ -15,7 +15,7 @@ from math import exp
 from statistics import fmean
 from typing import Literal
 
-from tlstax.factors import ENGINE, UNSET
+from tlstax.factors import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.findings import stats
 from tlstax.findings.agreement_words import sentence
 from tlstax.findings.client_clues import Seen, clues, seen_by_case
@@ -81,7 +81,7 @@ def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreemen
 def _groups(series: Series) -> Iterator[_Group]:
     groups: dict[Frozen, dict[str, Levels]] = {}
     for case in series.cases.values():
-        if CLIENT in case.levels and case.levels.get("tls") != UNSET:
+        if CLIENT in case.levels and case.levels.get("tls") not in LEFT_TO_THE_DRIVER:
             groups.setdefault(frozen(case.levels, *WHO), {})[_named(case.levels)] = case.levels
     for clients in groups.values():
         levels = next(iter(clients.values()))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.errors import UserMistake
-from tlstax.factors import DIRECT, FACTORS, UNSET, check_factor, check_level, closest
+from tlstax.factors import DIRECT, FACTORS, LEFT_TO_THE_DRIVER, check_factor, check_level, closest
 from tlstax.study.design import DECIDES_AT_A_RATE, Level, Published, Study, listed
 from tlstax.study.faults import rebuilt
 from tlstax.study.table_checks import check_tables, matching
@@ -134,8 +134,8 @@ def _tls_and_resumption(level: str, where: str) -> tuple[str, str]:
             f"{where}: {level!r} is not a level of tls{hint}",
             remedy=f"allowed are {', '.join(known)}, and with resumption 1.3{RESUMED} and so on",
         )
-    if tls in {"off", UNSET} and tls != level:
-        why = "plaintext has no session to resume" if tls == "off" else "what is left unset cannot be resumed"
+    if tls in {"off", *LEFT_TO_THE_DRIVER} and tls != level:
+        why = "plaintext has no session to resume" if tls == "off" else "what a driver resumes is left to it"
         raise UserMistake(f"{where}: {why}", remedy=f"write {tls}, or 1.3{RESUMED}")
     return tls, "off" if tls == level else "on"
 

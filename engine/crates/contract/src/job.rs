@@ -136,6 +136,12 @@ pub enum Tls {
         #[serde(default)]
         trusted_ca_file: Option<PathBuf>,
     },
+    /// Required, and nothing else is said of it: for drivers, whose default of all the rest is to be seen.
+    Required {
+        /// What the driver's runtime is to trust, as if it were installed on the machine; PEM.
+        #[serde(default)]
+        trusted_ca_file: Option<PathBuf>,
+    },
 }
 
 /// What only a driver is told.

@@ -22,9 +22,9 @@ use crate::supply::Supply;
 /// a TLS library or setting that is refused,
 /// data to put back.
 pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
-    if job.driver.is_some() || matches!(job.tls, Tls::Unset { .. }) {
+    if job.driver.is_some() || matches!(job.tls, Tls::Unset { .. } | Tls::Required { .. }) {
         let message = "the engine is no driver: it has no options of one (job field driver), and must be told \
-                       whether to encrypt (job field tls)";
+                       whether and how to encrypt (job field tls)";
         return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
     }
     if !job.reset.is_empty() {
