@@ -16,6 +16,7 @@ CLEAR = (asked("off", 1), asked("off", 3))
 BY_DEFAULT = (asked("unset", 1), asked("unset", 3))
 ENCRYPTED = (asked("unset", 1, encrypted=True), asked("unset", 3, encrypted=True))
 REQUIRED = (asked("required", 1, encrypted=True), asked("required", 3, encrypted=True))
+VERIFIED = (asked("verified", 1, encrypted=True), asked("verified", 3, encrypted=True))
 
 
 def row(known: Gathered) -> DriverRow:
@@ -119,7 +120,7 @@ def test_what_is_so_by_default_is_what_the_wire_shows() -> None:
 
 
 def test_of_a_driver_in_the_clear_is_told_what_it_does_when_tls_is_required() -> None:
-    found = row(gathered(*BY_DEFAULT, *CLEAR, *REQUIRED))
+    found = row(gathered(*BY_DEFAULT, *CLEAR, *REQUIRED, *VERIFIED))
     assert found.encrypts_by_default is False
     assert found.tls_version is None
     assert found.required is not None
@@ -176,6 +177,24 @@ def test_of_a_driver_in_the_clear_certificates_tell_what_holds_when_tls_is_requi
     found = row(gathered(*BY_DEFAULT, *REQUIRED, tried=tried("required", right=True, ca=True)))
     assert found.verifies_ca_by_default is None
     assert found.verifies_ca_when_required is False
+
+
+def test_what_is_checked_unasked_may_be_more_when_tls_is_required() -> None:
+    """Connector/J 5.1.49 with useSSL=true is such a driver."""
+    certificates = tried("unset", right=True, ca=True) + tried("required", right=True, ca=False)
+    found = row(gathered(*ENCRYPTED, *REQUIRED, tried=certificates))
+    assert (found.verifies_ca_by_default, found.verifies_ca_when_required) == (False, True)
+    assert found.tls_version == "TLSv1.3"
+    assert found.required is not None
+
+
+def test_a_driver_that_refuses_when_tls_is_required_says_why() -> None:
+    refusal = Refusal(kind="certificate", words="PyMySQL says: no such authority")
+    refused = asked("required", 1).model_copy(update={"ready": None, "refusal": refusal})
+    found = row(gathered(*BY_DEFAULT, *CLEAR, refused, *VERIFIED))
+    assert found.failed is None
+    assert found.required is None
+    assert [note for note in found.notes if "no such authority" in note]
 
 
 def test_going_on_in_the_clear_is_no_acceptance_of_a_certificate() -> None:

@@ -17,12 +17,14 @@ from tlstax.contract import (
     Statement,
     TcpEndpoint,
     TlsOn,
+    TlsRequired,
     TlsUnset,
     Workload,
 )
 from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.drivers.statement_log import StatementLog
 from tlstax.errors import MachineFault
+from tlstax.factors import REQUIRED, UNSET
 from tlstax.jobs import job_for
 from tlstax.observers import status
 from tlstax.specimens.ports import NO_LOCALHOST
@@ -37,14 +39,15 @@ TIMEOUT_S, READY_WITHIN_S, DONE_WITHIN_S = 5.0, 60.0, 60.0
 
 TABLE = "probed"
 
-_LEVELS: dict[TlsAsked, str] = {"unset": "unset", "off": "off", "required": "default"}
+_LEVELS: dict[TlsAsked, str] = {"unset": UNSET, "off": "off", "required": REQUIRED, "verified": "default"}
 
 
 @dataclass(frozen=True)
 class Ask:
     """What a driver is asked to do: `operations` connections, on each so many `statements`.
 
-    `trusted` is whether its runtime trusts the server's authority; `verify` is told where TLS is required.
+    `trusted` is whether its runtime trusts the server's authority, where the rest is left to the driver;
+    `verify` is what it is told to check, where it is told that.
     `account` is whom to log in as, None for the server's usual load account. `options` are the driver's own.
     """
 
@@ -110,11 +113,11 @@ def _job(ask: Ask, bench: Bench, endpoint: Endpoint) -> Job:
     levels: dict[str, Level] = {"client": ask.driver, "tls": _LEVELS[ask.tls], "connections": 1}
     job = job_for(levels, bench.terms, sequence=0)
     tls = job.tls
-    if isinstance(tls, TlsUnset) and not ask.trusted:
-        tls = TlsUnset(trusted_ca_file=None)
+    if isinstance(tls, TlsUnset | TlsRequired) and not ask.trusted:
+        tls = tls.model_copy(update={"trusted_ca_file": None})
     if isinstance(tls, TlsOn):
-        trusted = tls.ca_file if ask.trusted and ask.verify != "none" else None
-        tls = tls.model_copy(update={"verify": ask.verify, "ca_file": trusted})
+        ca_file = tls.ca_file if ask.verify != "none" else None
+        tls = tls.model_copy(update={"verify": ask.verify, "ca_file": ca_file})
     insert = Statement(sql=INSERT, repeat=ask.statements)
     return job.model_copy(
         update={

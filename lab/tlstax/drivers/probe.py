@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import pymysql
 
@@ -186,15 +186,16 @@ class _Probing:
         done = self._first()
         if self._ask.account is not None:
             known = known.model_copy(update={"auth": NATIVE_PASSWORD})
+        done = (*done, *self._pair("required"))
         verified: Literal["identity", "ca", "none"] | None = None
-        required: tuple[Asked, ...] = ()
+        told: tuple[Asked, ...] = ()
         for verify in ("identity", "ca", "none"):
-            required = self._pair("required", verify)
-            if required[0].refusal is None:
+            told = self._pair("verified", verify)
+            if told[0].refusal is None:
                 verified = verify
                 break
-        known = known.model_copy(update={"asked": (*done, *required), "verified": verified})
-        if any(known.job(tls, ONE) for tls in ("unset", "off", "required")):
+        known = known.model_copy(update={"asked": (*done, *told), "verified": verified})
+        if any(known.job(tls, ONE) for tls in get_args(TlsAsked)):
             return known
         refusal = known.refused("unset")
         words = refusal.words if refusal else "it could not connect"
@@ -234,7 +235,7 @@ class _Probing:
         return one, asked(replace(ask, statements=THREE), self._command, self._bench, self._log)
 
     def _certificates(self, known: Gathered) -> Gathered:
-        """What the driver makes of each certificate: as it is by default, else where TLS is required."""
+        """What the driver makes of each certificate, as it is by default and where TLS is required."""
         for certificate, trusted in SHOWN:
             try:
                 self._served.serve("right" if certificate == "unknown authority" else certificate)
@@ -245,18 +246,17 @@ class _Probing:
         return known
 
     def shown(self, known: Gathered, certificate: Certificate, *, trusted: bool) -> Gathered:
-        """What is known, and what the driver makes of the certificate that the server shows now."""
-        by_default = known.job("unset", ONE)
-        tls: TlsAsked = "unset"
-        if by_default is None or not encrypts(by_default):
-            if known.job("required", ONE) is None:
-                return known
-            tls = "required"
-        tried = self._tried(certificate, tls, trusted=trusted)
-        return known.model_copy(update={"tried": (*known.tried, tried)})
+        """What is known, and what the driver makes of the certificate that the server shows now.
+
+        It is shown wherever the driver encrypts with nothing said of what to check.
+        """
+        left: tuple[TlsAsked, ...] = ("unset", "required")
+        where = [tls for tls in left if (job := known.job(tls, ONE)) is not None and encrypts(job)]
+        tried = [self._tried(certificate, tls, trusted=trusted) for tls in where]
+        return known.model_copy(update={"tried": (*known.tried, *tried)})
 
     def _tried(self, certificate: Certificate, tls: TlsAsked, *, trusted: bool) -> Tried:
-        ask = replace(self._ask, tls=tls, operations=1, trusted=trusted, verify="none")
+        ask = replace(self._ask, tls=tls, operations=1, trusted=trusted)
         done = connected(ask, self._command, self._bench)
         views = [one.server for one in done.ready.negotiated] if done.ready is not None else []
         return Tried(
@@ -273,7 +273,7 @@ def _measure(
 ) -> None:
     """The costs of all drivers that could connect, as a run like any other."""
     measurable = [
-        Measurable(name=name, auth=one.auth, encrypts=one.job("required", ONE) is not None)
+        Measurable(name=name, auth=one.auth, encrypts=one.job("verified", ONE) is not None)
         for name, one in found.gathered.items()
         if one.failed is None and one.job("off", ONE) is not None
     ]

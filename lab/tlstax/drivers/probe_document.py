@@ -56,11 +56,11 @@ class Way(Frozen):
 class DriverRow(Frozen):
     """One driver of one version: what it does when nothing is said of TLS, and what that costs.
 
-    `options` are those that it was given. A field is None where it could not be told. Of a driver that does
-    not encrypt by default `required` says what it does when TLS is required, and `verifies_*_when_required`
-    whether it then checks what it was not told to check. `round_trips_*`, `connect_us` and `statement_us` are
-    those by default; `plain` and `encrypted` have both ways. `verified_by` names what showed it, `failed`
-    says why there is no more, and `failed_as` (contract/README.md) its kind if the driver said it.
+    `options` are those that it was given. A field is None where it could not be told. `required` says what
+    it does when TLS is required and nothing else is said, `verifies_*_when_required` what it checks then.
+    `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted` have both
+    ways, the latter told to verify. `verified_by` names what showed it, `failed` says why there is no more,
+    and `failed_as` (contract/README.md) its kind if the driver said it.
     """
 
     name: str

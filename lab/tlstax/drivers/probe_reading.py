@@ -52,7 +52,7 @@ def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = N
     known |= _ways(gathered, known.get("encrypts_by_default"), costs, notes)
     if gathered.verified not in {None, "identity"}:
         checks = "the authority alone" if gathered.verified == "ca" else "nothing"
-        notes.append(f"told to verify the host, it failed; where TLS was required it verified {checks}")
+        notes.append(f"told to verify the host, it failed; encrypted it was told to verify {checks}")
     if gathered.auth != "default":
         notes.append(f"logs in with {gathered.auth}, and not with what the server has by default")
     return DriverRow.model_validate({**known, "verified_by": tuple(verified_by), "notes": tuple(notes)})
@@ -110,6 +110,9 @@ def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[s
     """What is so when nothing is said of TLS; where nothing is encrypted then, what is so when it must be."""
     asked = gathered.job("unset", ONE)
     known: dict[str, Any] = {"required": tls_shown(gathered.job("required", ONE))}
+    refused = gathered.refused("required")
+    if refused is not None and gathered.failed is None:
+        notes.append(f"where TLS is required and nothing else said, it refuses: {refused.words}")
     if asked is None:
         refusal = gathered.refused("unset")
         if refusal is not None and gathered.failed is None:
@@ -124,7 +127,7 @@ def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[s
     if not encrypted or shown is None:
         return known
     known |= shown.model_dump(exclude={"version", "resumes"})
-    known |= {"tls_version": shown.version, "resumes_by_default": shown.resumes, "required": None}
+    known |= {"tls_version": shown.version, "resumes_by_default": shown.resumes}
     if shown.resumes and asked.sessions_taken_up >= asked.operations:
         verified_by.append("Ssl_session_cache_hits of the server")
     elif shown.resumes:
@@ -222,7 +225,7 @@ def _ways(
 ) -> dict[str, Any]:
     """Round trips and costs in the clear, encrypted, and as by default."""
     plain = _way(gathered, "off", costs.plain if costs else None, notes)
-    secret = _way(gathered, "required", costs.encrypted if costs else None, notes)
+    secret = _way(gathered, "verified", costs.encrypted if costs else None, notes)
     trips = round_trips(gathered.job("unset", ONE), gathered.job("unset", THREE))
     if trips.varies:
         notes.append(f"by default its round trips vary: {trips.varies}")
@@ -260,7 +263,12 @@ def _way(gathered: Gathered, tls: TlsAsked, costs: WayCosts | None, notes: list[
     )
 
 
-WORDS: dict[TlsAsked, str] = {"off": "in the clear", "required": "encrypted", "unset": "by default"}
+WORDS: dict[TlsAsked, str] = {
+    "unset": "by default",
+    "off": "in the clear",
+    "required": "where TLS is required",
+    "verified": "encrypted",
+}
 
 
 def _conversations(asked: Asked | None) -> tuple[Conversation, ...]:

@@ -109,7 +109,7 @@ _ONLY_WIDE = frozenset({"cipher", "twice"})
 
 
 def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list[RenderableType]:
-    """What is so by default; then, of drivers that do not encrypt by default, what is so when they must."""
+    """What is so by default, and what is so when there must be TLS."""
 
     def chosen(cells: Sequence[str]) -> list[str]:
         return [cell for name, cell in zip(_TLS, cells, strict=True) if wide or name not in _ONLY_WIDE]
@@ -120,7 +120,7 @@ def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list
     others = [row for row in rows if row.required is not None]
     if others:
         parts += _table(
-            "When TLS is required, and no check is asked for, of those that do not encrypt by default",
+            "When TLS is required, and nothing else is said",
             chosen(_TLS),
             others,
             lambda row: chosen(_required(row)),

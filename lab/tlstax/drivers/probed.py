@@ -7,8 +7,9 @@ from typing import Literal
 from tlstax.captured import Capture
 from tlstax.contract import ErrorKind, Frozen, Ready
 
-TlsAsked = Literal["unset", "off", "required"]
-"""What the driver was told of TLS: nothing, to leave it, or that there must be some."""
+TlsAsked = Literal["unset", "off", "required", "verified"]
+"""What the driver was told of TLS: nothing, to leave it, that there must be some and nothing else, or that
+there must be some and what to check."""
 
 Certificate = Literal["right", "unknown authority", "other host", "expired"]
 """What a server shows: a certificate in order, one whose authority the driver's runtime does not know, one
@@ -69,9 +70,8 @@ class Gathered(Frozen):
     """All that was gathered of one driver.
 
     `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
-    could not be shown. `verified` is the strictest check of certificates that the driver could be told, where
-    TLS was required. `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver
-    said it.
+    could not be shown. `verified` is the strictest check of certificates that the driver could be told.
+    `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver said it.
     """
 
     name: str
