@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tlstax import legacy_tls
 from tlstax.clients.choice import ClientProgram
@@ -23,6 +23,7 @@ from tlstax.records import LibraryClaim, Machine
 from tlstax.restoring import TrialData
 from tlstax.server_choice import client_of, distance_of, path_of
 from tlstax.specimens import certificates
+from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
@@ -163,7 +164,8 @@ class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
-    `certificate` is one of factors.CERTIFICATES.
+    `certificate` is one of factors.CERTIFICATES, `addresses` are those that it names, the first as its common
+    name too.
     `counted_events` are counted of its process from before its start. With a `span`, it stands in its
     far place.
     """
@@ -171,6 +173,7 @@ class Wanted:
     build: ServerBuild | None = None
     tls_library: TlsLibrary | None = None
     certificate: str = DEFAULT_CERTIFICATE
+    addresses: tuple[str, ...] = CertificateRequest.addresses
     fault: Fault | None = None
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
@@ -200,7 +203,7 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
-        certificate=certificates.requested(wanted.certificate),
+        certificate=replace(certificates.requested(wanted.certificate), addresses=wanted.addresses),
         openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         options=wanted.options,

@@ -18,7 +18,7 @@ from tlstax.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, 
 from tlstax.drivers.probe_document import ProbeDocument
 from tlstax.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
-from tlstax.drivers.served_certificates import ServedCertificates, served_certificates
+from tlstax.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.drivers.statement_log import StatementLog, statement_log
 from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.pipeline import Request, Watcher, run
@@ -116,8 +116,9 @@ def _gather(
 ) -> None:
     build = named_server(request.server, watcher.step) if request.server is not None else None
     needs = Needs(rows=ROWS, connections=1, seed=1, duration_s=1.0)
+    wanted = Wanted(build=build, addresses=ADDRESSES)
     with ExitStack() as stack:
-        bench = stack.enter_context(open_private_bench(needs, watcher.step, Wanted(build=build)))
+        bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
         found.server, found.server_version = bench.server.specimen.name, bench.server.version
         make_table(bench)
         log = stack.enter_context(statement_log(bench.admin))

@@ -21,8 +21,12 @@ import pymysql
 from tlstax.drivers.probed import Certificate
 from tlstax.errors import MachineFault
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
+from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+
+ADDRESSES = (NO_LOCALHOST, LOOPBACK)
+"""Where drivers meet the server, and where it really listens: what a right certificate names."""
 
 ELSEWHERE = CertificateRequest(host_names=("elsewhere.example",), addresses=("192.0.2.1",))
 """For another host; the address is of RFC 5737's documentation."""
@@ -78,7 +82,7 @@ class ServedCertificates:
         """One that expires as soon as it is in force; returns when it has."""
         for life_s in SHORT_LIVES_S:
             ends = time.monotonic() + life_s
-            request = CertificateRequest(valid_for=timedelta(seconds=life_s))
+            request = CertificateRequest(addresses=ADDRESSES, valid_for=timedelta(seconds=life_s))
             short = issue(_made(self._directory / f"{life_s}-s"), request)
             try:
                 self._serve(short)

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tlstax.distance.addresses import FAR_ADDRESS
-from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
 
 KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"]
 KEY_KINDS: tuple[KeyKind, ...] = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
@@ -40,7 +39,7 @@ class CertificateRequest:
     key: KeyKind = "rsa-2048"
     valid_for: timedelta = timedelta(days=30)
     host_names: tuple[str, ...] = ("localhost",)
-    addresses: tuple[str, ...] = (LOOPBACK, NO_LOCALHOST, "::1", FAR_ADDRESS)
+    addresses: tuple[str, ...] = ("127.0.0.1", "::1", FAR_ADDRESS)
 
 
 @dataclass(frozen=True)
