@@ -10,8 +10,11 @@ import (
 func TestADataSourceNameHasThePlaceTheSchemaAndTheOptions(t *testing.T) {
 	schema := "a/b"
 	for want, job := range map[string]*program.Job{
-		"tcp([::1]:3306)/?":          {Endpoint: program.Endpoint{Kind: "tcp", Host: "::1", Port: 3306}},
-		"unix(/run/a b.sock)/a%2Fb?": {Account: program.Account{Database: &schema}, Endpoint: program.Endpoint{Kind: "unix", Path: "/run/a b.sock"}},
+		"tcp([::1]:3306)/?": {Endpoint: program.Endpoint{Kind: "tcp", Host: "::1", Port: 3306}},
+		"unix(/run/a b.sock)/a%2Fb?": {
+			Endpoint: program.Endpoint{Kind: "unix", Path: "/run/a b.sock"},
+			Account:  program.Account{Database: &schema},
+		},
 		"tcp(h:1)/?maxAllowedPacket=0&tls=true": {
 			Endpoint: program.Endpoint{Kind: "tcp", Host: "h", Port: 1}, TLS: program.TLS{Mode: "off"},
 			Driver: &program.DriverTerms{Options: map[string]string{"tls": "true", "maxAllowedPacket": "0"}},
