@@ -38,8 +38,9 @@ from tlstax.drivers.catalogue import DRIVERS, FOLDER
 from tlstax.findings.histograms import decode
 from tlstax.observers.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import ServerSettings, TableContent
+from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 
 NEWEST_TLS = {
@@ -47,10 +48,11 @@ NEWEST_TLS = {
     "connector-j-8.0.16": "1.2",
     "pymysql-1.1": "1.3",
     "go-sql-driver-1.9": "1.3",
+    "go-mysql-1.13": "1.3",
     "mysql2-3": "1.3",
     "libmariadb-3.3": "1.3",
 }
-"""A driver of each folder, and the newest TLS that it speaks to MySQL 9.7."""
+"""A driver of each folder, of Go each adapter, and the newest TLS that it speaks to MySQL 9.7."""
 
 BY_ID = Statement(sql="SELECT c FROM sbtest1 WHERE id={id}", parameters={"id": UniformInt(low=1, high=ROWS)})
 MIXED = Statement(

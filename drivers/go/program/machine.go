@@ -1,5 +1,5 @@
 // The process as the kernel sees it: its CPU time, and the processors that it may run on.
-package main
+package program
 
 import (
 	"os"
@@ -9,30 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what the process has used, in microseconds: the total by a nanosecond clock, the split as the kernel
-// has it.
-type cpuTime struct {
-	Total  float64 `json:"total_us"`
-	User   float64 `json:"user_us"`
-	System float64 `json:"system_us"`
-}
-
-func cpuUsed() cpuTime {
+// cpuTime is what the process has used: the total by a nanosecond clock, the split as the kernel has it.
+func cpuTime() CPUTime {
 	var total unix.Timespec
 	var usage unix.Rusage
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &total)
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
-	return cpuTime{
-		float64(total.Nano()) / 1000, float64(usage.Utime.Nano()) / 1000, float64(usage.Stime.Nano()) / 1000,
+	return CPUTime{
+		TotalUs: float64(total.Nano()) / 1000, UserUs: float64(usage.Utime.Nano()) / 1000,
+		SystemUs: float64(usage.Stime.Nano()) / 1000,
 	}
 }
 
-func (c cpuTime) since(before cpuTime) cpuTime {
-	return cpuTime{c.Total - before.Total, c.User - before.User, c.System - before.System}
+// less is what was used since.
+func (c CPUTime) less(before CPUTime) CPUTime {
+	return CPUTime{c.TotalUs - before.TotalUs, c.UserUs - before.UserUs, c.SystemUs - before.SystemUs}
 }
 
-// pin keeps all threads on these processors, and lets the runtime use so many at once, as it would have had it
-// been started there. Threads that come later inherit it.
+// pin keeps all threads on these processors, and lets the runtime use so many at once, as it would have had
+// it been started there. Threads that come later inherit it.
 func pin(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil

@@ -1,5 +1,5 @@
 // When a warm-up may end: the CPU time of an operation has stopped to fall.
-package main
+package program
 
 import (
 	"math"
@@ -47,12 +47,12 @@ func (f *fleet) warmUp() ([]WarmupSlice, *bool) {
 	defer working.Wait()
 	defer f.supply.stop()
 	if within <= 0 {
-		time.Sleep(seconds(f.job.WarmupS))
+		time.Sleep(Seconds(f.job.WarmupS))
 		return noted, nil
 	}
 	began, operations, cpu := time.Now(), f.operations(), cpuTime().TotalUs
 	steady := false
-	for !steady && time.Since(began) < seconds(within) && !f.supply.stopped.Load() {
+	for !steady && time.Since(began) < Seconds(within) && !f.supply.stopped.Load() {
 		time.Sleep(slice)
 		now, used := f.operations(), cpuTime().TotalUs
 		noted = append(noted, WarmupSlice{time.Since(began).Seconds(), now - operations, used - cpu})
@@ -62,4 +62,5 @@ func (f *fleet) warmUp() ([]WarmupSlice, *bool) {
 	return noted, &steady
 }
 
-func seconds(number float64) time.Duration { return time.Duration(number * float64(time.Second)) }
+// Seconds is a span that a job has as a number.
+func Seconds(number float64) time.Duration { return time.Duration(number * float64(time.Second)) }

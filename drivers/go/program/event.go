@@ -1,5 +1,5 @@
 // The events: what this client says on standard output, one JSON object a line.
-package main
+package program
 
 import (
 	"encoding/json"
@@ -117,17 +117,22 @@ var speaking sync.Mutex
 
 // say writes one event.
 func say(event any) {
+	speaking.Lock()
+	defer speaking.Unlock()
+	write(event)
+}
+
+// end says a fatal failure and ends the process. Nobody may speak after it, so that it is the only one.
+func end(failure *Failure) {
+	speaking.Lock()
+	write(failure.event())
+	os.Exit(1)
+}
+
+func write(event any) {
 	line, err := json.Marshal(event)
 	if err != nil {
 		panic(err)
 	}
-	speaking.Lock()
-	defer speaking.Unlock()
 	_, _ = os.Stdout.Write(append(line, '\n'))
-}
-
-// end says a fatal failure and ends the process.
-func end(failure *Failure) {
-	say(failure.event())
-	os.Exit(1)
 }

@@ -1,17 +1,19 @@
 // Tests of reading jobs: defaults, and refusals that say what is wrong.
-package main
+package program
 
 import (
 	"strings"
 	"testing"
 )
 
+var fake = &client{name: "fake-1.0", driver: &Driver{Product: "fake"}}
+
 const plainJob = `{"schema":1,"endpoint":{"kind":"tcp","host":"h","port":3306},` +
 	`"account":{"user":"u","password":"p"},"tls":{"mode":"off"},"connections":2,"duration_s":1,"seed":1,` +
 	`"workload":{"statements":[{"sql":"SELECT 1"}]}}`
 
 func TestAPlainJobIsRead(t *testing.T) {
-	job, failure := readJob([]byte(plainJob))
+	job, failure := fake.readJob([]byte(plainJob))
 	if failure != nil || job.TimeoutS != 10 || job.Workload.Protocol != "text" || job.Driver.Batch != 1 {
 		t.Fatal(job, failure)
 	}
@@ -22,29 +24,15 @@ func TestWhatIsNotDoneIsRefused(t *testing.T) {
 		`"schema":1|"schema":2`:                                       "schema is 2",
 		`"seed":1|"seed":1,"more":1`:                                  "more",
 		`"mode":"off"|"mode":"on","groups":"x25519"`:                  "tls.groups",
-		`"seed":1|"seed":1,"driver":{"batch":2}`:                      "batch",
+		`"seed":1|"seed":1,"driver":{"batch":2}`:                      "fake has no batches",
 		`"seed":1|"seed":1,"schedule":{"mode":"open","rate_per_s":1}`: "closed loop",
 		`"workload":{|"workload":{"storm":true,`:                      "storm",
 		`"mode":"off"|"mode":"on","resumption":true,"verify":"none"`:  "tls.resumption",
 	} {
 		before, after, _ := strings.Cut(change, "|")
-		_, failure := readJob([]byte(strings.Replace(plainJob, before, after, 1)))
+		_, failure := fake.readJob([]byte(strings.Replace(plainJob, before, after, 1)))
 		if failure == nil || failure.kind != "bad_job" || !strings.Contains(failure.message, want) {
 			t.Error(change, failure)
-		}
-	}
-}
-
-func TestCiphersHaveOpenSSLsNames(t *testing.T) {
-	for registered, want := range map[string]string{
-		"TLS_AES_128_GCM_SHA256":                      "TLS_AES_128_GCM_SHA256",
-		"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256":       "ECDHE-RSA-AES128-GCM-SHA256",
-		"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
-		"TLS_RSA_WITH_AES_256_CBC_SHA":                "AES256-SHA",
-		"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256":     "ECDHE-ECDSA-AES128-SHA256",
-	} {
-		if got := cipherName(registered); got != want {
-			t.Error(registered, got)
 		}
 	}
 }

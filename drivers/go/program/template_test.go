@@ -1,5 +1,5 @@
 // Tests of statements: what is put in, what is refused, and that numbers in sequence are given once.
-package main
+package program
 
 import (
 	"math/rand/v2"
@@ -29,19 +29,23 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestValuesAreFilledInWhereTheyBelong(t *testing.T) {
-	made := compiled(t, Statement{SQL: "SELECT '{{x}}', {high}, {id}, {text}", Parameters: map[string]Parameter{
+	made := compiled(t, Statement{SQL: "SELECT '{{x}}', {high}, {id}, {text}, {id}", Parameters: map[string]Parameter{
 		"id": {Kind: "uniform_int", Low: 3, High: 5}, "high": {Kind: "offset", Of: "id", By: 100},
 		"text": {Kind: "digits", Template: "#-#"},
 	}}).templates[0]
-	if made.preparable != "SELECT '{x}', ?, ?, ?" {
+	if made.preparable != "SELECT '{x}', ?, ?, ?, ?" {
 		t.Error(made.preparable)
 	}
 	random, values := rand.New(rand.NewPCG(1, 1)), []any{}
 	for _, draw := range made.makers {
 		values = append(values, draw(random, values, nil))
 	}
-	if !regexp.MustCompile(`^SELECT '\{x\}', 10([345]), ([345]), '\d-\d'$`).MatchString(made.render(values)) {
+	if !regexp.MustCompile(`^SELECT '\{x\}', 10([345]), ([345]), '\d-\d', ([345])$`).MatchString(made.render(values)) {
 		t.Error(made.render(values))
+	}
+	bound := made.bound(values)
+	if len(bound) != 4 || bound[1] != bound[3] || bound[0] != bound[1].(int64)+100 {
+		t.Error(bound)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Statements with placeholders, compiled once, and the values that are put into them.
-package main
+package program
 
 import (
 	"encoding/hex"
@@ -59,7 +59,7 @@ func (p *program) add(statement *Statement, protocol string) (*template, *Failur
 		made.repeat = *statement.Repeat
 	}
 	if made.repeat < 1 || (protocol != "text" && protocol != "prepared") {
-		return nil, badJob("a statement is run at least once, by the protocol text or prepared: %s", statement.SQL)
+		return nil, BadJob("a statement is run at least once, by the protocol text or prepared: %s", statement.SQL)
 	}
 	slots, err := p.slots(statement, made)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *program) slots(statement *Statement, made *template) ([]string, *Failur
 	for _, name := range names {
 		drawn, reason := p.makerOf(statement.Parameters[name], names, made.repeat)
 		if reason != "" {
-			return nil, badJob("parameter %s: %s", name, reason)
+			return nil, BadJob("parameter %s: %s", name, reason)
 		}
 		made.makers = append(made.makers, drawn)
 	}
@@ -179,11 +179,11 @@ func pieces(sql string, names []string) ([]piece, *Failure) {
 		}
 		ends := strings.IndexByte(rest, '}')
 		if char == '}' || ends < 0 {
-			return nil, badJob("a brace stands alone (write it twice) in: %s", sql)
+			return nil, BadJob("a brace stands alone (write it twice) in: %s", sql)
 		}
 		slot := slices.Index(names, rest[1:ends])
 		if slot < 0 {
-			return nil, badJob("placeholder %s has no parameter of that name", rest[:ends+1])
+			return nil, BadJob("placeholder %s has no parameter of that name", rest[:ends+1])
 		}
 		parts = append(parts, piece{text: text.String(), slot: -1}, piece{slot: slot})
 		text.Reset()

@@ -1,11 +1,10 @@
 // What went wrong, by the contract's kinds, in the driver's own words.
-package main
+package program
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 // Failure is one thing that went wrong.
@@ -23,6 +20,13 @@ type Failure struct {
 	kind    string
 	code    int
 	message string
+}
+
+func (f *Failure) Error() string { return f.message }
+
+// BadJob is a failure of the job, in one sentence.
+func BadJob(format string, values ...any) *Failure {
+	return &Failure{kind: "bad_job", message: fmt.Sprintf(format, values...)}
 }
 
 // faults says where to look for each kind that this program uses.
@@ -38,77 +42,69 @@ var faults = map[string]string{
 // expired password, 3118 account locked (MySQL reference manual, "Server Error Message Reference").
 var loginRefused = []int{1044, 1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118}
 
-// settingRefused are the server's answers to an option that go-sql-driver/mysql takes for a system variable:
-// 1193 unknown, 1231 wrong value, 1232 wrong type, 1238 read only.
-var settingRefused = []int{1193, 1231, 1232, 1238}
-
-var withoutLogin = []error{
-	mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword, mysql.ErrUnknownPlugin,
-}
-
-var brokenProtocol = []error{
-	mysql.ErrMalformPkt, mysql.ErrOldProtocol, mysql.ErrPktSync, mysql.ErrPktSyncMul, mysql.ErrPktTooLarge,
-}
-
-func badJob(format string, values ...any) *Failure {
-	return &Failure{kind: "bad_job", message: fmt.Sprintf(format, values...)}
-}
+// machineLimits are what the kernel says where it has no more to give.
+var machineLimits = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOMEM}
 
 func (f *Failure) event() ErrorEvent {
 	return ErrorEvent{
 		Event: "error", Kind: f.kind, Fault: faults[f.kind], Fatal: true, Message: f.message,
-		Code: f.codeOrNil(), Count: 1,
+		Code: codeOrNil(f.code), Count: 1,
 	}
 }
 
-func (f *Failure) codeOrNil() *int {
-	if f.code == 0 {
+func codeOrNil(code int) *int {
+	if code == 0 {
 		return nil
 	}
-	return &f.code
+	return &code
 }
 
-// keepsConnection is whether the server answered, so that the connection is as good as before.
-func (f *Failure) keepsConnection() bool {
-	return f.kind == "server_error" || f.kind == "access_denied"
+// refusal is what became of telling the driver what the job says.
+func (c *client) refusal(err error) *Failure {
+	var own *Failure
+	if errors.As(err, &own) {
+		return own
+	}
+	return BadJob("%s", c.says(err))
 }
 
 // failureOf says what an error of the driver means while a connection is `opening` or at work.
-func failureOf(err error, opening bool) *Failure {
-	kind, code := classify(err, opening)
-	words := strings.Join(strings.Fields(err.Error()), " ")
-	return &Failure{kind: kind, code: code, message: clientName + " says: " + words}
+func (c *client) failureOf(err error, opening bool) *Failure {
+	kind, code := c.driver.Errors.classify(err, opening)
+	return &Failure{kind: kind, code: code, message: c.says(err)}
 }
 
-func classify(err error, opening bool) (string, int) {
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) {
-		code := int(refused.Number)
+func (c *client) says(err error) string {
+	return c.name + " says: " + strings.Join(strings.Fields(err.Error()), " ")
+}
+
+func (e *Errors) classify(err error, opening bool) (string, int) {
+	if code := e.ServerCode(err); code != 0 {
 		if opening && slices.Contains(loginRefused, code) {
 			return "access_denied", code
 		}
 		return "server_error", code
 	}
-	is := func(known error) bool { return errors.Is(err, known) }
-	switch {
-	case is(mysql.ErrNoTLS):
-		return "no_tls", 0
-	case slices.ContainsFunc(withoutLogin, is):
-		return "access_denied", 0
-	case slices.ContainsFunc(brokenProtocol, is):
-		return brokenKind(opening), 0
+	for _, known := range e.Meanings {
+		if !known.is(err) {
+			continue
+		}
+		if known.Kind == "protocol" && opening {
+			return "not_mysql", 0
+		}
+		return known.Kind, 0
 	}
 	if kind := tlsKind(err); kind != "" {
 		return kind, 0
 	}
-	return networkKind(err)
+	return e.networkKind(err)
 }
 
-func brokenKind(opening bool) string {
-	if opening {
-		return "not_mysql"
+func (m *Meaning) is(err error) bool {
+	if m.Err != nil {
+		return errors.Is(err, m.Err)
 	}
-	return "protocol"
+	return strings.Contains(err.Error(), m.Words)
 }
 
 // tlsKind is certificate or tls_handshake, or empty where the error is none of TLS.
@@ -130,26 +126,26 @@ func tlsKind(err error) string {
 }
 
 // networkKind tells what became of the connection below MySQL and TLS.
-func networkKind(err error) (string, int) {
+func (e *Errors) networkKind(err error) (string, int) {
 	var name *net.DNSError
 	var number syscall.Errno
 	var network net.Error
+	var operation *net.OpError
 	errors.As(err, &number)
-	var dialling *net.OpError
 	switch {
 	case errors.As(err, &name):
 		return "resolve", 0
-	case number == syscall.EMFILE, number == syscall.ENFILE, number == syscall.EADDRNOTAVAIL,
-		number == syscall.ENOMEM:
+	case slices.Contains(machineLimits, number):
 		return "limits", int(number)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &network) && network.Timeout():
 		return "timeout", int(number)
-	case errors.As(err, &dialling) && dialling.Op == "dial":
+	case errors.As(err, &operation) && operation.Op == "dial":
 		return "connect", int(number)
-	case errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, io.EOF),
-		errors.Is(err, io.ErrUnexpectedEOF), number == syscall.ECONNRESET, number == syscall.EPIPE:
+	case slices.ContainsFunc(e.Lost, func(lost error) bool { return errors.Is(err, lost) }),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		number == syscall.ECONNRESET, number == syscall.EPIPE:
 		return "server_closed", int(number)
 	}
-	return "internal", 0
+	return "internal", int(number)
 }

@@ -1,8 +1,7 @@
 // What is written down of the work: latencies, failures, and some answers for the laboratory to check.
-package main
+package program
 
 import (
-	"database/sql"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,8 +87,7 @@ func (r *recorder) encoded() map[string]string {
 func (r *recorder) counted() []ErrorCount {
 	counts := []ErrorCount{}
 	for key, count := range r.errors {
-		failure := Failure{code: key.code}
-		counts = append(counts, ErrorCount{Kind: key.kind, Code: failure.codeOrNil(), Count: count})
+		counts = append(counts, ErrorCount{Kind: key.kind, Code: codeOrNil(key.code), Count: count})
 	}
 	return counts
 }
@@ -101,23 +99,26 @@ type samples struct {
 	kept  []RowSample
 }
 
-func (s *samples) wanted() bool { return s.left.Load() > 0 }
+// want is what is wanted of a statement's answer.
+func (s *samples) want(one *template) Want {
+	switch {
+	case !one.asks:
+		return NoRows
+	case s.left.Load() > 0:
+		return KeepRows
+	}
+	return ReadRows
+}
 
 // keep keeps a statement with its rows, if one more is wanted.
-func (s *samples) keep(one *template, values []any, rows [][]sql.NullString) {
+func (s *samples) keep(one *template, values []any, rows [][]*string) {
 	if s.left.Add(-1) < 0 {
 		return
 	}
-	sample := RowSample{SQL: one.render(values), Rows: [][]*string{}}
-	for _, row := range rows {
-		texts := make([]*string, len(row))
-		for place, value := range row {
-			if value.Valid {
-				texts[place] = &value.String
-			}
-		}
-		sample.Rows = append(sample.Rows, texts)
+	if rows == nil {
+		rows = [][]*string{}
 	}
+	sample := RowSample{SQL: one.render(values), Rows: rows}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.kept = append(s.kept, sample)

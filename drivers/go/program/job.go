@@ -1,5 +1,5 @@
 // The job: all that a load client is told, read strictly and refused in one sentence where it cannot be done.
-package main
+package program
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ type Job struct {
 
 // readJob reads a job from its line. A field that is unknown or of the wrong type, and whatever this driver
 // cannot be told, is a bad_job.
-func readJob(line []byte) (*Job, *Failure) {
+func (c *client) readJob(line []byte) (*Job, *Failure) {
 	job := &Job{
 		Schedule: Schedule{Mode: "closed"}, WarmupS: 0.1, TimeoutS: 10, RowSamples: 16, Rounds: 1,
 		Workload: Workload{Protocol: "text"},
@@ -122,19 +122,19 @@ func readJob(line []byte) (*Job, *Failure) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(job); err != nil {
-		return nil, badJob("the job cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, BadJob("the job cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if job.Driver == nil {
 		job.Driver = &DriverTerms{Batch: 1}
 	}
-	if reason := refusal(job); reason != "" {
-		return nil, badJob("%s", reason)
+	if reason := c.rejection(job); reason != "" {
+		return nil, BadJob("%s", reason)
 	}
 	return job, nil
 }
 
-// refusal says why this client does not do a job; empty where it does.
-func refusal(job *Job) string {
+// rejection says why this client does not do a job; empty where it does.
+func (c *client) rejection(job *Job) string {
 	rules := []struct {
 		broken bool
 		reason string
@@ -151,18 +151,18 @@ func refusal(job *Job) string {
 		{len(job.Workload.Statements) == 0 && !job.Workload.Storm, "a workload needs statements"},
 		{job.Schedule.Mode != "closed", "this driver's program does a closed loop alone"},
 		{len(job.Reset) > 0, "this driver's program works in one go and says no reset"},
-		{job.Driver.Batch > 1, "go-sql-driver/mysql has no batches: batch must be 1"},
+		{job.Driver.Batch > 1, c.driver.Product + " has no batches: batch must be 1"},
 	}
 	for _, rule := range rules {
 		if rule.broken {
 			return rule.reason
 		}
 	}
-	return tlsRefusal(&job.TLS)
+	return tlsRejection(&job.TLS)
 }
 
-// tlsRefusal says what of the encryption asked for cannot be told to crypto/tls; empty where all can be.
-func tlsRefusal(terms *TLS) string {
+// tlsRejection says what of the encryption asked for cannot be told to crypto/tls; empty where all can be.
+func tlsRejection(terms *TLS) string {
 	if terms.Mode != "off" && terms.Mode != "on" && terms.Mode != "unset" {
 		return "tls.mode must be off, on or unset"
 	}

@@ -1,9 +1,8 @@
-// go-sql-driver/mysql behind the contract: a job from standard input, events to standard output.
-package main
+// A driver behind the contract: a job from standard input, events to standard output.
+package program
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -11,28 +10,31 @@ import (
 	"time"
 )
 
-const driverModule = "github.com/go-sql-driver/mysql"
+// client is the driver by its name in the laboratory.
+type client struct {
+	name   string
+	driver *Driver
+}
 
-// clientName is the driver's name in the laboratory, the one argument of this program.
-var clientName = "go-sql-driver"
-
-func main() {
+// Main does a job with a driver, whose name in the laboratory is the one argument of the program.
+func Main(driver *Driver) {
+	client := &client{name: driver.Product, driver: driver}
 	if len(os.Args) > 1 {
-		clientName = os.Args[1]
+		client.name = os.Args[1]
 	}
 	input := bufio.NewReader(os.Stdin)
 	line, err := input.ReadBytes('\n')
 	if err != nil && len(line) == 0 {
 		return
 	}
-	job, failure := readJob(line)
+	job, failure := client.readJob(line)
 	if failure != nil {
 		end(failure)
 	}
 	if err := pin(job.CPUs); err != nil {
 		end(&Failure{kind: "limits", message: "the process cannot be kept on the job's cpus: " + err.Error()})
 	}
-	fleet, failure := newFleet(job)
+	fleet, failure := newFleet(client, job)
 	if failure != nil {
 		end(failure)
 	}
@@ -81,8 +83,8 @@ func converse(fleet *fleet, laboratory *conversation) {
 	warmup, steady := fleet.warmUp()
 	busy.Store(false)
 	say(Ready{
-		Event: "ready", Client: clientName, ClientVersion: driverVersion(), PID: os.Getpid(),
-		ServerVersion: fleet.version, Negotiated: negotiated, Warmup: warmup, Steady: steady,
+		Event: "ready", Client: fleet.client.name, ClientVersion: linkedVersion(fleet.client.driver.Module),
+		PID: os.Getpid(), ServerVersion: fleet.version, Negotiated: negotiated, Warmup: warmup, Steady: steady,
 	})
 	<-laboratory.begin
 	busy.Store(true)
@@ -99,12 +101,12 @@ func (f *fleet) measure() Done {
 	if f.program.selects {
 		f.samples.left.Store(int64(f.job.RowSamples))
 	}
-	opened, operations, cpu := f.opener.opened.Load(), f.operations(), cpuTime()
+	opened, operations, cpu := f.opened.Load(), f.operations(), cpuTime()
 	began := time.Now()
 	working := f.start(f.job.Operations)
 	finished := make(chan struct{})
 	go f.tell(began, finished)
-	alarm := time.AfterFunc(seconds(f.job.DurationS), f.supply.stop)
+	alarm := time.AfterFunc(Seconds(f.job.DurationS), f.supply.stop)
 	working.Wait()
 	elapsed, used := time.Since(began), cpuTime().less(cpu)
 	alarm.Stop()
@@ -115,8 +117,8 @@ func (f *fleet) measure() Done {
 	}
 	return Done{
 		Event: "done", ElapsedS: elapsed.Seconds(), Operations: f.operations() - operations,
-		Scheduled: notes.started, Window: counts(f.opener.opened.Load() - opened),
-		Lifetime: counts(f.opener.opened.Load()), HistogramsNs: notes.encoded(), CPU: used,
+		Scheduled: notes.started, Window: counts(f.opened.Load() - opened),
+		Lifetime: counts(f.opened.Load()), HistogramsNs: notes.encoded(), CPU: used,
 		ThreadsCPUUs: []float64{}, Errors: notes.counted(), RowSamples: append([]RowSample{}, f.samples.kept...),
 		ReportedS: map[string]float64{}, RoundsS: []float64{}, PhaseWire: map[string]string{},
 	}
@@ -143,15 +145,14 @@ func (f *fleet) tell(began time.Time, finished <-chan struct{}) {
 	}
 }
 
-// driverVersion is the version of the driver that was linked in.
-func driverVersion() string {
-	built, known := debug.ReadBuildInfo()
-	if known {
+// linkedVersion is the version of a module that was linked in.
+func linkedVersion(path string) string {
+	if built, known := debug.ReadBuildInfo(); known {
 		for _, module := range built.Deps {
-			if module.Path == driverModule {
+			if module.Path == path {
 				return strings.TrimPrefix(module.Version, "v")
 			}
 		}
 	}
-	return fmt.Sprintf("unknown (built by %s)", built.GoVersion)
+	return "unknown"
 }

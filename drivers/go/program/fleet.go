@@ -1,8 +1,7 @@
 // All connections of a job: opened and proved, warmed up, and set to work for the window.
-package main
+package program
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -17,29 +16,32 @@ const failuresInARow = 100
 
 // fleet is the workers and what they share.
 type fleet struct {
+	client  *client
 	job     *Job
-	opener  *opener
+	connect Opener
 	program *program
 	supply  *supply
 	samples *samples
 	workers []*worker
+	opened  atomic.Int64
 	inARow  atomic.Int64
 	told    sync.Map
 	version string
 }
 
 // newFleet makes the workers; none has a connection yet.
-func newFleet(job *Job) (*fleet, *Failure) {
+func newFleet(client *client, job *Job) (*fleet, *Failure) {
 	compiled, failure := compile(&job.Workload)
 	if failure != nil {
 		return nil, failure
 	}
-	opener, failure := newOpener(job)
-	if failure != nil {
-		return nil, failure
+	job.TLS.trust()
+	connect, err := client.driver.Configure(client.name, job)
+	if err != nil {
+		return nil, client.refusal(err)
 	}
 	made := &fleet{
-		job: job, opener: opener, program: compiled, samples: &samples{},
+		client: client, job: job, connect: connect, program: compiled, samples: &samples{},
 		supply: &supply{sequences: compiled.sequences},
 	}
 	for place := range job.Connections {
@@ -55,13 +57,12 @@ func newFleet(job *Job) (*fleet, *Failure) {
 func (f *fleet) open() ([]Negotiated, *Failure) {
 	var groups []Negotiated
 	for _, one := range f.workers {
-		f.opener.lastTLS.Store(nil)
 		if _, failure := one.open(); failure != nil {
 			return nil, failure
 		}
-		seen, err := f.ask(one)
+		seen, err := f.ask(one.connection)
 		if err != nil {
-			return nil, failureOf(err, false)
+			return nil, f.client.failureOf(err, false)
 		}
 		groups = grouped(groups, seen)
 	}
@@ -72,23 +73,24 @@ func (f *fleet) open() ([]Negotiated, *Failure) {
 }
 
 // ask asks the server on this very connection what was negotiated.
-func (f *fleet) ask(one *worker) (Negotiated, error) {
+func (f *fleet) ask(connection Connection) (Negotiated, error) {
 	if f.version == "" {
-		row := one.connection.QueryRowContext(context.Background(), "SELECT VERSION()")
-		if err := row.Scan(&f.version); err != nil {
+		rows, err := connection.Run("SELECT VERSION()", KeepRows)
+		if err != nil {
 			return Negotiated{}, err
 		}
+		f.version = *rows[0][0]
 	}
-	rows, err := one.connection.QueryContext(context.Background(), "SHOW SESSION STATUS LIKE 'Ssl%'")
+	rows, err := connection.Run("SHOW SESSION STATUS LIKE 'Ssl%'", KeepRows)
 	if err != nil {
 		return Negotiated{}, err
 	}
 	status := map[string]string{}
-	lines, err := read(rows, true)
-	for _, line := range lines {
-		status[line[0].String] = line[1].String
+	for _, row := range rows {
+		status[*row[0]] = *row[1]
 	}
-	seen := Negotiated{Connections: 1}
+	state, tells := connection.TLS()
+	seen := Negotiated{Connections: 1, Client: viewOf(state), ClientTells: tells}
 	if status["Ssl_cipher"] != "" {
 		seen.Server = &TLSView{Version: status["Ssl_version"], Cipher: status["Ssl_cipher"]}
 		if !strings.Contains(f.version, "MariaDB") {
@@ -96,26 +98,19 @@ func (f *fleet) ask(one *worker) (Negotiated, error) {
 			seen.Server.Resumed = &resumed
 		}
 	}
-	if state := f.opener.lastTLS.Load(); state != nil {
-		seen.Client, seen.ClientTells = viewOf(state), true
-	}
-	return seen, err
+	return seen, nil
 }
 
 // grouped counts one more connection with those that were negotiated alike.
 func grouped(groups []Negotiated, seen Negotiated) []Negotiated {
 	place := slices.IndexFunc(groups, func(group Negotiated) bool {
-		return alike(group.Client, seen.Client) && alike(group.Server, seen.Server)
+		return reflect.DeepEqual(group.Client, seen.Client) && reflect.DeepEqual(group.Server, seen.Server)
 	})
 	if place < 0 {
 		return append(groups, seen)
 	}
 	groups[place].Connections++
 	return groups
-}
-
-func alike(a, b *TLSView) bool {
-	return reflect.DeepEqual(a, b)
 }
 
 // start sets all workers to work, with new notes; `operations` nil is as many as there is time for.
@@ -169,11 +164,11 @@ func (f *fleet) failed(failure *Failure) {
 	}
 }
 
-// openingFailure is what it means that a connection cannot be opened. The driver takes an option that it does
-// not know for a system variable of the server's, so that it is the server who refuses it.
+// openingFailure is what it means that a connection cannot be opened. Where the driver takes an option that it does
+// not know for a setting of the server's, it is the server who refuses it.
 func (f *fleet) openingFailure(err error) *Failure {
-	failure := failureOf(err, true)
-	if f.opener.hasOptions && slices.Contains(settingRefused, failure.code) {
+	failure := f.client.failureOf(err, true)
+	if len(f.job.Driver.Options) > 0 && slices.Contains(f.client.driver.Errors.SettingRefused, failure.code) {
 		failure.kind = "bad_job"
 	}
 	return failure
@@ -182,7 +177,7 @@ func (f *fleet) openingFailure(err error) *Failure {
 // watch ends the job when nothing was answered for timeout_s while something should have been. The driver is
 // told no time limit: its own would be a call of the system's for every read.
 func (f *fleet) watch(busy *atomic.Bool) {
-	patience := time.Duration(f.job.TimeoutS * float64(time.Second))
+	patience := Seconds(f.job.TimeoutS)
 	last, since := int64(-1), time.Now()
 	for range time.Tick(max(patience/8, time.Millisecond)) {
 		now := f.answers() + f.failures()

@@ -1,5 +1,5 @@
 // What the connections of a job share: numbers in sequence, and how many operations may still be started.
-package main
+package program
 
 import (
 	"sync"

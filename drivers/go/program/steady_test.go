@@ -1,5 +1,5 @@
 // Tests of the rule that ends a warm-up.
-package main
+package program
 
 import "testing"
 

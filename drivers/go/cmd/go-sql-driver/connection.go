@@ -1,0 +1,115 @@
+// A connection: a pool of database/sql with one connection of its own, and the statements prepared on it.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+
+	"tlstax/drivers/go/program"
+)
+
+type connection struct {
+	opener   *opener
+	pool     *sql.DB
+	conn     *sql.Conn
+	prepared []*sql.Stmt
+}
+
+func (c *connection) Run(text string, want program.Want) ([][]*string, error) {
+	return c.run(text, nil, want)
+}
+
+func (c *connection) run(text string, values []any, want program.Want) ([][]*string, error) {
+	if want == program.NoRows {
+		_, err := c.conn.ExecContext(context.Background(), text, values...)
+		return nil, err
+	}
+	rows, err := c.conn.QueryContext(context.Background(), text, values...)
+	if err != nil {
+		return nil, err
+	}
+	return read(rows, want)
+}
+
+// Prepare prepares, unless the driver was told to put in values itself: then it is handed them.
+func (c *connection) Prepare(text string) (program.Prepared, error) {
+	if c.opener.interpolates {
+		return interpolated{c, text}, nil
+	}
+	statement, err := c.conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	c.prepared = append(c.prepared, statement)
+	return prepared{statement}, nil
+}
+
+func (c *connection) TLS() (*tls.ConnectionState, bool) {
+	state := c.opener.lastTLS.Load()
+	return state, state != nil
+}
+
+func (c *connection) Close() {
+	for _, statement := range c.prepared {
+		_ = statement.Close()
+	}
+	_ = c.conn.Close()
+	_ = c.pool.Close()
+}
+
+type prepared struct{ statement *sql.Stmt }
+
+func (p prepared) Run(values []any, want program.Want) ([][]*string, error) {
+	if want == program.NoRows {
+		_, err := p.statement.ExecContext(context.Background(), values...)
+		return nil, err
+	}
+	rows, err := p.statement.QueryContext(context.Background(), values...)
+	if err != nil {
+		return nil, err
+	}
+	return read(rows, want)
+}
+
+type interpolated struct {
+	connection *connection
+	text       string
+}
+
+func (i interpolated) Run(values []any, want program.Want) ([][]*string, error) {
+	return i.connection.run(i.text, values, want)
+}
+
+// read reads all rows as texts, as a program would.
+func read(rows *sql.Rows, want program.Want) ([][]*string, error) {
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	row, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for place := range row {
+		targets[place] = &row[place]
+	}
+	var kept [][]*string
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		if want == program.KeepRows {
+			kept = append(kept, texts(row))
+		}
+	}
+	return kept, rows.Err()
+}
+
+func texts(row []sql.NullString) []*string {
+	made := make([]*string, len(row))
+	for place, value := range row {
+		if value.Valid {
+			made[place] = &value.String
+		}
+	}
+	return made
+}

@@ -1,0 +1,88 @@
+// How a connection is opened: what the driver is told.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"database/sql/driver"
+	"net"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/go-sql-driver/mysql"
+
+	"tlstax/drivers/go/program"
+)
+
+// opener has the driver's connector, and what the last TLS handshake agreed on.
+type opener struct {
+	connector    driver.Connector
+	interpolates bool
+	lastTLS      atomic.Pointer[tls.ConnectionState]
+}
+
+func configure(_ string, job *program.Job) (program.Opener, error) {
+	config, err := mysql.ParseDSN(dsn(job))
+	if err != nil {
+		return nil, err
+	}
+	config.User, config.Passwd = job.Account.User, job.Account.Password
+	if _, ownWord := job.Driver.Options["tls"]; job.TLS.Mode == "on" && !ownWord {
+		if config.TLS, err = job.TLS.Config(); err != nil {
+			return nil, err
+		}
+	}
+	made := &opener{interpolates: config.InterpolateParams}
+	if config.TLS != nil {
+		made.listen(config.TLS)
+	}
+	if made.connector, err = mysql.NewConnector(config); err != nil {
+		return nil, err
+	}
+	return made.open, nil
+}
+
+// dsn is the data source name without the account, whose characters would have to be escaped.
+func dsn(job *program.Job) string {
+	place := "unix(" + job.Endpoint.Path + ")"
+	if job.Endpoint.Kind == "tcp" {
+		place = "tcp(" + net.JoinHostPort(job.Endpoint.Host, strconv.Itoa(job.Endpoint.Port)) + ")"
+	}
+	database := ""
+	if job.Account.Database != nil {
+		database = url.PathEscape(*job.Account.Database)
+	}
+	words := url.Values{}
+	if job.TLS.Mode == "off" {
+		words.Set("tls", "false")
+	}
+	for name, value := range job.Driver.Options {
+		words.Set(name, value)
+	}
+	return place + "/" + database + "?" + words.Encode()
+}
+
+// listen hears of every handshake what was agreed on: the driver keeps its connection to itself.
+func (o *opener) listen(config *tls.Config) {
+	verify := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		o.lastTLS.Store(&state)
+		if verify != nil {
+			return verify(state)
+		}
+		return nil
+	}
+}
+
+func (o *opener) open() (program.Connection, error) {
+	o.lastTLS.Store(nil)
+	pool := sql.OpenDB(o.connector)
+	conn, err := pool.Conn(context.Background())
+	if err != nil {
+		_ = pool.Close()
+		return nil, err
+	}
+	return &connection{opener: o, pool: pool, conn: conn}, nil
+}
