@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ type Account struct {
 	Database *string `json:"database"`
 }
 
-// TLS is what the driver is told of encryption; with mode unset, nothing.
+// TLS is what the driver is told of encryption; with mode unset nothing, with mode required nothing else.
 type TLS struct {
 	Mode            string  `json:"mode"`
 	TrustedCAFile   *string `json:"trusted_ca_file"`
@@ -163,8 +164,8 @@ func (c *client) rejection(job *Job) string {
 
 // tlsRejection says what of the encryption asked for cannot be told to crypto/tls; empty where all can be.
 func tlsRejection(terms *TLS) string {
-	if terms.Mode != "off" && terms.Mode != "on" && terms.Mode != "unset" {
-		return "tls.mode must be off, on or unset"
+	if !slices.Contains([]string{"off", "on", "unset", "required"}, terms.Mode) {
+		return "tls.mode must be off, on, unset or required"
 	}
 	untold := []struct {
 		name  string

@@ -56,10 +56,10 @@ func verifyChain(state *tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// trust sets what the runtime trusts where nothing is said to the driver. crypto/x509 reads it when the machine's
-// trusted certificates are first asked for.
+// trust sets what the runtime trusts where the driver is not told whom to trust. crypto/x509 reads it when the
+// machine's trusted certificates are first asked for.
 func (t *TLS) trust() {
-	if t.Mode == "unset" && t.TrustedCAFile != nil {
+	if t.TrustedCAFile != nil {
 		_ = os.Setenv("SSL_CERT_FILE", *t.TrustedCAFile)
 	}
 }

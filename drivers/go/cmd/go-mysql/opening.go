@@ -39,7 +39,10 @@ func configure(name string, job *program.Job) (program.Opener, error) {
 	if job.Account.Database != nil {
 		made.database = *job.Account.Database
 	}
-	if job.TLS.Mode == "on" {
+	switch job.TLS.Mode {
+	case "required":
+		made.options = append(made.options, driver.UseSslOption)
+	case "on":
 		config, err := job.TLS.Config()
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ func main() {
 	})
 }
 
-// driverErrors: of those that refuse a setting 1193 is unknown, 1231 wrong value, 1232 wrong type, 1238 read only.
+// driverErrors: of those that refuse a setting 1064 is a word that cannot be one, 1193 unknown, 1231 wrong value, 1232 wrong type, 1238 read only.
 var driverErrors = program.Errors{
 	ServerCode: func(err error) int {
 		var refused *mysql.MySQLError
@@ -39,5 +39,5 @@ var driverErrors = program.Errors{
 		{Err: mysql.ErrPktTooLarge, Kind: "protocol"},
 	},
 	Lost:           []error{driver.ErrBadConn, mysql.ErrInvalidConn},
-	SettingRefused: []int{1193, 1231, 1232, 1238},
+	SettingRefused: []int{1064, 1193, 1231, 1232, 1238},
 }

@@ -55,8 +55,11 @@ func dsn(job *program.Job) string {
 		database = url.PathEscape(*job.Account.Database)
 	}
 	words := url.Values{}
-	if job.TLS.Mode == "off" {
+	switch job.TLS.Mode {
+	case "off":
 		words.Set("tls", "false")
+	case "required":
+		words.Set("tls", "true")
 	}
 	for name, value := range job.Driver.Options {
 		words.Set(name, value)

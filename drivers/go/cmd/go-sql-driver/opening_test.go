@@ -15,6 +15,9 @@ func TestADataSourceNameHasThePlaceTheSchemaAndTheOptions(t *testing.T) {
 			Endpoint: program.Endpoint{Kind: "unix", Path: "/run/a b.sock"},
 			Account:  program.Account{Database: &schema},
 		},
+		"tcp(h:1)/?tls=true": {
+			Endpoint: program.Endpoint{Kind: "tcp", Host: "h", Port: 1}, TLS: program.TLS{Mode: "required"},
+		},
 		"tcp(h:1)/?maxAllowedPacket=0&tls=true": {
 			Endpoint: program.Endpoint{Kind: "tcp", Host: "h", Port: 1}, TLS: program.TLS{Mode: "off"},
 			Driver: &program.DriverTerms{Options: map[string]string{"tls": "true", "maxAllowedPacket": "0"}},
