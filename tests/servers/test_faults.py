@@ -113,8 +113,9 @@ name = "planted"
 title = "t"
 question = "q"
 baseline = { fault = "none" }
-budget_s = 12
-precision = 0.001
+budget_s = 45
+precision = 0.05
+deciding_outcome = "server_cpu_us_per_op"
 rows = 1000
 [factors]
 server = ["mysql-9.7"]
@@ -128,7 +129,10 @@ baseline = "none"
 
 
 def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild) -> None:
-    """In CPU time a connection, which is steadier than the rate where others use the machine too."""
+    """In CPU time a connection, which is steadier than the rate where others use the machine too.
+
+    On a quiet machine it is known well long before the budget is spent.
+    """
     assert mysql_build
     file = tmp_path / "planted.toml"
     file.write_text(STUDY, encoding="utf-8")
