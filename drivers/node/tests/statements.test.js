@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readJob } from "../job.js";
+import * as mariadb from "../mariadb.js";
+import * as mysql2 from "../mysql2.js";
 import { isSteady } from "../steady.js";
 import { Supply } from "../supply.js";
 import { compile, literal, randomFrom } from "../template.js";
@@ -61,6 +63,15 @@ test("what is not done is refused by name", () => {
     const line = JSON.stringify({ ...plain, ...change });
     assert.throws(() => readJob(line), (error) => error.kind === "bad_job" && error.message.includes(words));
   }
+});
+
+test("TLS is required by each driver's own word, and nothing else is said", () => {
+  const tls = { mode: "required", trusted_ca_file: null };
+  assert.deepEqual(readJob(JSON.stringify({ ...plain, tls })).tls, tls);
+  assert.deepEqual(mysql2.tlsWords(tls, {}), { ssl: {} });
+  assert.deepEqual(mariadb.tlsWords(tls, {}), { ssl: true });
+  const other = JSON.stringify({ ...plain, tls: { mode: "preferred" } });
+  assert.throws(() => readJob(other), { kind: "bad_job" });
 });
 
 test("it is steady when the cost has stopped to fall", () => {
