@@ -50,6 +50,9 @@ def _tls_settings(tls: Tls) -> Settings:
         return {}
     if tls.mode == "off":
         return {"ssl_disabled": True}
+    if tls.mode == "required":
+        # The nearest that it has: TLS where the server has it. Whoever requires it looks at the connection.
+        return {"ssl_disabled": False}
     if tls.verify != "none" and tls.ca_file is None:
         raise bad_job("tls.ca_file: Connector/Python verifies only with a file of CAs")
     files = {"ssl_ca": tls.ca_file, "ssl_cert": tls.certificate_file, "ssl_key": tls.key_file}

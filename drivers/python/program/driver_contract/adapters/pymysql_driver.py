@@ -54,6 +54,9 @@ def _tls_settings(tls: Tls) -> Settings:
         return {}
     if tls.mode == "off":
         return {"ssl_disabled": True}
+    if tls.mode == "required":
+        # No word means just this, and an empty dict means nothing: TLS takes one that names something.
+        return {"ssl": {"ca": None}}
     if tls.verify != "none" and tls.ca_file is None:
         raise bad_job("tls.ca_file: PyMySQL verifies only with a file of CAs")
     if tls.versions:
