@@ -51,7 +51,7 @@ def _tls_settings(tls: Tls) -> Settings:
     if tls.mode == "off":
         return {"ssl_disabled": True}
     if tls.mode == "required":
-        # The nearest that it has: TLS where the server has it. Whoever requires it looks at the connection.
+        # No word requires TLS: in the clear it logs in all the same, and the connection is looked at then.
         return {"ssl_disabled": False}
     if tls.verify != "none" and tls.ca_file is None:
         raise bad_job("tls.ca_file: Connector/Python verifies only with a file of CAs")
