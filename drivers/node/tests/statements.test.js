@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { failureOf } from "../failure.js";
 import { readJob } from "../job.js";
 import * as mariadb from "../mariadb.js";
 import * as mysql2 from "../mysql2.js";
@@ -72,6 +73,13 @@ test("TLS is required by each driver's own word, and nothing else is said", () =
   assert.deepEqual(mariadb.tlsWords(tls, {}), { ssl: true });
   const other = JSON.stringify({ ...plain, tls: { mode: "preferred" } });
   assert.throws(() => readJob(other), { kind: "bad_job" });
+});
+
+test("a certificate for another host is a fault of the certificate, whoever finds it", () => {
+  for (const code of ["ERR_TLS_CERT_ALTNAME_INVALID", "ER_TLS_IDENTITY_ERROR"]) {
+    const error = Object.assign(new Error("altnames"), { code });
+    assert.equal(failureOf(error, true, "a driver").kind, "certificate");
+  }
 });
 
 test("it is steady when the cost has stopped to fall", () => {
