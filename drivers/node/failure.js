@@ -22,6 +22,7 @@ const WORDS = [
   ["timeout", /^(ETIMEDOUT|ER_CONNECTION_TIMEOUT|ER_SOCKET_TIMEOUT)$/],
   ["no_tls", /^(HANDSHAKE_NO_SSL_SUPPORT|ER_SERVER_SSL_DISABLED)$/],
   ["certificate", /^(ERR_TLS_CERT_|UNABLE_TO_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|ER_SELF_SIGNED)/],
+  ["certificate", /^ER_TLS_IDENTITY_ERROR$/],
   ["tls_handshake", /^(ERR_SSL_|ERR_TLS_|EPROTO$)/],
   ["access_denied", /^(AUTH_SWITCH_|MYSQL_CLEAR_|ER_CANNOT_RETRIEVE_RSA|ER_AUTHENTICATION_)/],
   ["access_denied", /^ER_NOT_SUPPORTED_AUTH/],

@@ -18,6 +18,8 @@ const FIELDS = {
   statement: ["sql", "parameters", "repeat", "protocol"],
 };
 
+const MODES = ["off", "on", "unset", "required"];
+
 /** What of encryption neither driver can be told. */
 const UNTOLD = ["cipher_list", "ciphersuites", "groups", "resumption", "weak_dh", "library", "keylog_file"];
 
@@ -77,7 +79,7 @@ function rules(job) {
     [job.warmup_s >= 0, "warmup_s must be 0 or more"],
     [job.operations === null || positive(job.operations), "operations must be at least 1"],
     [["tcp", "unix"].includes(job.endpoint.kind), "endpoint.kind must be tcp or unix"],
-    [["off", "on", "unset"].includes(tls.mode), "tls.mode must be off, on or unset"],
+    [MODES.includes(tls.mode), `tls.mode must be one of ${MODES.join(", ")}`],
     [!workload.storm, "this driver's program does no storm"],
     [workload.mix.length === 0, "this driver's program does no mix of transactions"],
     [workload.statements.length > 0, "a workload needs statements"],

@@ -11,6 +11,7 @@ export const untold = [];
 export function tlsWords(tls, material) {
   if (tls.mode === "unset") return {};
   if (tls.mode === "off") return { ssl: false };
+  if (tls.mode === "required") return { ssl: true };
   const ssl = { ...material, rejectUnauthorized: tls.verify !== "none" };
   if (tls.server_name) ssl.servername = tls.server_name;
   if (tls.verify === "ca") ssl.checkServerIdentity = () => undefined;

@@ -15,6 +15,7 @@ export const untold = ["server_name"];
 export function tlsWords(tls, material) {
   if (tls.mode === "unset") return {};
   if (tls.mode === "off") return { ssl: false };
+  if (tls.mode === "required") return { ssl: {} };
   const verifies = tls.verify !== "none";
   return { ssl: { ...material, rejectUnauthorized: verifies, verifyIdentity: tls.verify === "identity" } };
 }

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { failureOf } from "../failure.js";
 import { readJob } from "../job.js";
+import * as mariadb from "../mariadb.js";
+import * as mysql2 from "../mysql2.js";
 import { isSteady } from "../steady.js";
 import { Supply } from "../supply.js";
 import { compile, literal, randomFrom } from "../template.js";
@@ -60,6 +63,22 @@ test("what is not done is refused by name", () => {
   for (const [change, words] of refused) {
     const line = JSON.stringify({ ...plain, ...change });
     assert.throws(() => readJob(line), (error) => error.kind === "bad_job" && error.message.includes(words));
+  }
+});
+
+test("TLS is required by each driver's own word, and nothing else is said", () => {
+  const tls = { mode: "required", trusted_ca_file: null };
+  assert.deepEqual(readJob(JSON.stringify({ ...plain, tls })).tls, tls);
+  assert.deepEqual(mysql2.tlsWords(tls, {}), { ssl: {} });
+  assert.deepEqual(mariadb.tlsWords(tls, {}), { ssl: true });
+  const other = JSON.stringify({ ...plain, tls: { mode: "preferred" } });
+  assert.throws(() => readJob(other), { kind: "bad_job" });
+});
+
+test("a certificate for another host is a fault of the certificate, whoever finds it", () => {
+  for (const code of ["ERR_TLS_CERT_ALTNAME_INVALID", "ER_TLS_IDENTITY_ERROR"]) {
+    const error = Object.assign(new Error("altnames"), { code });
+    assert.equal(failureOf(error, true, "a driver").kind, "certificate");
   }
 });
 

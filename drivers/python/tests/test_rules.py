@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import ssl
+from typing import Any
 
 import pytest
 from driver_contract.failure import Failure, failure_of
-from driver_contract.job import option_of
+from driver_contract.job import Tls, job_of, option_of
 from driver_contract.statements import Exhausted, literal, statement_of
 from driver_contract.steady import Slice, is_steady
 
@@ -71,6 +73,31 @@ def test_what_reads_as_a_value_is_one() -> None:
     words = {"true": True, "False": False, "10": 10, '{"ca": "x"}': {"ca": "x"}, "utf8mb4": "utf8mb4"}
     for word, value in words.items():
         assert option_of(word) == value
+
+
+def tls_of(**tls: Any) -> Tls:
+    job = {
+        "schema": 1,
+        "endpoint": {"kind": "tcp", "host": "h", "port": 1},
+        "account": {"user": "u", "password": "p"},
+        "tls": tls,
+        "workload": {"statements": [{"sql": "SELECT 1"}]},
+        "connections": 1,
+        "duration_s": 1.0,
+        "seed": 1,
+    }
+    return job_of(json.dumps(job)).tls
+
+
+def test_tls_can_be_required_with_nothing_else_said() -> None:
+    required = tls_of(mode="required", trusted_ca_file="/ca.pem")
+    assert (required.mode, required.trusted_ca_file) == ("required", "/ca.pem")
+    assert required.wanted
+    assert not tls_of(mode="unset").wanted
+    for more in ({"verify": "ca"}, {"ca_file": "/ca.pem"}, {"min_version": "1.3"}):
+        with pytest.raises(Failure) as refused:
+            tls_of(mode="required", **more)
+        assert refused.value.kind == "bad_job"
 
 
 def kind(error: Exception) -> str:

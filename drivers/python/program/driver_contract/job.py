@@ -20,7 +20,7 @@ VERSIONS = ("1.0", "1.1", "1.2", "1.3")
 
 @dataclass(frozen=True)
 class Tls:
-    """What is to be said of TLS: mode `unset`, `off` or `on`, and for `on` how."""
+    """What is to be said of TLS: mode `unset`, `required`, `off` or `on`, and for `on` how."""
 
     mode: str
     trusted_ca_file: str | None = None
@@ -30,6 +30,11 @@ class Tls:
     ca_file: str | None = None
     certificate_file: str | None = None
     key_file: str | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a connection in the clear is none that the job asks for."""
+        return self.mode in {"on", "required"}
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -164,8 +169,8 @@ def _tls(fields: Fields, host: str | None) -> Tls:
     mode = fields.take("mode", str)
     if mode == "off":
         found = Tls("off")
-    elif mode == "unset":
-        found = Tls("unset", trusted_ca_file=fields.maybe("trusted_ca_file", str))
+    elif mode in {"unset", "required"}:
+        found = Tls(mode, trusted_ca_file=fields.maybe("trusted_ca_file", str))
     elif mode == "on":
         for name in (
             "cipher_list",
@@ -192,7 +197,7 @@ def _tls(fields: Fields, host: str | None) -> Tls:
             key_file=fields.maybe("key_file", str),
         )
     else:
-        raise bad_job(f"tls.mode is not one of unset, off and on: {mode}")
+        raise bad_job(f"tls.mode is not one of unset, required, off and on: {mode}")
     fields.end()
     return found
 

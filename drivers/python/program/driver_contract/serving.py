@@ -100,7 +100,7 @@ def _set_up(job: Job, driver: Driver, proof: Proof, crew: Crew) -> Proof:
             encrypted = proof.ask(session)
         except Exception as error:
             raise worker.failure(error) from error
-        if job.tls.mode == "on" and not encrypted:
+        if job.tls.wanted and not encrypted:
             raise Failure("no_tls", f"{driver.title} logged in in the clear, though TLS was asked for")
         worker.commits = job.changes_data and not proof.autocommit
         if job.reconnect:

@@ -36,7 +36,7 @@ KNOWN = {
     "attributes",
     "driver",
 }
-KINDS = {1045: "access_denied", 1251: "access_denied", 2003: "connect", 2026: "tls_handshake"}
+KINDS = {1045: "access_denied", 1251: "access_denied", 2003: "connect", 2026: "no_tls"}
 
 
 class Refused(Exception):
@@ -86,6 +86,8 @@ def arguments_of(job):
         given |= {"unix_socket": endpoint["path"]}
     if tls["mode"] == "off":
         given |= {"ssl_disabled": True}
+    if tls["mode"] == "required":
+        given |= {"ssl": {"ca": None}}
     if tls["mode"] == "on":
         given |= {"ssl": context_of(tls)}
     return given | options, own

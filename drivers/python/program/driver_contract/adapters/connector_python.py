@@ -50,6 +50,9 @@ def _tls_settings(tls: Tls) -> Settings:
         return {}
     if tls.mode == "off":
         return {"ssl_disabled": True}
+    if tls.mode == "required":
+        # No word requires TLS: in the clear it logs in all the same, and the connection is looked at then.
+        return {"ssl_disabled": False}
     if tls.verify != "none" and tls.ca_file is None:
         raise bad_job("tls.ca_file: Connector/Python verifies only with a file of CAs")
     files = {"ssl_ca": tls.ca_file, "ssl_cert": tls.certificate_file, "ssl_key": tls.key_file}

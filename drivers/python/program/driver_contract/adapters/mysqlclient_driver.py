@@ -52,6 +52,9 @@ def _tls_settings(tls: Tls) -> Settings:
         return {}
     if tls.mode == "off":
         return {"ssl_mode": "DISABLED"}
+    if tls.mode == "required":
+        # Libmariadb 3.3 logs in in the clear all the same where it has to: the connection is looked at then.
+        return {"ssl_mode": "REQUIRED"}
     settings: Settings = {"ssl_mode": MODES[tls.verify]}
     files = {"ca": tls.ca_file, "cert": tls.certificate_file, "key": tls.key_file}
     if given := {name: word for name, word in files.items() if word}:

@@ -6,11 +6,12 @@ import ssl
 from typing import Any
 
 import pymysql
+from pymysql.constants.ER import HANDSHAKE_ERROR
 
 from driver_contract.adapters.contexts import context_of
 from driver_contract.adapters.endpoint import endpoint_of
 from driver_contract.driver import Settings, TlsView
-from driver_contract.failure import bad_job
+from driver_contract.failure import Failure, bad_job
 from driver_contract.job import Job, Tls
 
 
@@ -29,8 +30,15 @@ class PyMySql:
         return endpoint_of(job) | _tls_settings(job.tls)
 
     def connect(self, settings: Settings) -> Any:
-        """A connection of PyMySQL's."""
-        return pymysql.connect(**settings)
+        """A connection of PyMySQL's. Raises what it raises, or Failure (no_tls)."""
+        try:
+            return pymysql.connect(**settings)
+        except pymysql.OperationalError as error:
+            # Version 1.1 announces TLS to a server that has none, and logs in without: MySQL refuses that.
+            if error.args[0] == HANDSHAKE_ERROR and _asks_for_tls(settings):
+                words = f"PyMySQL says: {error.args[1]}, as where it asks for TLS and the server has none"
+                raise Failure("no_tls", words, HANDSHAKE_ERROR, lost=True) from error
+            raise
 
     def prepared_cursor(self, connection: Any) -> Any:
         """PyMySQL prepares nothing: it puts the values into the text itself."""
@@ -48,12 +56,20 @@ class PyMySql:
         return TlsView(socket.version() or "", (socket.cipher() or ("",))[0], socket.session_reused)
 
 
+def _asks_for_tls(settings: Settings) -> bool:
+    words = (value for name, value in settings.items() if name.startswith("ssl"))
+    return not settings.get("ssl_disabled") and any(words)
+
+
 def _tls_settings(tls: Tls) -> Settings:
     """PyMySQL has no argument for versions: where the job names some it is given an SSLContext."""
     if tls.mode == "unset":
         return {}
     if tls.mode == "off":
         return {"ssl_disabled": True}
+    if tls.mode == "required":
+        # No word means just this. Any dict but an empty one asks for TLS; an SSLContext has its own checks.
+        return {"ssl": {"ca": None}}
     if tls.verify != "none" and tls.ca_file is None:
         raise bad_job("tls.ca_file: PyMySQL verifies only with a file of CAs")
     if tls.versions:
