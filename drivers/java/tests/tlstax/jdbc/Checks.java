@@ -5,6 +5,9 @@ import com.google.gson.JsonParser;
 import java.net.ConnectException;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
 import java.util.SplittableRandom;
 import javax.net.ssl.SSLHandshakeException;
 
@@ -22,6 +25,7 @@ final class Checks {
         prepared();
         sequences();
         jobs();
+        required();
         errors();
         words();
         steadiness();
@@ -90,6 +94,18 @@ final class Checks {
         same(refusal(",'reset':['DO 1']").startsWith("bad_job"), true);
         same(refusal(",'schedule':{'mode':'open','rate_per_s':1}").startsWith("bad_job"), true);
         same(refusal(",'driver':{'batch':2}").startsWith("bad_job"), true);
+    }
+
+    private static Properties required(String driver, String... known) {
+        Properties said = new Properties();
+        Product.of(driver).requireTls(Set.of(known), said);
+        return said;
+    }
+
+    private static void required() {
+        same(required("connector-j-8.0.33", "useSSL", "sslMode"), Map.of("sslMode", "REQUIRED"));
+        same(required("connector-j-5.1.49", "useSSL"), Map.of("useSSL", "true", "requireSSL", "true"));
+        same(required("mariadb-connector-j-3.5"), Map.of("useSsl", "true"));
     }
 
     private static String kind(String message, String state, int code, Throwable cause) {
