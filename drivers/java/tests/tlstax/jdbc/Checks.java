@@ -119,7 +119,9 @@ final class Checks {
         same(kind("Communications link failure", "08S01", 0, new ConnectException("refused")), "connect");
         same(kind("link", "08S01", 0, new SSLHandshakeException("No appropriate protocol")), "tls_handshake");
         same(kind("link", "08S01", 0, new SSLHandshakeException("PKIX path building failed")), "certificate");
+        same(kind("SSL Connection required, but not provided by server.", "08001", 0, null), "no_tls");
         same(kind("Self signed certificates. … authentication plugin", "28000", 0, null), "certificate");
+        same(kind("SSL hostname verification failed : DNS host", "08000", 0, null), "certificate");
         same(kind("the connection property 'x' only accepts", "S1009", 0, null), "bad_job");
         same(Failure.isLost(new SQLNonTransientConnectionException("gone", "08003")), true);
         same(Failure.isLost(new SQLException("no", "23000", 1062)), false);
