@@ -29,7 +29,7 @@ final class Door {
     Door(String name, Job job) throws Failure {
         this.name = name;
         onConnect = job.workload.onConnect;
-        if (job.tls.mode.equals("unset") && job.tls.trustedCaFile != null) {
+        if (job.tls.trustedCaFile != null) {
             trust(job.tls.trustedCaFile);
         }
         Product product = Product.of(name);
@@ -68,6 +68,9 @@ final class Door {
                 break;
             case "on":
                 product.withTls(job.tls, known, properties);
+                break;
+            case "required":
+                product.requireTls(known, properties);
                 break;
             case "unset":
                 break;

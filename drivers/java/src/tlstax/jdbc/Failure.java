@@ -32,10 +32,12 @@ final class Failure extends Exception {
     private static final Pattern PLUGIN_REFUSED = words(
             "public key retrieval|rsa public key|authentication (plugin|protocol)|unable to load auth");
 
-    /** MariaDB's driver says so of a server that it does not trust, and goes on about plugins. */
-    private static final Pattern NOT_TRUSTED = words("self signed certificate");
+    /** MariaDB's driver says so of a server that it does not trust, and blames the plugin or the link. */
+    private static final Pattern NOT_TRUSTED =
+            words("self signed certificate|hostname verification failed");
 
-    private static final Pattern NO_TLS = words("ssl .*(not supported|not enabled)|not supported by server");
+    private static final Pattern NO_TLS =
+            words("ssl .*not (supported|provided|enabled)|not supported by server");
 
     private static final Pattern CERTIFICATE =
             words("certificate(?!_required)|PKIX|trust anchor|host ?name|DNS name|alternative name");

@@ -97,7 +97,10 @@ final class Job {
         }
     }
 
-    /** What is asked of TLS; `mode` is off, on or unset. Files are PEM; versions "1.0" to "1.3" or null. */
+    /**
+     * What is asked of TLS; `mode` is off, on, required or unset. Files are PEM; versions "1.0" to "1.3" or
+     * null.
+     */
     static final class Tls {
         private static final List<String> NOT_TOLD = List.of(
                 "cipher_list", "ciphersuites", "groups", "resumption", "weak_dh", "library", "keylog_file");

@@ -36,6 +36,11 @@ final class MariaDbConnectorJ implements Product {
     }
 
     @Override
+    public void requireTls(Set<String> known, Properties properties) {
+        properties.setProperty("useSsl", "true");
+    }
+
+    @Override
     public void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure {
         properties.setProperty("sslMode", MODES.get(tls.verify));
         String versions = Product.versions(tls);

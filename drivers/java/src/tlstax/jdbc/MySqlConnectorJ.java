@@ -40,16 +40,25 @@ final class MySqlConnectorJ implements Product {
     }
 
     @Override
-    public void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure {
-        boolean verifies = !tls.verify.equals("none");
+    public void requireTls(Set<String> known, Properties properties) {
         if (known.contains("sslMode")) {
-            properties.setProperty("sslMode", MODES.get(tls.verify));
+            properties.setProperty("sslMode", "REQUIRED");
         } else {
-            if (tls.verify.equals("identity")) {
-                throw Failure.badJob("this version of Connector/J cannot check the host name");
-            }
+            // useSSL alone goes on in the clear where the server has no TLS.
             properties.setProperty("useSSL", "true");
             properties.setProperty("requireSSL", "true");
+        }
+    }
+
+    @Override
+    public void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure {
+        boolean verifies = !tls.verify.equals("none");
+        requireTls(known, properties);
+        if (known.contains("sslMode")) {
+            properties.setProperty("sslMode", MODES.get(tls.verify));
+        } else if (tls.verify.equals("identity")) {
+            throw Failure.badJob("this version of Connector/J cannot check the host name");
+        } else {
             properties.setProperty("verifyServerCertificate", Boolean.toString(verifies));
         }
         String versions = Product.versions(tls);

@@ -17,7 +17,10 @@ interface Product {
     /** Adds the driver's words for no encryption at all. */
     void withoutTls(Set<String> known, Properties properties);
 
-    /** Adds the driver's words for required TLS. `known` are the properties that this version has. */
+    /** Adds the driver's plainest word for required TLS: what it then verifies is its own default. */
+    void requireTls(Set<String> known, Properties properties);
+
+    /** Adds words for required TLS as the job has it. `known` are the properties that this version has. */
     void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure;
 
     /** Properties that the driver takes though it does not list them: older names. */

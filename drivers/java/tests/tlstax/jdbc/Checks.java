@@ -5,6 +5,9 @@ import com.google.gson.JsonParser;
 import java.net.ConnectException;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
 import java.util.SplittableRandom;
 import javax.net.ssl.SSLHandshakeException;
 
@@ -22,6 +25,7 @@ final class Checks {
         prepared();
         sequences();
         jobs();
+        required();
         errors();
         words();
         steadiness();
@@ -92,6 +96,18 @@ final class Checks {
         same(refusal(",'driver':{'batch':2}").startsWith("bad_job"), true);
     }
 
+    private static Properties required(String driver, String... known) {
+        Properties said = new Properties();
+        Product.of(driver).requireTls(Set.of(known), said);
+        return said;
+    }
+
+    private static void required() {
+        same(required("connector-j-8.0.33", "useSSL", "sslMode"), Map.of("sslMode", "REQUIRED"));
+        same(required("connector-j-5.1.49", "useSSL"), Map.of("useSSL", "true", "requireSSL", "true"));
+        same(required("mariadb-connector-j-3.5"), Map.of("useSsl", "true"));
+    }
+
     private static String kind(String message, String state, int code, Throwable cause) {
         return Failure.of(new SQLException(message, state, code, cause), "d").kind;
     }
@@ -103,7 +119,9 @@ final class Checks {
         same(kind("Communications link failure", "08S01", 0, new ConnectException("refused")), "connect");
         same(kind("link", "08S01", 0, new SSLHandshakeException("No appropriate protocol")), "tls_handshake");
         same(kind("link", "08S01", 0, new SSLHandshakeException("PKIX path building failed")), "certificate");
+        same(kind("SSL Connection required, but not provided by server.", "08001", 0, null), "no_tls");
         same(kind("Self signed certificates. … authentication plugin", "28000", 0, null), "certificate");
+        same(kind("SSL hostname verification failed : DNS host", "08000", 0, null), "certificate");
         same(kind("the connection property 'x' only accepts", "S1009", 0, null), "bad_job");
         same(Failure.isLost(new SQLNonTransientConnectionException("gone", "08003")), true);
         same(Failure.isLost(new SQLException("no", "23000", 1062)), false);
