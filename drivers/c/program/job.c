@@ -65,13 +65,17 @@ static void read_tls(struct job *job, cJSON *document)
 {
     const char *mode = take_text(document, "mode");
     if (strcmp(mode, "unset") == 0)
-        job->tls.trusted_ca_file = take_text_or_null(document, "trusted_ca_file");
+        job->tls.mode = TLS_UNSET;
+    else if (strcmp(mode, "required") == 0)
+        job->tls.mode = TLS_REQUIRED;
     else if (strcmp(mode, "off") == 0)
         job->tls.mode = TLS_OFF;
     else if (strcmp(mode, "on") == 0)
         read_tls_on(job, document);
     else
-        refuse("tls.mode is not one of unset, off and on: %s", mode);
+        refuse("tls.mode is not one of unset, required, off and on: %s", mode);
+    if (job->tls.mode == TLS_UNSET || job->tls.mode == TLS_REQUIRED)
+        job->tls.trusted_ca_file = take_text_or_null(document, "trusted_ca_file");
     nothing_left(document, "tls");
 }
 

@@ -7,7 +7,7 @@
 
 #include "statement.h"
 
-enum tls_mode { TLS_UNSET, TLS_OFF, TLS_ON };
+enum tls_mode { TLS_UNSET, TLS_REQUIRED, TLS_OFF, TLS_ON };
 enum verify { VERIFY_NONE, VERIFY_CA, VERIFY_IDENTITY };
 
 struct tls {

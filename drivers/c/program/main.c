@@ -48,7 +48,7 @@ static void set_up(struct crew *crew, struct worker *worker)
     pthread_mutex_lock(&proof_lock);
     if (!up || !proof_ask(&proof, &worker->session, &encrypted, &failure))
         die(&failure);
-    if (job->tls.mode == TLS_ON && !encrypted) {
+    if ((job->tls.mode == TLS_ON || job->tls.mode == TLS_REQUIRED) && !encrypted) {
         failure_say(&failure, "no_tls", LIBRARY " logged in in the clear, though TLS was asked for");
         die(&failure);
     }

@@ -107,11 +107,13 @@ static void say_text(MYSQL *mysql, enum mysql_option option, const char *name, c
 }
 
 #ifdef MARIADB_BASE_VERSION
-/* Verifying the chain and the host's name is one option here. */
+/* Verifying the chain and the host's name is one option here; where TLS is only required, its default holds. */
 static void say_mode(MYSQL *mysql, const struct tls *tls)
 {
-    char enforced = tls->mode == TLS_ON, verified = tls->verify != VERIFY_NONE;
+    char enforced = tls->mode != TLS_OFF, verified = tls->verify != VERIFY_NONE;
     must(mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &enforced), mysql, "MYSQL_OPT_SSL_ENFORCE");
+    if (tls->mode == TLS_REQUIRED)
+        return;
     must(mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verified), mysql,
          "MYSQL_OPT_SSL_VERIFY_SERVER_CERT");
 }

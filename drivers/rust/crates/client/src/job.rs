@@ -46,6 +46,10 @@ pub enum Tls {
         #[serde(default)]
         trusted_ca_file: Option<String>,
     },
+    Required {
+        #[serde(default)]
+        trusted_ca_file: Option<String>,
+    },
     On(Box<TlsTerms>),
 }
 
@@ -236,7 +240,7 @@ impl Job {
         }
         match &self.tls {
             Tls::On(terms) => terms.check(),
-            Tls::Off {} | Tls::Unset { .. } => Ok(()),
+            Tls::Off {} | Tls::Unset { .. } | Tls::Required { .. } => Ok(()),
         }
     }
 }
@@ -277,6 +281,19 @@ mod tests {
         let job = Job::read(PLAIN).map_err(|failure| failure.message).unwrap();
         assert!((job.timeout_s - 10.0).abs() < f64::EPSILON);
         assert_eq!(job.workload.statements[0].repeat, 1);
+    }
+
+    #[test]
+    fn tls_is_required_and_nothing_else_is_said() {
+        let required = r#""mode":"required","trusted_ca_file":"ca.pem""#;
+        let read = |tls: &str| Job::read(&PLAIN.replacen(r#""mode":"off""#, tls, 1));
+        let job = read(required).map_err(|failure| failure.message).unwrap();
+        let trusted =
+            matches!(job.tls, Tls::Required { trusted_ca_file: Some(file) } if file == "ca.pem");
+        assert!(trusted);
+        let failure = read(r#""mode":"required","verify":"none""#).err().unwrap();
+        assert_eq!(failure.kind, "bad_job");
+        assert!(failure.message.contains("verify"), "{}", failure.message);
     }
 
     #[test]

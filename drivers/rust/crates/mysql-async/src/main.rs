@@ -139,6 +139,7 @@ fn driver(job: &Job, name: &str) -> Result<MysqlAsync, Failure> {
         match &job.tls {
             Tls::On(terms) => builder = builder.ssl_opts(Some(ssl(terms)?)),
             Tls::Off {} => builder = builder.ssl_opts(None::<SslOpts>),
+            Tls::Required { .. } => builder = builder.ssl_opts(Some(SslOpts::default())),
             Tls::Unset { .. } => {}
         }
     }

@@ -156,6 +156,7 @@ fn driver(job: &Job, name: &str) -> Result<Sqlx, Failure> {
     if !told.keys().any(|word| word.starts_with("ssl")) {
         options = match &job.tls {
             Tls::Unset { .. } => options,
+            Tls::Required { .. } => options.ssl_mode(MySqlSslMode::Required),
             Tls::Off {} => options.ssl_mode(MySqlSslMode::Disabled),
             Tls::On(terms) => encrypted(options, terms)?,
         };
