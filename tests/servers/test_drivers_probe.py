@@ -46,10 +46,13 @@ def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuil
     assert plain["round_trips_per_connect"] == 4 + (2 if plain["hello_retry"] else 1)
     assert plain["encrypted"]["round_trips_per_connect"] == plain["round_trips_per_connect"]
     assert plain["round_trips_per_statement"] == 1
-    shown = {one["certificate"]: one["accepted"] for one in plain["certificates"]}
-    assert shown == {"right": True, "unknown authority": True, "other host": True, "expired": True}
-    checks = [plain[f"verifies_{what}_by_default"] for what in ("ca", "host", "expiry")]
-    assert checks == [False, False, False]
+    shown = {(one["tls"], one["certificate"]): one["accepted"] for one in plain["certificates"]}
+    certificates = ("right", "unknown authority", "other host", "expired")
+    assert shown == {(tls, one): True for tls in ("unset", "required") for one in certificates}
+    for when in ("by_default", "when_required"):
+        checks = [plain[f"verifies_{what}_{when}"] for what in ("ca", "host", "expiry")]
+        assert checks == [False, False, False]
+    assert plain["required"]["version"] == "TLSv1.3"
     assert "the same statements, read on the wire in the clear" in plain["verified_by"]
 
 

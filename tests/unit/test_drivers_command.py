@@ -10,14 +10,14 @@ import pytest
 from tlstax.cli.app import main
 from tlstax.cli.drivers_command import ProbeOptions, request_of
 from tlstax.cli.progress import ProgressLine
-from tlstax.clients.choice import ClientProgram
+from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.drivers import probe_costs
 from tlstax.drivers.catalogue import DRIVERS
 from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe import ProbeRequest, probe
 from tlstax.drivers.probe_costs import Measurable, costs_study
 from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
-from tlstax.errors import Interrupted, MachineFault
+from tlstax.errors import Interrupted, MachineFault, UserMistake
 from tlstax.plan import cases
 from tlstax.store import Store
 
@@ -102,6 +102,15 @@ def test_a_driver_that_cannot_be_had_has_a_row_that_says_why() -> None:
     assert found.status == "complete"
     (row,) = found.drivers
     assert row.failed == "connector-j-9.7 cannot be built: there is no java; install it"
+
+
+def test_a_driver_that_has_left_the_list_is_said_to_have() -> None:
+    with pytest.raises(UserMistake) as caught:
+        obtain_client("driver-of-old", lambda _: None)
+    assert caught.value.sentence() == (
+        "there is no driver driver-of-old among those that are known here; if it is in a folder of your own, "
+        "set TLSTAX_DRIVERS to that folder"
+    )
 
 
 def test_what_was_found_before_ctrl_c_is_kept() -> None:
