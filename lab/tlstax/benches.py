@@ -16,9 +16,9 @@ from tlstax.distance.opening import open_span
 from tlstax.errors import TlstaxError, UserMistake
 from tlstax.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
-from tlstax.observers import perf_events
+from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import Event
+from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records import Machine, Specimen
@@ -356,5 +356,5 @@ def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
 
 def _with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
     """The machine with a note on what cannot be counted there; the events that can."""
-    usable = perf_events.usable_events().among(perf_events.HARDWARE_EVENTS)
+    usable = countable.usable_events().among(HARDWARE_EVENTS)
     return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events

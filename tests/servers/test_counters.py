@@ -19,9 +19,10 @@ from tlstax.contract import Done
 from tlstax.jobs import JobTerms, Verification, job_for
 from tlstax.observed import Window
 from tlstax.observers import process, status
+from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event, usable_events
+from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.records import Trial, TrialRecord
 from tlstax.specimens import processes

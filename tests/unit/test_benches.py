@@ -17,7 +17,8 @@ from tlstax.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.clients.choice import ClientProgram
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
-from tlstax.observers.perf_events import INSTRUCTIONS, Usable
+from tlstax.observers.countable import Usable
+from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan import cases
 from tlstax.records import Machine
 from tlstax.server_choice import ServerChoice, server_choices, tls_libraries
@@ -195,7 +196,7 @@ def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(benches, "open_session", session)
     monkeypatch.setattr(benches, "describe_machine", lambda: MACHINE)
     uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
-    monkeypatch.setattr(benches.perf_events, "usable_events", lambda: uncounted)
+    monkeypatch.setattr(benches.countable, "usable_events", lambda: uncounted)
     monkeypatch.setattr(Specimens, "described", lambda _: ())
     return up
 
@@ -336,7 +337,7 @@ def test_only_servers_that_are_observed_are_given_counters(
         return opened(session, wanted, *rest)
 
     monkeypatch.setattr(benches, "private_bench", private_bench)
-    monkeypatch.setattr(benches.perf_events, "usable_events", lambda: Usable(INSTRUCTIONS))
+    monkeypatch.setattr(benches.countable, "usable_events", lambda: Usable(INSTRUCTIONS))
     builds: Any = {None: "mysql-9.7"}
     with open_benches(load_study("observers"), Specimens(builds, {}), NEEDS, lambda _: None):
         assert len(startable) == 4

@@ -24,7 +24,7 @@ from tlstax.doctor import (
 from tlstax.doctor.check import guarded
 from tlstax.doctor.diagnosis import CHECKS
 from tlstax.errors import MachineFault
-from tlstax.observers import machine, perf_events
+from tlstax.observers import countable, machine, perf_events
 from tlstax.observers.profiler import Sampling
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
@@ -177,10 +177,10 @@ def test_a_cache_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.
 def test_what_can_be_counted(  # noqa: PLR0913, PLR0917 (what fails, and what is said of it)
     monkeypatch: pytest.MonkeyPatch, hardware: int, software: int, status: str, found: str, remedy: str
 ) -> None:
-    usable = perf_events.usable_events(
-        lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software
+    usable = countable.usable_events(
+        lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software, lambda _: 0.0
     )
-    monkeypatch.setattr(perf_events, "usable_events", lambda: usable)
+    monkeypatch.setattr(countable, "usable_events", lambda: usable)
     check = counters.counting()
     assert check.status == status
     assert found in check.found

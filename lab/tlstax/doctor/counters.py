@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from tlstax.doctor.check import Check
-from tlstax.observers import perf_events
-from tlstax.observers.perf_events import Usable
+from tlstax.observers import countable
+from tlstax.observers.countable import Usable
+from tlstax.observers.perf_events import HARDWARE_EVENTS, INSTRUCTIONS
 
 
 def counting() -> Check:
     """What can be counted of a process by the processor and the kernel, tried on ourselves."""
     name = "counters"
-    usable = perf_events.usable_events()
+    usable = countable.usable_events()
     counted = dict.fromkeys(event.family for event in usable.events)
     found = ", ".join(counted) if counted else "none"
-    hardware = set(perf_events.HARDWARE_EVENTS)
+    hardware = set(HARDWARE_EVENTS)
     if not hardware - set(usable.events):
         return Check(
             name=name,
@@ -26,13 +27,13 @@ def counting() -> Check:
         status="limited" if usable.events else "missing",
         found="; ".join((found, *usable.notes())),
         meaning="Costs are told by CPU time, not by instructions per operation."
-        if not set(perf_events.INSTRUCTIONS) & set(usable.events)
+        if not set(INSTRUCTIONS) & set(usable.events)
         else "Of what is not counted, only the time is known.",
         remedy=_remedy(usable),
     )
 
 
 def _remedy(usable: Usable) -> str:
-    if perf_events.refusal() in usable.why_not.values():
+    if countable.refusal() in usable.why_not.values():
         return "as root, `sysctl kernel.perf_event_paranoid=1`, and a container that allows perf_event_open"
-    return "bare metal, or a virtual machine with a virtual PMU"
+    return "bare metal, or a virtual machine whose counters cost nothing (a virtual PMU in hardware)"

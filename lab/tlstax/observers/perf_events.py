@@ -14,22 +14,16 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import NamedTuple
 
 CALL_NUMBER = {"x86_64": 298, "aarch64": 241, "riscv64": 241}
 """Number of the system call perf_event_open(2) by architecture (asm/unistd.h)."""
 
-PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-NO_EVENTS = "this kernel has no perf events"
-REFUSED = frozenset({errno.EACCES, errno.EPERM})
-
 # Of struct perf_event_attr, which is taken at the size of its first version by every kernel.
 _ATTRIBUTE = struct.Struct("=IIQQQQQ")
 _ATTRIBUTE_BYTES = 64
-_HARDWARE, _SOFTWARE = 0, 1
+HARDWARE, _SOFTWARE = 0, 1
 _INHERIT, _EXCLUDE_USER, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 1, 1 << 4, 1 << 5, 1 << 6
 _TIME_ENABLED, _TIME_RUNNING = 1 << 0, 1 << 1
 _CLOSE_ON_EXEC = 1 << 3
@@ -62,8 +56,8 @@ class Reading(NamedTuple):
 def _hardware(name: str, family: str, config: int) -> tuple[Event, Event]:
     user, kernel = _EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR, _EXCLUDE_USER | _EXCLUDE_HYPERVISOR
     return (
-        Event(f"{name}_user", family, _HARDWARE, config, "in user space", user),
-        Event(f"{name}_kernel", family, _HARDWARE, config, "in the kernel", kernel),
+        Event(f"{name}_user", family, HARDWARE, config, "in user space", user),
+        Event(f"{name}_kernel", family, HARDWARE, config, "in the kernel", kernel),
     )
 
 
@@ -82,7 +76,7 @@ counters. Not counted in trials: an event makes every change of threads dearer (
 select cost its server 7 % more CPU where that was measured), and /proc tells the same."""
 
 HARDWARE_EVENTS = (*INSTRUCTIONS, *CYCLES, *CACHE_MISSES)
-"""What trials count where the machine does."""
+"""What trials count where the machine does, and where counting costs next to nothing."""
 
 EVENTS = (*HARDWARE_EVENTS, *SOFTWARE_EVENTS)
 """All that is known here, the numbers from linux/perf_event.h."""
@@ -138,68 +132,3 @@ def fault_of(event: Event) -> int:
         os.close(descriptor)
     needed = event in {*INSTRUCTIONS, *CYCLES}
     return errno.ENODATA if needed and reading.times == 0 else 0
-
-
-@dataclass(frozen=True)
-class Usable:
-    """The events that can be counted here, and why each of the others cannot."""
-
-    events: tuple[Event, ...]
-    why_not: Mapping[Event, str] = field(default_factory=dict)
-
-    def among(self, events: Collection[Event]) -> Usable:
-        """The same of these events alone."""
-        return Usable(
-            events=tuple(event for event in self.events if event in events),
-            why_not={event: why for event, why in self.why_not.items() if event in events},
-        )
-
-    def notes(self) -> tuple[str, ...]:
-        """A sentence for each reason, with all that is missing for it."""
-        missing: dict[str, dict[str, list[str]]] = {}
-        for event, why in self.why_not.items():
-            missing.setdefault(why, {}).setdefault(event.family, []).append(event.part)
-        return tuple(
-            f"{_listed([_missing(*family) for family in families.items()])} are not counted: {why}"
-            for why, families in missing.items()
-        )
-
-
-def usable_events(fault: Callable[[Event], int] = fault_of) -> Usable:
-    """What can be counted on this machine by this user, tried on ourselves."""
-    faults = {event: fault(event) for event in EVENTS}
-    return Usable(
-        events=tuple(event for event in EVENTS if not faults[event]),
-        why_not={event: _why(event, number) for event, number in faults.items() if number},
-    )
-
-
-def refusal() -> str:
-    """Why the kernel does not count for this user, where it says that it may not."""
-    return f"the kernel refuses it ({paranoid()})"
-
-
-def paranoid() -> str:
-    """How much the kernel lets users count and sample (perf_event_open(2), perf_event_paranoid)."""
-    try:
-        return f"kernel.perf_event_paranoid is {PARANOID.read_text('ascii').strip()}"
-    except OSError:
-        return NO_EVENTS
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def _missing(family: str, parts: list[str]) -> str:
-    return f"{family} {parts[0]}" if parts[0] and len(parts) == 1 else family
-
-
-def _why(event: Event, number: int) -> str:
-    if number in REFUSED:
-        return refusal()
-    if number == errno.ENOSYS:
-        return NO_EVENTS
-    if event.kind == _HARDWARE:
-        return "this machine offers no hardware counters for them"
-    return f"the kernel does not offer them ({os.strerror(number)})"
