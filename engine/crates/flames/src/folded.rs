@@ -74,11 +74,12 @@ fn unmistakable(stack: &str) -> String {
             }
         })
         .collect();
-    if let Some(place) = text.rfind(' ')
-        && text[place + 1..]
+    let number_from = text.rfind(' ').filter(|&place| {
+        text[place + 1..]
             .chars()
             .all(|c| c.is_ascii_digit() || c == '.')
-    {
+    });
+    if let Some(place) = number_from {
         text.replace_range(place..=place, NO_BREAK_SPACE);
     }
     if text.starts_with("# ") {
