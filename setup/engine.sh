@@ -27,7 +27,7 @@ build_engine() {
 }
 
 compile_engine() {
-    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH" cargo build --release --locked --color never \
+    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo build --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
         --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link
 }

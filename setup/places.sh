@@ -4,6 +4,7 @@
 # one and nothing is made twice. Sets, for whoever sources this file:
 #   root, requirements       the checkout, and the requirement file in it that is asked for
 #   cache                    the folder of all that tlstax keeps: TLSTAX_CACHE, or tlstax in XDG_CACHE_HOME
+#   compiler                 the folder of a compiler that was fetched because the machine has none
 #   environment, engine      the virtual environment's folder and the engine's path; "" if not made yet
 #   environment_key, engine_key   the names that they have or will have in the cache
 # shellcheck shell=bash
@@ -27,6 +28,7 @@ find_places() {
     if [[ $base != /* ]]; then base=${HOME%/}/.cache; fi
     cache=${TLSTAX_CACHE:-$base/tlstax}
     if [[ $cache != /* ]]; then cache=$PWD/$cache; fi
+    compiler=$cache/compiler
 
     local sums
     sums=$(cd -- "$root" && hash_sources) || fail "cannot read the files in $root: is the clone complete?"
@@ -76,4 +78,5 @@ everything_in_place() { [[ -n $environment && -n $engine ]]; }
 note_use() {
     { : >"$environment/complete"; } 2>/dev/null || true
     { : >"$cache/engines/$engine_key/used"; } 2>/dev/null || true
+    if [[ -e $compiler/complete ]]; then { : >"$compiler/complete"; } 2>/dev/null || true; fi
 }

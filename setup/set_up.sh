@@ -3,6 +3,10 @@
 
 # shellcheck source=setup/steps.sh
 source "$root/setup/steps.sh"
+# shellcheck source=setup/debian.sh
+source "$root/setup/debian.sh"
+# shellcheck source=setup/compiler.sh
+source "$root/setup/compiler.sh"
 # shellcheck source=setup/system.sh
 source "$root/setup/system.sh"
 # shellcheck source=setup/environment.sh
@@ -13,17 +17,20 @@ source "$root/setup/engine.sh"
 # Afterwards `environment` and `engine` name what was found or made. Takes more Debian packages to install.
 set_up() {
     begin_steps
+    pip= # the path of a pip that was fetched, where Python has none
     # Another tlstax may have set up everything while this one waited for its turn.
     find_environment
     find_engine
     provide_system_packages "$@"
     if [[ -z $environment ]]; then make_environment; fi
     if [[ -z $engine ]]; then build_engine; fi
+    # What this start is about to run may have been used last a month ago.
+    note_use
     remove_unused
     end_steps
 }
 
-# What no start has used for a month, and environments that were never finished. Holding the lock, this
+# What no start has used for a month (the compiler among it), and environments that were never finished. Holding the lock, this
 # is the only set-up, so an unfinished environment is nobody's.
 remove_unused() {
     local folder
@@ -33,4 +40,5 @@ remove_unused() {
     mkdir -p -- "$cache/engines"
     find "$cache/environments" "$cache/engines" -mindepth 2 -maxdepth 2 \
         \( -name complete -o -name used \) -mtime +30 -printf '%h\0' | xargs -0r rm -rf --
+    if [[ ! -e $compiler/complete || -n $(find "$compiler/complete" -mtime +30) ]]; then rm -rf -- "$compiler"; fi
 }

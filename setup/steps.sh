@@ -53,7 +53,7 @@ step() {
 unseen() {
     local guard=()
     if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
-    TMPDIR=$scratch "${guard[@]}" timeout --kill-after=10 3600 "$@" </dev/null >>"$log" 2>&1 &
+    TMPDIR=$scratch "${guard[@]}" env -u TLSTAX_PASSWORD timeout --kill-after=10 3600 "$@" </dev/null >>"$log" 2>&1 &
     running=$!
     stop_with=TERM
     await_running
@@ -61,7 +61,7 @@ unseen() {
 
 # The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
 unseen_whole() {
-    setsid -- "$@" </dev/null >>"$log" 2>&1 &
+    env -u TLSTAX_PASSWORD setsid -- "$@" </dev/null >>"$log" 2>&1 &
     running=$!
     stop_with=
     await_running
@@ -87,7 +87,8 @@ show_seconds() {
 interrupted() {
     trap '' INT TERM HUP
     if [[ -n $running ]]; then
-        if [[ -n $stop_with ]]; then kill -s "$stop_with" "$running" 2>/dev/null || true; fi
+        # More than once, because a process that is being started loses a signal.
+        while [[ -n $stop_with ]] && kill -s "$stop_with" "$running" 2>/dev/null; do sleep 0.3; done
         wait "$running" 2>/dev/null || true
     fi
     remove_scratch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -41,6 +42,15 @@ class Clone:
         return self.folder / "state"
 
     @property
+    def machine(self) -> Path:
+        """Where the machine's programs are, if not all of this machine's are to be there."""
+        return self.folder / "machine"
+
+    @property
+    def compiler(self) -> Path:
+        return self.cache / "compiler"
+
+    @property
     def main_rs(self) -> Path:
         return self.root / "engine" / "crates" / "engine" / "src" / "main.rs"
 
@@ -56,7 +66,7 @@ class Clone:
 
     def environment(self, **more: str) -> dict[str, str]:
         return {
-            "PATH": f"{PROGRAMS}:/usr/bin:/bin",
+            "PATH": f"{PROGRAMS}:{self.machine}" if self.machine.exists() else f"{PROGRAMS}:/usr/bin:/bin",
             "HOME": str(self.folder / "home"),
             "LANG": "C.UTF-8",
             "TLSTAX_CACHE": str(self.cache),
@@ -66,8 +76,9 @@ class Clone:
         }
 
     def begin(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
+        """Start the launcher, with `run` where no argument is given: it needs all that set-up makes."""
         return subprocess.Popen(
-            [self.launcher, *arguments],
+            [self.launcher, *(arguments or ("run",))],
             env=self.environment(**more),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -81,6 +92,9 @@ class Clone:
             out, err = process.communicate(timeout=PATIENCE_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def be_root(self) -> None:
+        (self.state / "user").unlink()
+
     def set_state(self, name: str, text: str = "") -> None:
         (self.state / name).write_text(text)
 
@@ -90,10 +104,10 @@ class Clone:
         return [line for line in lines if line.startswith(program)]
 
     def installs(self) -> int:
-        return sum("-m pip install" in call for call in self.calls("python3"))
+        return sum("pip install" in call for call in self.calls("python3"))
 
     def builds(self) -> int:
-        return len(self.calls("cargo"))
+        return len(self.calls("cargo build"))
 
 
 @pytest.fixture
@@ -101,6 +115,25 @@ def clone(tmp_path: Path) -> Clone:
     made = Clone(tmp_path)
     made.make()
     return made
+
+
+@pytest.fixture
+def user_clone(clone: Clone) -> Clone:
+    """The clone on a machine without Rust, C compiler or ensurepip, for a user who cannot install anything.
+
+    The programs of this machine stand in a folder of their own without those that shall be missing.
+    """
+    clone.set_state("rust", "1.63.0")
+    clone.set_state("python", "no-pip")
+    clone.set_state("user")
+    clone.machine.mkdir()
+    hidden = re.compile(r"(python|rustc|cargo|cc$|gcc|c99|c89|apt|dpkg-deb).*")
+    for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for program in Path(folder).iterdir():
+            link = clone.machine / program.name
+            if not hidden.match(program.name) and not link.is_symlink():
+                link.symlink_to(program)
+    return clone
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -39,7 +40,7 @@ def main() -> int:
 def _with_last_run(arguments: list[str]) -> list[str]:
     """The arguments, with `last` after a --resume that names no run: the library wants a value there."""
     completed = []
-    for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, after in pairwise([*arguments, ""]):
         completed.append(argument)
         if argument == "--resume" and not re.fullmatch(r"last|\d[\da-f-]*", after):
             completed.append("last")
