@@ -14,7 +14,7 @@ from tlstax.cli import specimens_table
 from tlstax.cli.app import main
 from tlstax.specimens import added, listing
 from tlstax.specimens.added import Added
-from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.facts import Facts, Handshake
 from tlstax.specimens.recipe import (
     AptPackages,
@@ -75,7 +75,6 @@ def test_the_built_in_study_asks_for_specimens_that_exist() -> None:
     libraries = {str(name) for name in factors["tls_library"]} - {"own"}
     assert {RECIPES[name].kind for name in libraries} == {"tls_library"}
     assert all(isinstance(RECIPES[name].source, OpensslBuild) for name in libraries), "built alike"
-    assert all(name in RECIPES for name in DEFAULT_SERVERS)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from tlstax.clients.engine import engine_command
 from tlstax.doctor.check import Check
 from tlstax.errors import MachineFault
 from tlstax.specimens import path_recipes, shelf
-from tlstax.specimens.apt_mirror import configured_mirror
-from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.specimens.apt_mirror import codename, configured_mirror
+from tlstax.specimens.catalogue import DEFAULT_SERVER, default_servers
 from tlstax.study import listed
 
 OTHER_TUNNELS = {"ghostunnel": "ghostunnel", "WireGuard": "wg", "OpenVPN": "openvpn"}
@@ -68,16 +68,16 @@ def child_control() -> Check:
 def server() -> Check:
     """Whether the default server, or what takes its place, is there already."""
     name = "server"
-    for server_name in DEFAULT_SERVERS:
-        root = shelf.present(RECIPES[server_name])
+    for recipe in default_servers(codename()):
+        root = shelf.present(recipe)
         if root is not None:
             meaning = "No network is needed."
-            return Check(name=name, status="ok", found=f"{server_name} in {root.path}", meaning=meaning)
+            return Check(name=name, status="ok", found=f"{recipe.name} in {root.path}", meaning=meaning)
     return Check(
         name=name,
         status="limited",
         found="none fetched yet",
-        meaning=f"The first run fetches {DEFAULT_SERVERS[0]}, which needs the network and some seconds.",
+        meaning=f"The first run fetches {DEFAULT_SERVER.name}, which needs the network and some seconds.",
     )
 
 

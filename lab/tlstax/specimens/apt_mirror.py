@@ -113,6 +113,12 @@ def _output_of(command: list[str]) -> str:
     return done.stdout
 
 
+def codename() -> str:
+    """The name of this machine's release, such as bookworm; empty where it has none (os-release(5))."""
+    found = (line.partition("=")[2] for line in _os_release() if line.startswith("VERSION_CODENAME="))
+    return next(found, "").strip("\"'")
+
+
 def _os_release() -> list[str]:
     try:
         return OS_RELEASE.read_text(encoding="utf-8").splitlines()

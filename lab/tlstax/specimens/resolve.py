@@ -15,11 +15,13 @@ from tlstax.factors import closest
 from tlstax.records import Specimen
 from tlstax.specimens import added, shelf
 from tlstax.specimens.added import Added
-from tlstax.specimens.catalogue import DEFAULT_SERVERS, RECIPES
+from tlstax.specimens.apt_mirror import codename
+from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
+from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.specimens.tls_library import TlsLibrary
@@ -32,15 +34,21 @@ SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/loca
 def default_server(progress: Progress | Telling) -> ServerBuild:
     """The default server, or what takes its place; `specimen.why` says which and why.
 
-    The order is DEFAULT_SERVERS, then a mysqld or mariadbd of this machine. MachineFault, with the first
-    server's reason, when none can be had.
+    The order is that of `default_servers`, then a mysqld or mariadbd of this machine. What was fetched in
+    place of the default stays it, so that the archive is not asked at every start. MachineFault, with the
+    first server's reason, when none is available.
     """
     first_fault: MachineFault | None = None
-    for name in DEFAULT_SERVERS:
+    if shelf.present(DEFAULT_SERVER) is None and shelf.present(MYSQL_OF_SID) is not None:
+        why = f"{DEFAULT_SERVER.title} was not available when this was fetched in its place"
+        return named_server(MYSQL_OF_SID.name, progress, why=why)
+    for recipe in default_servers(codename()):
+        why = _why(first_fault, recipe.title)
+        if first_fault:
+            telling(progress).step(why)
         try:
-            return named_server(name, progress, why=_why(first_fault, RECIPES[name].title))
+            return named_server(recipe.name, progress, why=why)
         except MachineFault as error:
-            telling(progress).step(error.sentence())
             first_fault = first_fault or error
     reason = first_fault.message if first_fault else ""
     for path in filter(None, map(_find_program, PROGRAMS)):
@@ -51,7 +59,7 @@ def default_server(progress: Progress | Telling) -> ServerBuild:
         except UserMistake as error:
             telling(progress).step(error.message)
     raise MachineFault(
-        f"no database server could be had: {reason}, and there is no mysqld or mariadbd on this machine",
+        f"no database server is available: {reason}, and there is no mysqld or mariadbd on this machine",
         remedy=first_fault.remedy if first_fault else "install a MySQL or MariaDB server",
     )
 
@@ -187,8 +195,7 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
 def _why(first_fault: MachineFault | None, title: str) -> str:
     if first_fault is None:
         return f"the default: {title}"
-    wanted = RECIPES[DEFAULT_SERVERS[0]].title
-    return f"{wanted} could not be had ({first_fault.message}), so {title} was taken"
+    return f"{first_fault.message}; {title} is taken in its place"
 
 
 def specimen_of(kept: Kept, why: str) -> Specimen:

