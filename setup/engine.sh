@@ -22,7 +22,7 @@ build_engine() {
             mkdir -p -- "${engine%/*}" &&
                 cp -- "$target/release/$program" "$scratch/$program" &&
                 mv -f -- "$scratch/$program" "${engine%/*}/$program"
-        } 2>>"$log" || fail_step "keeping the engine in $cache"
+        } 2>&"$to_log" || fail_step "keeping the engine in $cache"
     done
 }
 

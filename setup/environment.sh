@@ -4,10 +4,11 @@
 # An environment cannot be moved, so it is made where it stays; its marker `complete` comes last.
 make_environment() {
     environment=$cache/environments/$environment_key-python$python_version
-    { rm -rf -- "$environment" && mkdir -p -- "$cache/environments"; } 2>/dev/null || fail_to_write
+    written rm -rf -- "$environment"
+    written mkdir -p -- "$cache/environments"
     step "installing the Python packages (once, about a minute)" install_requirements ||
         fail_step "installing the Python packages"
-    { : >"$environment/complete"; } 2>/dev/null || fail_to_write
+    written touch -- "$environment/complete"
 }
 
 # Debian packs ensurepip apart from Python, and pip itself in a wheel, which can be run as it is.

@@ -6,8 +6,10 @@ begin_steps() {
     running='' stop_with='' step_started=$SECONDS
     # Until the lock is ours, so are neither the log nor the scratch folder.
     log=/dev/null scratch=
-    { mkdir -p -- "$cache" && : >>"$cache/setup.lock"; } 2>/dev/null || fail_to_write
-    exec {lock}>"$cache/setup.lock"
+    exec {to_log}>/dev/null
+    written mkdir -p -- "$cache"
+    written touch -- "$cache/setup.lock"
+    exec {lock}<>"$cache/setup.lock"
     trap 'interrupted 130' INT
     trap 'interrupted 143' TERM
     trap 'interrupted 129' HUP
@@ -17,21 +19,28 @@ begin_steps() {
     fi
     log=$cache/setup.log scratch=$cache/setup-scratch
     remove_scratch
-    { mkdir -p -- "$scratch" && : >"$log"; } 2>/dev/null || fail_to_write
+    written mkdir -p -- "$scratch"
+    written truncate --size 0 -- "$log"
+    # Opened once, so that a disk that is full later can still be reported in it.
+    exec {to_log}>&- {to_log}>>"$log"
 }
 
 end_steps() {
     remove_scratch
     rm -f -- "$log"
     trap - INT TERM HUP
-    exec {lock}>&-
+    exec {lock}>&- {to_log}>&-
 }
 
 remove_scratch() { if [[ -n $scratch ]]; then rm -rf -- "$scratch"; fi; }
 
-# For a failed write of set-up's own.
-fail_to_write() {
-    if disk_is_full; then fail "the disk that holds $cache is full: $room_needed"; fi
+# Carries out a write of set-up's own, or ends with the reason why it failed.
+written() {
+    local reason
+    reason=$("$@" 2>&1) && return
+    if disk_is_full || [[ $reason == *'No space left on device'* ]]; then
+        fail "the disk that holds $cache is full: $room_needed"
+    fi
     fail "cannot write to $cache, where tlstax keeps what it sets up:" \
         "set TLSTAX_CACHE to a folder that you may write to"
 }
@@ -53,7 +62,7 @@ step() {
 unseen() {
     local guard=()
     if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
-    TMPDIR=$scratch "${guard[@]}" env -u TLSTAX_PASSWORD timeout --kill-after=10 3600 "$@" </dev/null >>"$log" 2>&1 &
+    TMPDIR=$scratch "${guard[@]}" env -u TLSTAX_PASSWORD timeout --kill-after=10 3600 "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
     stop_with=TERM
     await_running
@@ -61,7 +70,7 @@ unseen() {
 
 # The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
 unseen_whole() {
-    env -u TLSTAX_PASSWORD setsid -- "$@" </dev/null >>"$log" 2>&1 &
+    env -u TLSTAX_PASSWORD setsid -- "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
     stop_with=
     await_running

@@ -1,0 +1,186 @@
+"""kill.py COUNT SEED: ends laboratories with kill -9 at random moments, and looks for what is left or lost.
+
+Ways of running are taken in turn. After each kill no process, network namespace or listening socket of the
+laboratory's may be left, every trial that it reported as measured must be in the store, and after the next
+start its sessions and its tables at an external server must be gone.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from laboratory import Home, Laboratory
+
+from tlstax.specimens import resolve, sessions
+from tlstax.specimens.private_server import PrivateServer
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMON = ("run", "--rows", "1000", "--budget", "6s", "--seed", "1")
+WAYS: dict[str, tuple[str, ...]] = {
+    "plain": ("--workload", "reconnect", "--tls", "off,1.3"),
+    "profile": ("--workload", "point-select", "--tls", "off,1.3", "--profile"),
+    "distance": ("--workload", "reconnect", "--tls", "off,1.3", "--rtt-ms", "0,5"),
+    "path": ("--workload", "point-select", "--tls", "off", "--path", "direct,ssh-aes256-ctr,stunnel"),
+    "driver": ("--workload", "point-select", "--tls", "off,1.3", "--client", "engine,pymysql-1.2"),
+    "external": ("--workload", "docs/orders.toml", "--tls", "off,1.3"),
+}
+GONE_WITHIN_S = 10.0
+LONGEST_S = 90.0
+
+
+@dataclass
+class Tally:
+    """What came of one way of running: kills, those after which trials had been measured, what went wrong."""
+
+    kills: int = 0
+    with_trials: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class External:
+    """A server that is not the laboratory's: started here, with an ordinary account and a schema for it."""
+
+    def __init__(self, server: PrivateServer) -> None:
+        self._server = server
+        with server.admin() as admin, admin.cursor() as cursor:
+            for statement in (
+                "CREATE DATABASE scratch",
+                "CREATE USER visitor@'%' IDENTIFIED BY 'a password'",
+                "GRANT ALL ON scratch.* TO visitor@'%'",
+                "CREATE TABLE scratch.of_others (id INT PRIMARY KEY)",
+            ):
+                cursor.execute(statement)
+
+    def options(self) -> tuple[str, ...]:
+        """What leads a laboratory to it."""
+        return ("--server", f"mysql://visitor@127.0.0.1:{self._server.endpoint().port}/scratch")
+
+    def tables(self) -> set[str]:
+        """What there is in its schema."""
+        with self._server.admin() as admin, admin.cursor() as cursor:
+            cursor.execute("SHOW TABLES FROM scratch")
+            return {str(row[0]) for row in cursor.fetchall()}
+
+
+def main(count: int, seed: int) -> int:
+    """Exit status: 0 where nothing was left or lost, else 1."""
+    choose = random.Random(seed)  # noqa: S311  # moments, not secrets
+    tallies = {way: Tally() for way in WAYS}
+    with sessions.open_session() as session:
+        build = resolve.named_server("mariadb-11.8", lambda _: None)
+        with PrivateServer.start(build, session) as server:
+            external = External(server)
+            lengths = {way: _length_s(way, external) for way in WAYS}
+            for number in range(count):
+                way = list(WAYS)[number % len(WAYS)]
+                moment_s = choose.uniform(0, lengths[way])
+                wrong = _kill(way, moment_s, external, tallies[way])
+                words = f"{'; '.join(wrong)}" if wrong else "nothing left, nothing lost"
+                _say(f"{number + 1:4d} of {count}  {way:<9} after {moment_s:5.2f} s: {words}")
+    for way, tally in tallies.items():
+        _say(f"{way:<9} {tally.kills} kills, {tally.with_trials} after a trial, {len(tally.wrong)} wrong")
+    wrong = [line for tally in tallies.values() for line in tally.wrong]
+    _say(f"seed {seed}: {count} kills, {len(wrong)} with something left or lost")
+    return 1 if wrong else 0
+
+
+def _arguments(way: str, external: External) -> list[str]:
+    options = [str(ROOT / option) if option.startswith("docs/") else option for option in WAYS[way]]
+    return [*COMMON, *options, *(external.options() if way == "external" else ())]
+
+
+def _begin(way: str, home: Home, external: External) -> Laboratory:
+    return Laboratory(home, _arguments(way, external), TLSTAX_PASSWORD="a password")
+
+
+def _length_s(way: str, external: External) -> float:
+    """How long such a run takes when nobody ends it."""
+    home = Home()
+    started = time.monotonic()
+    laboratory = _begin(way, home, external)
+    running = laboratory.watch(LONGEST_S)
+    length_s = time.monotonic() - started
+    if running:
+        laboratory.kill()
+    elif laboratory.close() != 0:
+        raise SystemExit(f"a run with {way} does not work here:\n{laboratory.shown()[-2000:]}")
+    home.remove()
+    return length_s
+
+
+def _kill(way: str, moment_s: float, external: External, tally: Tally) -> list[str]:
+    """Kill one at this moment; what was left or lost."""
+    home, namespaces = Home(), _network_namespaces()
+    laboratory = _begin(way, home, external)
+    laboratory.watch(moment_s)
+    laboratory.kill()
+    wrong = _left_running(home, namespaces)
+    measured, stored = laboratory.measured(), home.stored_trials()
+    if stored < measured:
+        wrong.append(f"{measured} trials were reported as measured, {stored} are in the store")
+    wrong += _left_after_the_next_start(way, home, external)
+    tally.kills += 1
+    tally.with_trials += measured > 0
+    if wrong:
+        tally.wrong += wrong
+    home.remove()
+    return wrong
+
+
+def _left_running(home: Home, namespaces: set[int]) -> list[str]:
+    if _becomes_true(lambda: not home.processes() and _network_namespaces() <= namespaces):
+        return []
+    new = _network_namespaces() - namespaces
+    return [f"still running: {', '.join(home.processes())}", *(["a network namespace"] if new else [])]
+
+
+def _left_after_the_next_start(way: str, home: Home, external: External) -> list[str]:
+    if way == "external":
+        again = _begin(way, home, external)
+        ended = not again.watch(LONGEST_S)
+        status = again.close() if ended else again.kill()
+        if status != 0:
+            return [f"the next start there ended with {status}: {again.shown()[-500:]}"]
+        left = external.tables() - {"of_others"}
+        lost = {"of_others"} - external.tables()
+        return [*([f"tables left: {', '.join(left)}"] if left else []), *([f"lost: {lost}"] if lost else [])]
+    next_start = Laboratory(
+        home, ["doctor"]
+    )  # it opens a session, as every command does that starts anything
+    next_start.watch(LONGEST_S)
+    next_start.close()
+    left = [f"session {name}" for name in home.sessions()] + [f"socket {name}" for name in home.sockets()]
+    return [f"left after the next start: {', '.join(left)}"] if left else []
+
+
+def _network_namespaces() -> set[int]:
+    found = set()
+    for process in psutil.process_iter():
+        try:
+            found.add(Path(f"/proc/{process.pid}/ns/net").stat().st_ino)
+        except OSError:
+            continue
+    return found
+
+
+def _becomes_true(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
