@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tlstax.findings.so_far import SoFar, short_labels, so_far
 from tlstax.findings.stopping import Progress
 from tlstax.labels import full_label
 from tlstax.plan import captures, cases, trials_per_block
@@ -16,7 +17,8 @@ from tlstax.timing import block_s
 class Step:
     """A trial that begins: the `place`-th of the `of` in its block (both from 1), and what is known so far.
 
-    `progress` is what was known after the last block, `left_s` how long the run may still take.
+    `progress` is what was known after the last block, `left_s` how long the run may still take, `share` how
+    much of the whole is done. `so_far` holds the ratios that were known after the last block.
     """
 
     block: int
@@ -25,6 +27,8 @@ class Step:
     label: str
     progress: Progress | None
     left_s: float
+    share: float = 0.0
+    so_far: SoFar | None = None
 
 
 class Outlook:
@@ -36,12 +40,14 @@ class Outlook:
 
     def __init__(self, study: Study, shortest_s: float, spent_s: float, now_s: float) -> None:
         self._study = study
+        self._labels = short_labels(study)
         self._spent_before_s, self._started_s = spent_s, now_s
         self._estimated_block_s = block_s(study, cases(study), shortest_s)
         self.trials_in_block = trials_per_block(study)
         self._captured_trials = len(captures(study))
         self._begun = 0
         self._progress: Progress | None = None
+        self._so_far: SoFar | None = None
         self._decided_s = now_s
 
     @property
@@ -61,6 +67,7 @@ class Outlook:
     def decided(self, progress: Progress, now_s: float) -> None:
         """A block has ended and another is to follow; `progress` says what is known."""
         self._progress, self._decided_s = progress, now_s
+        self._so_far = so_far(progress, self._study, self._labels) if progress.known else None
 
     def step(self, trial: Trial, now_s: float) -> Step:
         """A trial begins."""
@@ -83,11 +90,15 @@ class Outlook:
         left_s = self._study.budget_s - self.spent_s(now_s)
         if self._progress is not None:
             left_s = min(left_s, self._progress.left_s - (now_s - self._decided_s))
+        left_s = max(left_s, each_s * (self.trials_in_block - trial.position))
+        spent_s = self.spent_s(now_s)
         return Step(
             block=trial.block,
             place=trial.position + 1,
             of=self.trials_in_block,
             label=full_label(trial.case, self._study) + (", profiled" if trial.profiled else ""),
             progress=self._progress,
-            left_s=max(left_s, each_s * (self.trials_in_block - trial.position)),
+            left_s=left_s,
+            share=spent_s / (spent_s + left_s) if spent_s else 0.0,
+            so_far=self._so_far,
         )

@@ -157,6 +157,9 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     outlook = Outlook(study, header.trial_duration_s, spent_s(before) if before else 0.0, time.monotonic())
     if outlook.warning:
         watcher.warn(outlook.warning)
+    if before:
+        known = decide(study, before.measured, outlook.spent_s(time.monotonic()))
+        outlook.decided(known.progress, time.monotonic())
     done = {(record.trial.block, record.trial.position) for record in records}
     for block in blocks(study, header.seed, done):
         for trial in block:

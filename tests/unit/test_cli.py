@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -11,12 +10,9 @@ import pytest
 
 from tlstax.cli import quantities
 from tlstax.cli.app import main
-from tlstax.cli.progress import ProgressLine
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.errors import UserMistake
-from tlstax.findings.stopping import Progress
-from tlstax.outlook import Step
 from tlstax.plan import cases
 from tlstax.server_choice import server_choices
 from tlstax.study import load_study, parse_study
@@ -242,48 +238,3 @@ def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
     even = study_of(RunOptions(rate="0.5", arrivals="uniform"))
     assert even.schedule == OpenLoop(rate_per_s=0.5, arrivals="uniform")
     assert study_of(RunOptions()).schedule == ClosedLoop()
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)
-
-
-STEP = Step(block=3, place=2, of=10, label="TLS 1.3, reconnecting", progress=PROGRESS, left_s=29)
-
-
-def test_progress_on_a_terminal_is_one_line_with_what_is_left() -> None:
-    stream = Terminal()
-    line = ProgressLine(stream=stream)
-    line.trial(STEP)
-    line.close()
-    shown = stream.getvalue()
-    assert "block 4, trial 2 of 10 · known to ±3.1% (wanted ±2.0%) · 29 s left · TLS 1.3, reconn" in shown
-    assert "\n" not in shown
-    assert shown.endswith("\r\x1b[2K")
-
-
-@pytest.mark.parametrize(("left_s", "said"), [(7200, "2.0 h"), (1500, "25 min"), (119, "119 s"), (-3, "0 s")])
-def test_the_time_left_is_said_in_a_fitting_unit(left_s: float, said: str) -> None:
-    stream = Terminal()
-    ProgressLine(stream=stream).trial(replace(STEP, left_s=left_s, progress=None))
-    assert f"trial 2 of 10 · {said} left · TLS" in stream.getvalue()
-
-
-def test_of_many_ratios_the_line_tells_what_half_of_them_are_known_to() -> None:
-    stream = Terminal()
-    many = replace(PROGRESS, ratios=986, median_half_width=0.052, worst_half_width=3.0)
-    ProgressLine(stream=stream).trial(replace(STEP, progress=many))
-    assert "half of 986 ratios to ±5.2% (wanted ±2.0%)" in stream.getvalue()
-
-
-def test_quiet_progress_shows_warnings_only() -> None:
-    stream = StringIO()
-    line = ProgressLine(quiet=True, stream=stream)
-    line.step("starting")
-    line.trial(STEP)
-    line.warn("the server died")
-    assert stream.getvalue() == "tlstax: the server died\n"

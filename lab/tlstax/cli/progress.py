@@ -1,77 +1,127 @@
-"""What is shown on standard error while a run works: steps, one status line, the time left."""
+"""What is shown on standard error while a run works: steps, warnings, and the moment in place."""
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 import time
 from typing import TextIO
 
+from tlstax.cli.in_place import InPlace, Size
+from tlstax.cli.progress_view import Moment, view
 from tlstax.findings.stopping import Progress
 from tlstax.outlook import Step
+from tlstax.report.untrusted import printable
 
-_ERASE_LINE = "\r\x1b[2K"
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""
 MANY_RATIOS = 20
 _QUIET_EVERY_S = 10.0
-"""Where standard error is not a terminal, a line this often is enough."""
+"""Where nothing can be rewritten, a line this often is enough."""
+_NO_CURSOR = ("dumb", "unknown")
+"""Terminals that cannot move their cursor, by TERM (terminfo's names)."""
+_PLAIN = str.maketrans("━╸╺…\N{MINUS SIGN}", "=- ~-")
+"""What is written to a terminal whose encoding lacks these."""
 
 
 class ProgressLine:
-    """Steps as lines, trials as one line that is rewritten; no thread, so nothing disturbs a trial.
+    """Steps as lines; trials in the terminal's last lines, which are rewritten; no thread disturbs a trial.
 
-    `quiet` shows nothing but warnings.
+    Where standard error is no terminal, or one that cannot move its cursor, all are plain lines. `quiet`
+    shows nothing but warnings. `size` tells the terminal's size, None where the stream itself does.
     """
 
-    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, *, quiet: bool = False, stream: TextIO | None = None, size: Size | None = None
+    ) -> None:
         self._stream = stream or sys.stderr
         self._quiet = quiet
-        self._rewrites = self._stream.isatty()
+        rewrites = self._stream.isatty() and os.environ.get("TERM", "dumb") not in _NO_CURSOR
+        self._terminal = InPlace(self._stream, size) if rewrites else None
+        self._colour = not os.environ.get("NO_COLOR")
+        self._moment: Moment | None = None
         self._started = time.monotonic()
         self._last_line_at = float("-inf")
-        self._open_line = False
 
     def step(self, text: str) -> None:
-        """Something begins that may take a while."""
+        """Something begins that may take a while; what was going on until now has ended."""
         if not self._quiet:
-            self._line(f"{self._elapsed()}  {text}")
+            self._moment = None
+            self._line(f"{self._elapsed()}  ", text)
 
     def warn(self, text: str) -> None:
         """Something the user should know although the work goes on."""
-        self._line(f"tlstax: {text}")
+        self._line("tlstax: ", text)
 
     def trial(self, step: Step) -> None:
-        """A trial begins. What is left comes before what is measured, which may be too long for the line."""
+        """A trial begins. In a plain line, what is left comes before what is measured, which may be long."""
         when = f"block {step.block + 1}" if step.block >= 0 else "beforehand"
-        self.now(
-            f"{when}, trial {step.place} of {step.of} · {_known(step.progress)}"
-            f"{time_left(step.left_s)} left · {step.label}"
+        place, left = f"{when}, trial {step.place} of {step.of}", time_left(step.left_s)
+        share = step.share if step.block >= 0 else None
+        self._show(
+            Moment(f"{place}: {step.label}", share, left, step.so_far),
+            f"{place} · {_known(step.progress)}{left} left · {step.label}",
         )
 
-    def now(self, words: str) -> None:
-        """What is going on at this moment; it takes the place of what was said so before."""
-        if self._quiet:
-            return
-        text = f"{self._elapsed()}  {words}"
-        if self._rewrites:
-            self._stream.write(_ERASE_LINE + text[:119])
-            self._stream.flush()
-            self._open_line = True
-        elif time.monotonic() - self._last_line_at >= _QUIET_EVERY_S:
-            self._last_line_at = time.monotonic()
-            self._line(text)
+    def now(self, words: str, *, share: float | None = None, left_s: float | None = None) -> None:
+        """What is going on at this moment; it takes the place of what was said so before.
+
+        `share` is how much of all that is to be done is done, `left_s` how long the rest may take; None where
+        that is not known.
+        """
+        left = "" if left_s is None else time_left(left_s)
+        self._show(Moment(words, share, left), f"{words} · {left} left" if left else words)
 
     def close(self) -> None:
-        """The work has ended: leave the terminal with a clean line."""
-        if self._open_line:
-            self._stream.write(_ERASE_LINE)
-            self._stream.flush()
-            self._open_line = False
+        """The work has ended: leave nothing of the moment."""
+        self._moment = None
+        if self._terminal is not None:
+            self._terminal.erase()
 
-    def _line(self, text: str) -> None:
-        self.close()
-        self._stream.write(text + "\n")
-        self._stream.flush()
+    def _show(self, moment: Moment, plain: str) -> None:
+        if self._quiet:
+            return
+        if self._terminal is not None:
+            self._moment = moment
+            self._terminal.show(self._view(moment, self._terminal))
+        elif time.monotonic() - self._last_line_at >= _QUIET_EVERY_S:
+            self._last_line_at = time.monotonic()
+            self._line(f"{self._elapsed()}  ", plain)
+
+    def _view(self, moment: Moment | None, terminal: InPlace) -> list[str]:
+        if moment is None:
+            return []
+        return [
+            self._writable(line)
+            for line in view(moment, self._elapsed(), terminal.size(), colour=self._colour)
+        ]
+
+    def _line(self, beginning: str, text: str) -> None:
+        """A line that stays, above the moment where one is shown."""
+        text = printable(text)
+        if self._terminal is None:
+            self._stream.write(f"{beginning}{text}\n")
+            self._stream.flush()
+            return
+        folded = textwrap.fill(
+            text,
+            max(1, self._terminal.size().columns - 1),
+            initial_indent=beginning,
+            subsequent_indent=" " * len(beginning),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        self._terminal.show(self._view(self._moment, self._terminal), above=f"{folded}\n")
+
+    def _writable(self, line: str) -> str:
+        """The line in what the stream's encoding has, each character in one place as before."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        try:
+            line.encode(encoding)
+        except UnicodeEncodeError:
+            return line.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
+        return line
 
     def _elapsed(self) -> str:
         elapsed_s = int(time.monotonic() - self._started)

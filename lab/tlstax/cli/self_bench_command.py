@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import write_text
 from tlstax.cli.measuring import colourful
-from tlstax.cli.progress import ProgressLine, time_left
+from tlstax.cli.progress import ProgressLine
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import closest
 from tlstax.selfbench import plan, session
@@ -57,13 +58,18 @@ class SelfBenchProgress:
 
     def __init__(self, line: ProgressLine) -> None:
         self._line = line
+        self._first_s: float | None = None
         self.step, self.warn, self.close = line.step, line.warn, line.close
 
     def trial(self, trial: Trial, number: int, left_s: float | None) -> None:
         """A trial begins; `left_s` is how long the rest may take, None while that is not known."""
-        left = f" · {time_left(left_s)} left" if left_s is not None else ""
+        now_s = time.monotonic()
+        self._first_s = now_s if self._first_s is None else self._first_s
+        took_s = now_s - self._first_s
         self._line.now(
-            f"block {trial.block + 1}, trial {number}: {trial.contestant}, {cell_words(trial.cell)}{left}"
+            f"block {trial.block + 1}, trial {number}: {trial.contestant}, {cell_words(trial.cell)}",
+            share=took_s / (took_s + left_s) if left_s and left_s > 0 else None,
+            left_s=left_s,
         )
 
 

@@ -14,10 +14,19 @@ from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
 from tlstax.labels import full_label
 from tlstax.records import TrialRecord
-from tlstax.study import Study
+from tlstax.study import Case, Study
 
 HOPELESS_BLOCKS = 3
 """A comparison that has not given one usable pair in so many blocks is no longer waited for."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A case's ratio of the deciding outcome so far; `precise` once it is as well known as is wanted."""
+
+    case: Case
+    ratio: Interval
+    precise: bool
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,8 @@ class Progress:
     has fewer than two blocks), `worst` the comparison that it belongs to, `wanted` the precision asked
     for. `left_blocks` and `left_s` predict what is left if blocks go on to scatter as they have so far;
     `left_s` is never more than the budget leaves. `ratios` are waited for, half of which are known to
-    `median_half_width` or better (None as for the widest).
+    `median_half_width` or better (None as for the widest). `known` has those of them that there are yet, in
+    the plan's order.
     """
 
     blocks: int
@@ -39,6 +49,7 @@ class Progress:
     left_s: float
     ratios: int = 0
     median_half_width: float | None = None
+    known: tuple[Known, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,7 @@ def _progress(
         left_s=min(left * block_s, within_budget_s) if block_s else within_budget_s,
         ratios=len(ratios),
         median_half_width=median(width for width, _ in widths) if worst else None,
+        known=tuple(Known(c.case, ratio, _precise(study, ratio)) for c, ratio in ratios if ratio),
     )
 
 

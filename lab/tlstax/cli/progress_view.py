@@ -1,0 +1,136 @@
+"""What a terminal shows of work that goes on, in lines that fit: a bar, what is done now, ratios so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import terminal_size
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.findings.so_far import RatioSoFar, SoFar, most_telling
+from tlstax.findings.wording import percent
+from tlstax.report.figures import change
+from tlstax.report.printed import printed
+from tlstax.report.untrusted import printable
+
+MOST_RATIOS = 8
+"""So many are taken in at a glance; the report has all."""
+
+LONGEST_BAR = 50
+WIDE = 59
+"""From here on, as in a terminal of 60 columns, there is room for an indent and for the mark in words."""
+
+NOISY, NOISY_SHORT = "noisy", "?"
+"""Marks a ratio that is not yet known as well as is wanted."""
+
+GAP = 2
+LEAST_OF_A_PART = 4
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What goes on: in words, how much is done (None: not known), how long the rest takes, what is known."""
+
+    words: str
+    share: float | None = None
+    left: str = ""
+    so_far: SoFar | None = None
+
+
+def view(moment: Moment, elapsed: str, size: terminal_size, *, colour: bool) -> list[str]:
+    """The moment as lines narrower than the terminal, and fewer than it has.
+
+    Where there is room for little, what is done now goes first, then the bar, then the most telling ratios.
+    """
+    width, room = max(1, size.columns - 1), max(1, size.lines - 1)
+    indent = " " * (cell_len(elapsed) + GAP if width >= WIDE else GAP)
+    if moment.share is None or room == 1:
+        parts: list[RenderableType] = [_cut(Text(f"{elapsed}  {printable(moment.words)}"), width)]
+    else:
+        parts = [_bar(elapsed, moment.share, moment.left, width)]
+        parts.append(_cut(Text(f"{indent}{printable(moment.words)}"), width))
+    if moment.so_far is not None:
+        parts += _ratios(moment.so_far, indent, width, room - len(parts))
+    return printed(parts, width=width, colour=colour).splitlines()
+
+
+def _bar(elapsed: str, share: float, left: str, width: int) -> RenderableType:
+    tail = f"{100 * share:.0f} %" + (f" · {left} left" if left else "")
+    room = width - cell_len(elapsed) - cell_len(tail) - 2 * GAP
+    if room < GAP:
+        return _cut(Text(f"{elapsed}  {tail}"), width)
+    bar = ProgressBar(
+        completed=100 * share,
+        width=min(room, LONGEST_BAR),
+        style="bright_black",
+        complete_style="cyan",
+        finished_style="cyan",
+    )
+    line = Table.grid(padding=(0, GAP, 0, 0))
+    line.add_row(Text(elapsed, no_wrap=True), bar, Text(tail, no_wrap=True))
+    return line
+
+
+def _ratios(found: SoFar, indent: str, width: int, room: int) -> Iterator[RenderableType]:
+    """The ratios below their heading, and how many more there are, in at most `room` lines."""
+    most = min(MOST_RATIOS, room - 1)
+    if len(found.ratios) > most:
+        most = min(MOST_RATIOS, room - 2)
+    shown = most_telling(found.ratios, most)
+    if not shown:
+        return
+    blocks = "1 block" if found.blocks == 1 else f"{found.blocks} blocks"
+    heading = Text(f"{indent}{found.outcome} against {found.baseline}, {blocks}", style="bold")
+    wanted = Text(f" (wanted: ±{percent(found.wanted)})")
+    fits = heading.cell_len + wanted.cell_len <= width
+    yield _cut(heading + wanted if fits else heading, width)
+    yield from _rows(shown, indent, width)
+    if more := len(found.ratios) - len(shown):
+        yield _cut(Text(f"{indent}and {more:,} more"), width)
+
+
+def _rows(shown: Sequence[RatioSoFar], indent: str, width: int) -> Iterator[Text]:
+    noisy = NOISY if width >= WIDE else NOISY_SHORT
+    cells = [(change(one.ratio), _known_to(one), "" if one.precise else noisy) for one in shown]
+    widths = [max(cell_len(row[column]) for row in cells) for column in range(3)]
+    numbers = sum(GAP + column for column in widths if column)
+    longest = max(cell_len(printable(one.label)) for one in shown)
+    room = max(1, min(longest, width - len(indent) - numbers))
+    for one, (changed, known, mark) in zip(shown, cells, strict=True):
+        label = Text(_shortened(printable(one.label), room))
+        label.truncate(room, overflow="ellipsis", pad=True)
+        row = Text(indent) + label
+        row.append(f"{'':{GAP}}{changed:>{widths[0]}}", style="bold" if one.precise else "")
+        row.append(f"{'':{GAP}}{known:>{widths[1]}}" if widths[1] else "")
+        row.append(f"{'':{GAP}}{mark}")
+        yield _cut(row, width)
+
+
+def _shortened(label: str, room: int) -> str:
+    """The label with its longest parts cut until it fits: cut at its end alone, it would look like others."""
+    parts = label.split(", ")
+    kept = [len(part) for part in parts]
+    between = 2 * (len(parts) - 1)
+    while sum(kept) + between > room and max(kept) > LEAST_OF_A_PART:
+        kept[kept.index(max(kept))] -= 1
+    return ", ".join(
+        part if len(part) <= most else f"{part[: most - 1].rstrip()}…"
+        for part, most in zip(parts, kept, strict=True)
+    )
+
+
+def _known_to(one: RatioSoFar) -> str:
+    if one.half_width is None:
+        return ""
+    return f"±{percent(one.half_width)}" if one.half_width <= 1 else ">±100 %"
+
+
+def _cut(line: Text, width: int) -> Text:
+    line.no_wrap = True
+    line.truncate(width, overflow="ellipsis")
+    return line
