@@ -19,6 +19,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
+from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records import Machine, Specimen
@@ -75,12 +76,16 @@ class Specimens:
 
 @dataclass
 class Benches:
-    """The servers of a study, ready to be measured. With several, all are paused but the one in use."""
+    """The servers of a study, ready to be measured. With several, all are paused but the one in use.
+
+    `turn` is the run's turn to measure, and tells of others; None where that is nobody's concern.
+    """
 
     machine: Machine
     specimens: tuple[Specimen, ...]
     guest: bool
     benches: dict[ServerChoice, Bench] = field(default_factory=dict)
+    turn: Turn | None = None
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""

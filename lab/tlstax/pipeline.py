@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -21,10 +21,11 @@ from tlstax.guests.access import GuestAccess
 from tlstax.jobs import captured, job_for
 from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.profiler import Sampling, probe
+from tlstax.observers.profiler import probe
+from tlstax.observers.turn import Turn, turn
 from tlstax.outlook import Outlook, Step
 from tlstax.plan import blocks, cases
-from tlstax.records import Changes, RunHeader, StoredRun, Trial
+from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
@@ -60,7 +61,8 @@ class Request:
 
     `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
     options that changed the study's file. Where `tls_as_able`, a server that has not the study's TLS
-    versions gets what it has; else it is a mistake.
+    versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
+    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already.
     """
 
     study: Study
@@ -69,6 +71,8 @@ class Request:
     changes: Changes = field(default_factory=Changes)
     resumed: StoredRun | None = None
     tls_as_able: bool = False
+    beside_others: bool = False
+    turn: Turn | None = None
 
 
 def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
@@ -109,24 +113,26 @@ def _needs(request: Request) -> Needs:
 
 @contextmanager
 def _opened(request: Request, needs: Needs, watcher: Watcher) -> Iterator[Benches]:
-    """What the trials run on. A resumed run is refused before anything is started for it."""
-    sampling = probe() if request.study.profile else None
-    if request.guest is not None:
-        with open_guest(request.study, request.guest, needs, watcher.step) as benches:
-            yield _sampled(benches, sampling)
-        return
-    specimens = obtain(request.study, watcher.step)
-    if request.resumed is not None:
+    """What the trials run on, once it is this run's turn.
+
+    A resumed run is refused before anything is started for it. What must be fetched is fetched before.
+    """
+    study, say = request.study, watcher.step
+    sampling = probe() if study.profile else None
+    specimens = obtain(study, say) if request.guest is None else None
+    if request.resumed is not None and specimens is not None:
         check_same(request.resumed.header, specimens.described(), describe_machine())
-    with open_benches(request.study, specimens, needs, watcher.step) as benches:
-        yield _sampled(benches, sampling)
-
-
-def _sampled(benches: Benches, sampling: Sampling | None) -> Benches:
-    """The benches, of whose profiled trials this can be sampled."""
-    for bench in benches.benches.values():
-        bench.sampling = sampling
-    return benches
+    with ExitStack() as stack:
+        given = nullcontext(request.turn) if request.turn is not None else None
+        mine = stack.enter_context(given or turn(watcher.warn, beside_others=request.beside_others))
+        if request.guest is not None:
+            benches = stack.enter_context(open_guest(study, request.guest, needs, say))
+        elif specimens is not None:
+            benches = stack.enter_context(open_benches(study, specimens, needs, say))
+        benches.turn = mine
+        for bench in benches.benches.values():
+            bench.sampling = sampling
+        yield benches
 
 
 def _begun(request: Request, study: Study, benches: Benches, needs: Needs, store: Store) -> RunHeader:
@@ -165,7 +171,8 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         for trial in block:
             watcher.trial(outlook.step(trial, time.monotonic()))
             with benches.awake(trial.case.levels) as bench:
-                record = run_trial(trial, _job(trial, bench, header, outlook.trials_in_block), bench)
+                job = _job(trial, bench, header, outlook.trials_in_block)
+                record = _with_others(run_trial(trial, job, bench), benches)
                 store.add_trial(header.run, record)
                 records.append(slim(record, study))
                 stop_on_the_users_mistake(record, study)
@@ -179,6 +186,12 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
             return decision.why
         outlook.decided(decision.progress, time.monotonic())
     raise AssertionError("blocks have no end")
+
+
+def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
+    """The record, marked where another run was measuring since the trial before."""
+    others = benches.turn is not None and benches.turn.others()
+    return record.model_copy(update={"beside_another": True}) if others else record
 
 
 def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:

@@ -236,7 +236,8 @@ class Evidence(Frozen):
     `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it. `data` is what
     the tables held before the trial, empty where the workload changes nothing. `path` is what was
     between client and server, None where they are connected directly; `distance` how far they were
-    apart, None for loopback. `capture` is what a tap saw of a captured trial.
+    apart, None for loopback. `capture` is what a tap saw of a captured trial. `beside_another` is whether
+    another run was measuring on the same machine meanwhile.
     """
 
     trial: Trial
@@ -262,6 +263,7 @@ class Evidence(Frozen):
     capture: Capture | None = None
     failure: str = ""
     guest: bool = False
+    beside_another: bool = False
 
 
 class TrialRecord(Evidence):

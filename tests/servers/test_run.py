@@ -194,3 +194,26 @@ def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, m
         assert home.trials() > 0
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
+    running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    second = Home(tmp_path / "second")
+    with second.start("run", *SHORT, "--json") as waiting:
+        assert waiting.stderr is not None
+        line = waiting.stderr.readline()
+        assert "waiting, because another run measures on the same processors" in line
+        assert f"process {running.pid}, since" in line
+        assert "(tlstax run --rows 2000 " in line
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(WITHIN_S) == 130
+    assert second.trials() == 0
+    beside = second.run("run", *ROWS, "--budget", "3s", "--beside-others", "--json")
+    assert beside.returncode == 0, beside.stderr
+    assert f"process {running.pid}, since" in beside.stderr
+    caveats = json.loads(beside.stdout)["caveats"]
+    assert any(text.startswith("another run was measuring on the same processors") for text in caveats)
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=WITHIN_S)
+    assert "another run was measuring on the same processors" in " ".join(out.split())

@@ -162,7 +162,9 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
 
 @pytest.mark.usefixtures("mariadb_build")
 def test_held_connections_are_all_there_and_what_each_costs_is_told() -> None:
-    run = hold(HoldRequest(connections=60, rate_per_s=300, seed=1, duration_s=1.5), lambda _: None)
+    run = hold(
+        HoldRequest(connections=60, rate_per_s=300, seed=1, duration_s=1.5), lambda _: None, lambda _: None
+    )
     found = hold_document(run)
     assert [level.tls for level in found.levels] == ["off", "1.3"]
     for level in found.levels:

@@ -13,7 +13,7 @@ import typer
 from tlstax import __version__
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import Capture, Json, Profile, RunName
+from tlstax.cli.options import BesideOthers, Capture, Json, Profile, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 
@@ -142,6 +142,7 @@ def run(
     login_path: Annotated[
         str | None, typer.Option(help="With --server: a login path of mysql_config_editor.")
     ] = None,
+    beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
@@ -170,6 +171,7 @@ def run(
                 capture=capture,
                 seed=seed,
                 report=report,
+                beside_others=beside_others,
                 json=json,
                 guest=GuestOptions(
                     url=server if server and is_guest else "",
@@ -281,6 +283,7 @@ def self_bench(
         typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
     ] = None,
     format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
+    beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
     """The engine against sysbench and against the bare floor, on a private server in one run."""
@@ -301,6 +304,7 @@ def self_bench(
                 client_tls_library=client_tls_library,
                 hold=hold,
                 rate=rate,
+                beside_others=beside_others,
             )
         )
     )

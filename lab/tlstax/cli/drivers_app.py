@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Json
+from tlstax.cli.options import BesideOthers, Json
 
 drivers_app = typer.Typer(
     help="What database drivers do by default, and what it costs.", no_args_is_help=True
@@ -37,12 +37,19 @@ def drivers_probe(
         list[str] | None,
         typer.Option(help="One of the driver's own, such as useSSL=false; may be given several times."),
     ] = None,
+    beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
     """What each driver does when nothing is said of TLS, what it sends by itself, and what that costs."""
     from tlstax.cli.drivers_command import ProbeOptions, probe_command
 
     options = ProbeOptions(
-        names or [], server=server, budget=budget, costs=not no_costs, option=option or [], json=json
+        names or [],
+        server=server,
+        budget=budget,
+        costs=not no_costs,
+        option=option or [],
+        beside_others=beside_others,
+        json=json,
     )
     raise typer.Exit(probe_command(options))

@@ -31,6 +31,7 @@ class ProbeOptions:
     budget: str | None = None
     costs: bool = True
     option: list[str] = field(default_factory=list)
+    beside_others: bool = False
     json: bool = False
 
 
@@ -84,6 +85,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         server=options.server,
         budget_s=budget_s if options.costs else None,
         options=dict(map(_option, options.option)),
+        beside_others=options.beside_others,
     )
 
 

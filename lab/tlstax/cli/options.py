@@ -27,4 +27,10 @@ Capture = Annotated[
     bool,
     typer.Option("--capture", help="First run every case once through a tap: show what crosses the wire."),
 ]
+BesideOthers = Annotated[
+    bool,
+    typer.Option(
+        "--beside-others", help="Do not wait for another run that is measuring here; the report says so."
+    ),
+]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]

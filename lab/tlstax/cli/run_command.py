@@ -43,6 +43,7 @@ class RunOptions:
     capture: bool = False
     seed: int | None = None
     report: Path | None = None
+    beside_others: bool = False
     json: bool = False
     guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
 
@@ -67,6 +68,7 @@ def run_command(options: RunOptions) -> int:
         seed=options.seed,
         changes=Changes(capture=options.capture),
         tls_as_able=as_able,
+        beside_others=options.beside_others,
     )
     return measure(request, report=options.report, as_json=options.json)
 

@@ -51,6 +51,7 @@ class SelfBenchOptions:
     client_tls_library: Path | None = None
     hold: int | None = None
     rate: float | None = None
+    beside_others: bool = False
 
 
 class SelfBenchProgress:
@@ -101,7 +102,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
 
 
 def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
-    run = hold(request, line.step)
+    run = hold(request, line.step, line.warn)
     found = hold_document(run)
     _show(found, options.output, form)
     if found.status == "interrupted":
@@ -151,7 +152,12 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
         if value is not None:
             raise UserMistake(f"{name} does not go with --hold", remedy="leave one of them out")
     rate_per_s = float(connections) if options.rate is None else options.rate
-    return HoldRequest(connections=connections, rate_per_s=rate_per_s, seed=options.seed)
+    return HoldRequest(
+        connections=connections,
+        rate_per_s=rate_per_s,
+        seed=options.seed,
+        beside_others=options.beside_others,
+    )
 
 
 def _request(options: SelfBenchOptions) -> session.Request:
@@ -175,6 +181,7 @@ def _request(options: SelfBenchOptions) -> session.Request:
         budget_s=budget_s,
         seed=options.seed,
         client_tls_library=str(library.resolve()) if library is not None else None,
+        beside_others=options.beside_others,
     )
 
 

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Arrivals, Budget, Capture, Json, Precision, Profile, Rate, Settings, StudyName
+from tlstax.cli.options import (
+    Arrivals,
+    BesideOthers,
+    Budget,
+    Capture,
+    Json,
+    Precision,
+    Profile,
+    Rate,
+    Settings,
+    StudyName,
+)
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
 
@@ -76,6 +87,7 @@ def study_run(
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
     """Run a study: start its servers, measure in blocks, say what was found."""
@@ -91,5 +103,7 @@ def study_run(
         profile=profile,
         capture=capture,
     )
-    options = StudyRunOptions(changes=changes, resume=resume, seed=seed, report=report, json=json)
+    options = StudyRunOptions(
+        changes=changes, resume=resume, seed=seed, report=report, beside_others=beside_others, json=json
+    )
     raise typer.Exit(run_command(name, options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
@@ -28,6 +28,7 @@ class StudyRunOptions:
     resume: str | None = None
     seed: int | None = None
     report: Path | None = None
+    beside_others: bool = False
     json: bool = False
 
 
@@ -67,6 +68,7 @@ def run_command(name: str, options: StudyRunOptions) -> int:
     if request is None:
         study = changed(load_study(name), options.changes)
         request = Request(study=study, seed=options.seed, changes=options.changes)
+    request = replace(request, beside_others=options.beside_others)
     return measure(request, report=options.report, as_json=options.json)
 
 

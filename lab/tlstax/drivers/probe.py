@@ -21,10 +21,12 @@ from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAske
 from tlstax.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.drivers.statement_log import StatementLog, statement_log
 from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.observers.turn import turn
 from tlstax.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
+from tlstax.study import Study
 
 SHOWN: tuple[tuple[Certificate, bool], ...] = (
     ("right", True),
@@ -45,7 +47,8 @@ Obtain = Callable[[str, Callable[[str], None]], ClientProgram]
 class ProbeRequest:
     """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
 
-    `options` are given to each driver word by word, where it is otherwise as by default.
+    `options` are given to each driver word by word, where it is otherwise as by default. Where costs are
+    measured and another run is measuring, this one waits, or with `beside_others` goes on at once.
     """
 
     names: tuple[str, ...]
@@ -53,6 +56,7 @@ class ProbeRequest:
     budget_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     obtain: Obtain = field(default=obtain_client)
+    beside_others: bool = False
 
 
 @dataclass
@@ -77,10 +81,14 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
     status: Literal["complete", "interrupted"] = "complete"
     try:
         programs = _programs(request, found, watcher)
-        if programs:
+        if programs and request.budget_s is None:
             _gather(request, programs, found, watcher)
-        if request.budget_s is not None:
-            _measure(request, request.budget_s, found, store, watcher)
+        elif programs and request.budget_s is not None:
+            with turn(watcher.warn, beside_others=request.beside_others) as mine:
+                _gather(request, programs, found, watcher)
+                study = _costs(request, request.budget_s, found)
+                if study is not None:
+                    _measure(Request(study, turn=mine), found, store, watcher)
     except Interrupted:
         status = "interrupted"
     finally:
@@ -269,20 +277,20 @@ class _Probing:
         )
 
 
-def _measure(
-    request: ProbeRequest, budget_s: float, found: _Found, store: Callable[[], Store], watcher: Watcher
-) -> None:
-    """The costs of all drivers that could connect, as a run like any other."""
+def _costs(request: ProbeRequest, budget_s: float, found: _Found) -> Study | None:
+    """The study of what all drivers that could connect cost; None where none could."""
     measurable = [
         Measurable(name=name, auth=one.auth, encrypts=one.job("verified", ONE) is not None)
         for name, one in found.gathered.items()
         if one.failed is None and one.job("off", ONE) is not None
     ]
-    if not measurable:
-        return
-    study = costs_study(measurable, request.server, request.options, budget_s)
+    return costs_study(measurable, request.server, request.options, budget_s) if measurable else None
+
+
+def _measure(request: Request, found: _Found, store: Callable[[], Store], watcher: Watcher) -> None:
+    """The costs as a run like any other."""
     with store() as opened:
-        stored = run(Request(study), opened, watcher)
+        stored = run(request, opened, watcher)
     found.run, found.why = stored.header.run, stored.stopped_because
     found.costs = costs_of(stored)
     if stored.status == "interrupted":

@@ -1,4 +1,4 @@
-"""What the machine did to a run: time that the host took, segments that were sent again. Pure."""
+"""What the machine did to a run: time that others took, segments that were sent again. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,22 @@ MUCH_RETRANSMITTED = 0.01
 """Share of the TCP segments sent, above which it is said that some were sent again. Below it they are mostly
 probes of the sender, whose answer takes longer than a round trip (RFC 8985, tail loss probe)."""
 
+BESIDE_ANOTHER = (
+    "another run was measuring on the same processors at the same time: each took time from the other, and "
+    "times scatter"
+)
+
 
 def of_machine(trials: Sequence[TrialRecord]) -> list[str]:
     """What bears on all results of these trials."""
-    return [*_stolen(trials), *_retransmitted(trials)]
+    return [*_beside_another(trials), *_stolen(trials), *_retransmitted(trials)]
+
+
+def _beside_another(trials: Sequence[TrialRecord]) -> list[str]:
+    disturbed = sum(record.beside_another for record in trials)
+    if not disturbed:
+        return []
+    return [f"{BESIDE_ANOTHER} ({disturbed} of {counted(len(trials), 'trial')})"]
 
 
 def _stolen(trials: Sequence[TrialRecord]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tlstax.counted import counted
 from tlstax.findings.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
+from tlstax.findings.machine_caveats import BESIDE_ANOTHER
 from tlstax.selfbench.document import CellFigures, TrialCounts
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.proof import TLS_1_3
@@ -17,6 +18,7 @@ def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCou
     """What bears on the whole run, the gravest first."""
     return (
         *_ended(run, blocks),
+        *([BESIDE_ANOTHER] if run.beside_another else []),
         *_absent(run.header),
         *_rejected(counts),
         *_negotiated_differently(cells),

@@ -20,6 +20,7 @@ from tlstax.counted import counted
 from tlstax.errors import Interrupted, MachineFault, UserMistake
 from tlstax.jobs import job_for
 from tlstax.observers import process, status
+from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
@@ -56,11 +57,13 @@ class HoldRequest:
     rate_per_s: float
     seed: int | None = None
     duration_s: float = HOLD_S
+    beside_others: bool = False
 
 
-def hold(request: HoldRequest, say: Say) -> HoldRun:
+def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     """Hold the connections in plaintext and under TLS 1.3. Ctrl-C keeps the levels that are complete.
 
+    `say` hears the steps, `warn` what the user should know although the work goes on, or waits.
     UserMistake where this machine's limits do not allow so many; MachineFault where the client or the
     server failed.
     """
@@ -80,6 +83,12 @@ def hold(request: HoldRequest, say: Say) -> HoldRun:
         ),
         max_connections=request.connections + SPARE_CONNECTIONS,
     )
+    with turn(warn, beside_others=request.beside_others) as mine:
+        run = _levels(request, needs, wanted, say)
+        return run.model_copy(update={"beside_another": mine.others()})
+
+
+def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, say: Say) -> HoldRun:
     header: HoldHeader | None = None
     pairs: list[HeldPair] = []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tlstax.contract import Done
 from tlstax.findings import histograms
+from tlstax.findings.machine_caveats import BESIDE_ANOTHER
 from tlstax.selfbench import proof
 from tlstax.selfbench.hold_records import (
     Delay,
@@ -91,6 +92,8 @@ def _doubts(pair: HeldPair, header: HoldHeader) -> tuple[str, ...]:
 def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
     found = ["the run was interrupted: levels that were not complete are missing"]
     found = found if run.status == "interrupted" else []
+    if run.beside_another:
+        found = [*found, BESIDE_ANOTHER]
     if run.header.connections < MANY:
         found.append(f"memory per connection is known to some KiB only, with fewer than {MANY:,} connections")
     for level in levels:

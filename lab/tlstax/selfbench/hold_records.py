@@ -51,11 +51,12 @@ class HoldHeader(Frozen):
 
 
 class HoldRun(Frozen):
-    """A hold as it ended: the levels that were complete."""
+    """A hold as it ended: the levels that were complete, and whether another run was measuring beside it."""
 
     header: HoldHeader
     pairs: tuple[HeldPair, ...]
     status: Status = "complete"
+    beside_another: bool = False
 
 
 class Delay(Frozen):

@@ -99,10 +99,12 @@ class Header(Frozen):
 class Run(Frozen):
     """A run as it ended: the results of its complete blocks, in the order of the trials.
 
-    `why` says what made it fail; empty otherwise.
+    `why` says what made it fail; empty otherwise. `beside_another` is whether another run was measuring on
+    this machine meanwhile.
     """
 
     header: Header
     results: tuple[Result, ...]
     status: Status = "complete"
     why: str = ""
+    beside_another: bool = False

@@ -12,6 +12,7 @@ from tlstax import __version__
 from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.observers.countable import Usable, usable_events
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
+from tlstax.observers.turn import turn
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer
@@ -42,7 +43,8 @@ class Request:
     """What is to be compared, for how long. `seed` is None for a random one.
 
     `client_tls_library` is the libssl that the engine and the floor load, None the machine's; sysbench
-    has the one that it was linked with.
+    has the one that it was linked with. Where another run is measuring this one waits, or with
+    `beside_others` goes on at once.
     """
 
     cells: tuple[Cell, ...]
@@ -51,6 +53,7 @@ class Request:
     rows: int = ROWS
     trial_duration_s: float = TRIAL_S
     client_tls_library: str | None = None
+    beside_others: bool = False
 
 
 def run(request: Request, watcher: Watcher) -> Run:
@@ -66,10 +69,14 @@ def run(request: Request, watcher: Watcher) -> Run:
         duration_s=request.trial_duration_s,
     )
     wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
-    with open_private_bench(needs, watcher.step, wanted) as bench:
+    with (
+        turn(watcher.warn, beside_others=request.beside_others) as mine,
+        open_private_bench(needs, watcher.step, wanted) as bench,
+    ):
         header = _header(request, needs, bench, found, _why_none(events, usable))
         measurer = Measurer(bench, found.commands, events, watcher.warn, request.client_tls_library)
-        return rounds.run_blocks(header, found.commands, measurer, watcher)
+        done = rounds.run_blocks(header, found.commands, measurer, watcher)
+        return done.model_copy(update={"beside_another": mine.others()})
 
 
 def _header(
