@@ -2,17 +2,31 @@
 
 The environment variables TLSTAX_CACHE and TLSTAX_DATA name other directories than the platform's usual
 ones (on Linux, below XDG_CACHE_HOME and XDG_DATA_HOME).
+
+Not every program takes every path: the dynamic loader's lists are split at spaces and semicolons and cannot
+quote them, and configurations quote each in a way of its own, or not at all. So what programs are told to
+read or write lies below a plain path: the cache's own, or a link to it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import platformdirs
 
 from tlstax.errors import MachineFault, UserMistake
+
+PLAIN = frozenset("/._-+@,=~")
+"""What may stand in a path beside letters and digits, and is read as it is by every program that we run."""
+
+LINKS = ("/tmp", "/var/tmp")  # noqa: S108 (what is made there is this user's alone, which is checked)
+"""Where links to directories with other paths are kept, in a directory of the user's own: always the same
+ones, since what is built may know its own path."""
 
 
 def cache_dir() -> Path:
@@ -26,18 +40,43 @@ def data_dir() -> Path:
 
 
 def specimens_dir() -> Path:
-    """The shelf: fetched and built specimens, one directory each; created when missing."""
-    return ensure_directory(cache_dir() / "specimens")
+    """The shelf: fetched and built specimens, one directory each; created when missing. A plain path."""
+    return plain(ensure_directory(cache_dir() / "specimens"))
 
 
 def downloads_dir() -> Path:
-    """What was downloaded and is not unpacked yet, kept in case a fetch is cut off; created when missing."""
-    return ensure_directory(cache_dir() / "downloads")
+    """What was downloaded and is not unpacked yet, kept in case a fetch is cut off; created when missing.
+
+    A plain path.
+    """
+    return plain(ensure_directory(cache_dir() / "downloads"))
 
 
 def sessions_dir() -> Path:
-    """One directory for each running process of the laboratory; created when missing."""
-    return ensure_directory(cache_dir() / "sessions")
+    """One directory for each running process of the laboratory; created when missing. A plain path."""
+    return plain(ensure_directory(cache_dir() / "sessions"))
+
+
+def plain(directory: Path) -> Path:
+    """The directory by a path of letters, digits and PLAIN: its own, or that of a link which stays there.
+
+    MachineFault where no such link can be made.
+    """
+    directory = directory.absolute()
+    if _is_plain(directory):
+        return directory
+    name = hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]
+    for parent in LINKS:
+        place = Path(parent) / f"tlstax-{os.geteuid()}"
+        with contextlib.suppress(OSError):
+            place.mkdir(mode=0o700, exist_ok=True)
+            if _is_ours_alone(place) and _links(place / name, directory):
+                return place / name
+    raise MachineFault(
+        f"{str(directory)!r} has characters that not every program takes in a path, and no link to it can be "
+        f"made in {' or '.join(LINKS)}",
+        remedy="name a directory of letters, digits, dots and dashes in TLSTAX_CACHE",
+    )
 
 
 def ensure_directory(path: Path) -> Path:
@@ -59,14 +98,44 @@ def check_room(directory: Path, bytes_needed: int, what: str) -> None:
     free = shutil.disk_usage(directory).free
     if free < bytes_needed:
         raise MachineFault(
-            f"{what} needs {bytes_needed / 1e6:.0f} MB in {directory}, where {free / 1e6:.0f} MB are free",
+            f"{what} needs {bytes_needed / 1e6:.0f} MB in {directory.resolve()}, where "
+            f"{free / 1e6:.0f} MB are free",
             remedy="make room, or name another place in TLSTAX_CACHE",
         )
 
 
+def _is_plain(path: Path) -> bool:
+    return all(character.isalnum() or character in PLAIN for character in str(path))
+
+
+def _is_ours_alone(place: Path) -> bool:
+    """Whether it is a directory into which nobody but this user can put anything."""
+    found = place.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+
+
+def _links(link: Path, directory: Path) -> bool:
+    """Whether the link leads to the directory.
+
+    It is made where there is none, and those to directories that are gone are removed then.
+    """
+    if not link.is_symlink():
+        for other in link.parent.iterdir():
+            if other.is_symlink() and not other.exists():
+                other.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(directory)
+    return link.readlink() == directory
+
+
 def _chosen(variable: str) -> Path | None:
-    """A colon separates directories in lists that servers and the dynamic loader are given."""
+    """A colon separates directories in lists, Python's own among them.
+
+    Line ends and what is no UTF-8 the kernel tells in a spelling of its own, or the store cannot hold.
+    """
     value = os.environ.get(variable)
     if value and ":" in value:
         raise UserMistake(f"{variable} is {value!r}, and a path with a colon cannot be used")
+    if value and not value.isprintable():
+        raise UserMistake(f"{variable} is {value!r}, and a path with unprintable characters cannot be used")
     return Path(value).expanduser().absolute() if value else None

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from tlstax.contract import Frozen
 from tlstax.errors import MachineFault, UserMistake
-from tlstax.places import data_dir, ensure_directory
+from tlstax.places import data_dir, ensure_directory, plain
 
 FILE = "specimens.json"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+_LIBSSL = re.compile(r"^\s*(libssl\.so\S*) => (not found|.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
+"""What the loader says of it: the name that is asked for, and the file that is found."""
 
 
 class Added(Frozen):
@@ -81,14 +83,14 @@ def check_libssl(mysqld: Path, directory: Path) -> None:
     """
     if not directory.is_dir():
         raise UserMistake(f"{directory} is not a directory", remedy="give the directory of a libssl.so")
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(directory), "LD_TRACE_LOADED_OBJECTS": "1"}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(plain(directory)), "LD_TRACE_LOADED_OBJECTS": "1"}
     try:
         done = subprocess.run(
             [mysqld], capture_output=True, text=True, check=False, timeout=60, env=environment
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserMistake(f"{mysqld} cannot be run ({error})") from error
-    loaded = re.findall(r"^\s*(libssl\.so\S*) => (not found|\S+)", done.stdout, re.MULTILINE)
+    loaded = _LIBSSL.findall(done.stdout)
     if not loaded:
         raise UserMistake(
             f"{mysqld} loads no libssl: its TLS is built in, or it has none", remedy="leave --libssl out"

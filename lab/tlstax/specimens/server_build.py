@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tlstax.places import plain
 from tlstax.records import Specimen
 from tlstax.specimens.tls_library import TlsLibrary
 
@@ -107,7 +108,10 @@ def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
 
 
 def _library_path(tls_library: TlsLibrary | None, directories: Sequence[Path]) -> str:
-    """The TLS library first, the program's own libraries, what the TLS library itself needs last."""
+    """The TLS library first, the program's own libraries, what the TLS library itself needs last.
+
+    Libraries of a server that was added lie wherever their owner has them.
+    """
     first = (tls_library.directory,) if tls_library else ()
     last = tls_library.support if tls_library else ()
-    return ":".join(map(str, (*first, *directories, *last)))
+    return ":".join(str(plain(directory)) for directory in (*first, *directories, *last))
