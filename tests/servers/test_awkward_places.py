@@ -17,7 +17,7 @@ from tlstax.specimens.catalogue import RECIPES
 
 AWKWARD = "a \"cache\" of 'mine'; #1, 100% $x"
 PATHS = ("ssh-aes256-ctr", "stunnel", "haproxy", "haproxy-tls", "router-passthrough")
-FAULT = "rand-per-byte"
+FAULT, DRIVER = "rand-per-byte", "libmariadb-3.4"
 
 
 class AwkwardHome(Home):
@@ -33,9 +33,10 @@ def home(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> Awkwa
     assert mysql_build
     for path in PATHS:
         obtain_path(path, lambda _: None)
-    shelf.obtain(RECIPES[FAULT], lambda _: None)
+    for name in (FAULT, DRIVER):
+        shelf.obtain(RECIPES[name], lambda _: None)
     cache = tmp_path_factory.mktemp("awkward") / AWKWARD
-    for name in ("mysql-9.7", "openssh", "stunnel", "haproxy", "mysql-router", FAULT):
+    for name in ("mysql-9.7", "openssh", "stunnel", "haproxy", "mysql-router", FAULT, DRIVER):
         shutil.copytree(
             places.specimens_dir() / name,
             cache / "specimens" / name,
@@ -66,6 +67,12 @@ def test_every_path_between_client_and_server(home: AwkwardHome) -> None:
     load = ("--rows", "500", "--connections", "2", "--workload", "reconnect", "--tls", "off")
     document = _measured(home, "run", *load, "--path", ",".join(PATHS))
     assert {finding["case"]["path"] for finding in document["findings"]} >= set(PATHS)
+
+
+def test_a_driver_with_libraries_of_its_own(home: AwkwardHome) -> None:
+    load = ("--rows", "500", "--connections", "2", "--workload", "reconnect", "--tls", "off,1.3")
+    document = _measured(home, "run", *load, "--client", DRIVER)
+    assert {finding["case"]["client"] for finding in document["findings"]} == {DRIVER}
 
 
 def test_a_fault_is_planted_and_its_cost_is_told_by_samples(home: AwkwardHome) -> None:

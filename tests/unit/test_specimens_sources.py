@@ -211,6 +211,21 @@ def test_a_crate_that_is_another_is_not_built(
     assert tools.called() == 0
 
 
+def test_what_openssl_cannot_be_built_below_is_said_before_anything_is_done(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "it's a cache"))
+    for program in ("cargo", "perl", "make", "cc"):
+        tools.put(program, '#!/bin/sh\necho "$0" >> {calls}\n')
+    with pytest.raises(MachineFault) as caught:
+        shelf.obtain(recipe(OpensslBuild(crate=Crate(version="1.0+1.0", sha256="0" * 64))), quiet)
+    assert caught.value.message == (
+        f"Some DB cannot be built below {tmp_path}/it's a cache/specimens: its Configure takes no quotation "
+        "marks in a path"
+    )
+    assert tools.called() == 0
+
+
 OBTAIN = """
 import sys
 from tlstax.specimens import shelf

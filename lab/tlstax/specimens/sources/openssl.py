@@ -71,6 +71,7 @@ def fill(recipe: Recipe, source: OpensslBuild, place: Place, telling: Telling) -
         raise MachineFault(f"{recipe.title} is not built on {machine()} machines", remedy="use another one")
     for program, remedy in TOOLS.items():
         tool.need(program, f"building {recipe.title}", remedy)
+    _check_path(recipe.title, place.work.resolve())
     crates = [crate for crate in (source.crate, source.lender) if crate is not None]
     telling.step(f"fetching the source of {recipe.title} with cargo")
     unpacked = [_unpack(crate, place) for crate in crates]
@@ -80,6 +81,17 @@ def fill(recipe: Recipe, source: OpensslBuild, place: Place, telling: Telling) -
         _rename(unpacked[0], source.names_of)
     _compile(_Build(recipe.title, unpacked[0], place.log), target, place, telling)
     return tuple(Part(name=CRATE, version=crate.version, sha256=crate.sha256) for crate in crates)
+
+
+def _check_path(title: str, work: Path) -> None:
+    """MachineFault where OpenSSL's Configure would trip over the path that it finds itself in."""
+    if set("\"'") & set(str(work)):
+        raise MachineFault(
+            f"{title} cannot be built below {work.parents[1]}: its Configure takes no quotation marks in a "
+            "path",
+            remedy="name a directory without them in TLSTAX_CACHE, or take one of Debian's "
+            "(openssl-…-debian)",
+        )
 
 
 def _compile(build: _Build, target: str, place: Place, telling: Telling) -> None:
