@@ -45,7 +45,8 @@ class Home:
     def environment(self, **more: str) -> dict[str, str]:
         """The variables of a laboratory at home here."""
         paths = {"TLSTAX_CACHE": str(self.cache), "TLSTAX_DATA": str(self.data)}
-        return {**os.environ, **paths, "TERM": "xterm", **more}
+        # It waits for no other run, since nothing that it measures is believed.
+        return {**os.environ, **paths, "TERM": "xterm", "TLSTAX_TURN": self.path.name, **more}
 
     def processes(self) -> list[str]:
         """What still runs of laboratories that were at home here, each in words."""
