@@ -225,10 +225,10 @@ def private_bench(
 
 
 @contextmanager
-def guest_terms(access: GuestAccess, needs: Needs) -> Iterator[tuple[Server, JobTerms]]:
-    """A server that is not ours, and what jobs on it have in common."""
+def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
+    """A server that is not ours, and what jobs on it have in common; `warn` is told what is left there."""
     tls = access.tls
-    with GuestServer.open(access) as server:
+    with GuestServer.open(access, warn) as server:
         verification = Verification(
             verify={"VERIFY_CA": "ca", "VERIFY_IDENTITY": "identity"}.get(tls.mode, "none"),
             ca_file=tls.ca_file,

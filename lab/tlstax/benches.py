@@ -290,8 +290,13 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
 
 
 @contextmanager
-def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iterator[Benches]:
-    """The bench on a server that is not ours. UserMistake where the study needs one that is."""
+def open_guest(
+    study: Study, guest: GuestAccess, needs: Needs, say: Say, warn: Say | None = None
+) -> Iterator[Benches]:
+    """The bench on a server that is not ours. UserMistake where the study needs one that is.
+
+    `warn` is told what has to be left there, in place of `say`.
+    """
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
         "path": {DIRECT},
@@ -313,7 +318,7 @@ def open_guest(study: Study, guest: GuestAccess, needs: Needs, say: Say) -> Iter
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
     found, events = _with_counters(describe_machine())
     machine = found.model_copy(update={"server_cpus": (), "client_cpus": ()})
-    with guest_terms(guest, needs) as (server, own_terms):
+    with guest_terms(guest, needs, warn or say) as (server, own_terms):
         terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
         with furnished(server, terms, needs, machine, say) as bench:
             bench.client_claims = {name: library.claim() for name, library in libraries.items()}

@@ -126,7 +126,7 @@ def _opened(request: Request, needs: Needs, watcher: Watcher) -> Iterator[Benche
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(watcher.warn, beside_others=request.beside_others))
         if request.guest is not None:
-            benches = stack.enter_context(open_guest(study, request.guest, needs, say))
+            benches = stack.enter_context(open_guest(study, request.guest, needs, say, watcher.warn))
         elif specimens is not None:
             benches = stack.enter_context(open_benches(study, specimens, needs, say))
         benches.turn = mine
@@ -171,6 +171,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         for trial in block:
             watcher.trial(outlook.step(trial, time.monotonic()))
             with benches.awake(trial.case.levels) as bench:
+                bench.server.hold()
                 job = _job(trial, bench, header, outlook.trials_in_block)
                 record = _with_others(run_trial(trial, job, bench), benches)
                 store.add_trial(header.run, record)

@@ -11,6 +11,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from pymysql.constants import ER
 from pymysql.err import MySQLError
 
 from tlstax.errors import MachineFault, UserMistake
@@ -64,17 +65,13 @@ class TrialData:
     def prepare(self, database: Database) -> None:
         """Keep copies of what will change, and say what the user's workloads say once.
 
-        Tables that those statements make are the server's to drop in the end. UserMistake where it refuses
-        one of them.
+        What those statements create is the server's to drop in the end. UserMistake where it refuses one of
+        them.
         """
         for shape in self.needs.changed:
             table.keep_copy(database, self.server.tables[shape])
-        before = _tables(database)
-        try:
-            for own in self.needs.own.values():
-                self._said(database, own, "prepare")
-        finally:
-            self.server.adopt(_tables(database) - before)
+        for own in self.needs.own.values():
+            self._said(database, own, "prepare")
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]
@@ -89,21 +86,22 @@ class TrialData:
     def _said(self, database: Database, own: UserWorkload, which: str) -> None:
         name = self.server.tables[own.table]
         for sql in own.said_by_themselves()[which]:
-            with database.cursor() as cursor:
-                try:
-                    cursor.execute(with_table(sql, name))
-                    cursor.fetchall()
-                except MySQLError as error:
-                    raise UserMistake(
-                        f"workload {own.name}: the server refuses a statement of {which} "
-                        f"({error.args[-1]}): {sql}"
-                    ) from error
+            try:
+                self.server.carry_out(database, with_table(sql, name), once=which == "prepare")
+            except MySQLError as error:
+                raise _refused(own, which, sql, error) from error
+            except UserMistake as mistake:
+                raise UserMistake(
+                    f"workload {own.name}, {which}: {mistake.message}", remedy=mistake.remedy
+                ) from mistake
 
 
-def _tables(database: Database) -> set[str]:
-    with database.cursor() as cursor:
-        cursor.execute("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")
-        return {str(row[0]) for row in cursor.fetchall()}
+def _refused(own: UserWorkload, which: str, sql: str, error: MySQLError) -> UserMistake:
+    taken = bool(error.args) and error.args[0] == ER.TABLE_EXISTS_ERROR
+    return UserMistake(
+        f"workload {own.name}: the server refuses a statement of {which} ({error.args[-1]}): {sql}",
+        remedy="give yours another name, or drop what has it if nobody needs it" if taken else "",
+    )
 
 
 def _settle(database: Database, name: str) -> None:

@@ -6,12 +6,15 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from guest_house import house, lending_server
 
 from tlstax.errors import TlstaxError
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+
+__all__ = ["house", "lending_server"]
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ tlstax out of the same schema; the server releases it when the connection that h
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -18,13 +17,17 @@ from typing import Any, Self
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.guests import connection as guest_connection
+from tlstax.guests import objects
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.leaving import leaving
+from tlstax.guests.lock import SchemaLock
+from tlstax.guests.made import RECORD, Made, Warn
 from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
-from tlstax.specimens import table, tls_facts
+from tlstax.specimens import answers, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
 from tlstax.workloads import KEPT, TABLES, Shape
 
@@ -40,37 +43,55 @@ SCHEMA_EXISTS = 1007
 CONNECTIONS_OF_OUR_OWN = 2
 """The connection that holds the lock, and one for the laboratory's questions."""
 
-CLEAN_UP_TIMEOUT_S = 60.0
+CLEAN_UP_TIMEOUT_S, LOCKED_AT_MOST_S = 60.0, 30
+"""How long the server may take over one step of leaving, and how long that may wait for another's statement.
+
+The second is the shorter, or a DROP that was given up here would be carried out there later.
+"""
+
 IDLE_S = 7 * 24 * 3600
 """How long our own connection may be silent; a server's wait_timeout may be shorter than a trial."""
+
+
+NAMED_AT_MOST = 5
+
+
+def _unsaid(_: str) -> None:
+    """Nobody is there to be told."""
 
 
 class GuestServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
-    def __init__(self, access: GuestAccess, house: Database) -> None:
-        self._access = access
-        self._house = house
+    def __init__(self, access: GuestAccess, house: Database, warn: Warn) -> None:
+        self._access, self._house, self._warn = access, house, warn
         self._schema = access.address.schema or OWN_SCHEMA
-        self._schema_is_ours = False
-        self._filled: list[str] = []
-        self._adopted: list[str] = []
+        self._schema_is_ours = self._is_left = self._is_anothers = False
+        self._lock = SchemaLock(self._schema)
+        self._made = Made(self._schema, warn)
         self._facts = tls_facts.read(house)
         self._version = str(self._row("SELECT VERSION()")[0])
 
     @classmethod
-    def open(cls, access: GuestAccess) -> Self:
+    def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
-        UserMistake or MachineFault when that is not possible; nothing is left behind then.
+        `warn` is told what the user should know although the work goes on: above all, what has to be left.
+        UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
         house = guest_connection.connect(access, access.address.schema)
         try:
             with _told(access):
-                server = cls(access, house)
-                server._settle_in()
+                server = cls(access, house, warn)
+                server._take_the_lock()
         except BaseException:
             guest_connection.close(house)
+            raise
+        try:
+            with _told(access):
+                server._settle_in()
+        except BaseException as error:
+            server.__exit__(type(error), error, None)
             raise
         return server
 
@@ -139,21 +160,52 @@ class GuestServer:
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
-        comment = OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
         with _told(self._access):
             name = GUEST_TABLES[content.shape]
-            self._filled.append(name)
-            return table.prepare(self._house, name, content, comment=comment, progress=progress)
+            self._made.fills(name)
+            return table.prepare(self._house, name, content, comment=self._comment(), progress=progress)
 
-    def adopt(self, tables: Iterable[str]) -> None:
-        """These tables are dropped at the end, as ours are."""
-        self._adopted += tables
+    def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
+        """Carry out a statement of the user's; what it creates is dropped at the end.
+
+        What else appears meanwhile is named and left, where the statement is carried out `once`.
+        """
+        before = objects.listed(self._house, self._schema) if once else set()
+        self._made.carry_out(self._house, database, statement)
+        if not once:
+            return
+        known = {str(thing) for thing in self._made.known()}
+        appeared = sorted(objects.listed(self._house, self._schema) - before - known)
+        if appeared:
+            self._warn(
+                f"while a workload was prepared, there appeared in {self._schema} what tlstax did not make "
+                f"and does not drop: {_named(appeared)}"
+            )
+
+    def hold(self) -> None:
+        """See that the schema is still ours alone; a connection that was cut is made again.
+
+        MachineFault where another tlstax has had it meanwhile, or the server does not answer.
+        """
+        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
+        try:
+            if self._lock.is_held(self._house):
+                return
+        except MySQLError:
+            pass
+        guest_connection.close(self._house)
+        try:
+            with _told(self._access):
+                self._return()
+        except UserMistake as error:
+            raise MachineFault(error.message, remedy=error.remedy) from error
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
         with _told(self._access):
-            limit, per_user = map(int, self._row("SELECT @@max_connections, @@session.max_user_connections"))
-            in_use = int(self._row("SHOW GLOBAL STATUS LIKE 'Threads_connected'")[1])
+            limits = self._row("SELECT @@max_connections, @@session.max_user_connections", columns=2)
+            limit, per_user = map(answers.number, limits)
+            in_use = answers.number(self._row("SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1])
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
             raise UserMistake(
@@ -187,19 +239,26 @@ class GuestServer:
         return ""
 
     def stop(self) -> None:
-        """Drop our table, and the schema if it is ours and holds nothing else. May be called twice.
+        """Drop what was made, and the schema if it is ours and holds nothing else. May be called twice.
 
         MachineFault, which names what remains, when the server is gone or does not let us.
         """
-        if self._house.open:
-            try:
-                with _told(self._access):
-                    self._reconnect_if_cut()
-                    self._clean_up()
-            except TlstaxError as error:
-                raise self._left_behind(error) from error
-            finally:
-                guest_connection.close(self._house)
+        if self._is_left or self._is_anothers:
+            return
+        self._is_left = True
+        try:
+            with leaving(f"dropping what it made at {self._access.address}"), _told(self._access):
+                self.hold()
+                self._clean_up()
+        except TlstaxError as error:
+            if self._is_anothers:
+                raise
+            raise self._left_behind(error) from error
+        except Interrupted:
+            self._warn(self._remains())
+            raise
+        finally:
+            guest_connection.close(self._house)
 
     def __enter__(self) -> Self:
         return self
@@ -207,32 +266,52 @@ class GuestServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Clean up; where the block failed, its own error is the one that is told."""
+        """Clean up; where the block failed, its own error is the one that ends it, and this is a warning."""
         try:
             self.stop()
         except TlstaxError as fault:
             if error is None:
                 raise
-            error.add_note(fault.sentence())
+            self._warn(fault.sentence())
 
     def _left_behind(self, error: TlstaxError) -> MachineFault:
-        """That the tables which were filled remain, because of this."""
-        names = [f"{self._schema}.{name}" for name in self._filled or [GUEST_TABLES["sbtest"]]]
-        one = len(names) == 1
-        remain = f"the table {names[0]} remains" if one else f"the tables {', '.join(names)} remain"
-        return MachineFault(f"{error.message}, so {remain} there", remedy="drop it" if one else "drop them")
+        """That what was made remains, because of this."""
+        one = len(self._made.remaining()) == 1
+        return MachineFault(
+            f"{error.message}, so {self._remains()}", remedy="drop it" if one else "drop them"
+        )
+
+    def _remains(self) -> str:
+        names = [f"{self._schema}.{name}" for name in self._made.remaining()]
+        schema = f", in the schema {self._schema} that tlstax created," if self._schema_is_ours else ""
+        if not names:
+            return f"nothing of tlstax's is known to remain{schema} at {self._access.address}"
+        if len(names) == 1:
+            return f"{names[0]}{schema} remains at {self._access.address}"
+        return f"{', '.join(names[:-1])} and {names[-1]}{schema} remain at {self._access.address}"
+
+    def _take_the_lock(self) -> None:
+        if not self._lock.take(self._house):
+            raise UserMistake(
+                f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
+                remedy="wait for it to end, or name another schema in the URL",
+            )
 
     def _settle_in(self) -> None:
+        """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
             self._schema_is_ours = self._create_schema()
             self._run(f"USE `{OWN_SCHEMA}`")
-        self._run("SET SESSION wait_timeout = %s", IDLE_S)
-        self._lock()
-        for name in OUR_TABLES:
+        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
+        for name in (*OUR_TABLES, RECORD):
             if table.exists(self._house, name):
                 table.check_ours(self._house, name)
                 left_over = table.comment_of(self._house, name) == OWN_SCHEMA_COMMENT
                 self._schema_is_ours = self._schema_is_ours or left_over
+        self._made.begin(self._house, self._comment())
+
+    def _comment(self) -> str:
+        return OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
 
     def _create_schema(self) -> bool:
         """True when it was not there before."""
@@ -244,47 +323,53 @@ class GuestServer:
             raise
         return True
 
-    def _lock(self) -> None:
-        """One tlstax at a time; the lock's name is short enough for MySQL whatever the schema's is."""
-        name = "tlstax-" + hashlib.sha256(self._schema.encode()).hexdigest()[:32]
-        if self._row("SELECT GET_LOCK(%s, 0)", name)[0] != 1:
-            raise UserMistake(
-                f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
-                remedy="wait for it to end, or name another schema in the URL",
+    def _return(self) -> None:
+        """Log in once more, and see that nobody else has settled in since the connection was cut."""
+        self._house = guest_connection.connect(self._access, self._schema)
+        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
+        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
+        if not (self._made.is_on_record(self._house) and self._lock.take_again(self._house)):
+            self._is_anothers = True
+            guest_connection.close(self._house)
+            raise MachineFault(
+                f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
+                "was cut, and another tlstax has used the schema since",
+                remedy="start again when that one has ended; what is there is left to it",
             )
 
-    def _reconnect_if_cut(self) -> None:
-        """The connection may have been cut while trials ran; cleaning up needs one that answers soon."""
-        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
-        try:
-            self._house.ping(reconnect=False)
-        except MySQLError:
-            self._house = guest_connection.connect(self._access, self._schema)
-            guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
-
     def _clean_up(self) -> None:
-        for name in OUR_TABLES:
-            if table.exists(self._house, name):
-                table.check_ours(self._house, name)
-                table.drop(self._house, name)
-        if self._adopted:
-            # Tables of the user's own may refer to each other, and all of them go.
-            self._run("SET SESSION foreign_key_checks = 0")
-        for name in self._adopted:
-            self._run(f"DROP TABLE IF EXISTS `{name.replace('`', '``')}`")
-        if self._schema_is_ours and self._row(
-            "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s", self._schema
-        ) == (0,):
+        # Whatever the server's default is: what tables of others refer to is not dropped.
+        self._run("SET SESSION foreign_key_checks = 1")
+        for words in self._made.leave(self._house, OUR_TABLES):
+            self._warn(words)
+        if self._schema_is_ours:
+            self._drop_schema()
+
+    def _drop_schema(self) -> None:
+        found = objects.listed(self._house, self._schema)
+        stays = f"the schema {self._schema} was created by tlstax and stays there, because"
+        if found:
+            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(found))}")
+        elif not objects.sees_all(self._house, self._schema):
+            self._warn(
+                f"{stays} {self._access.user} is not shown whether others have put routines or events "
+                f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"
+            )
+        else:
             self._run(f"DROP DATABASE `{self._schema}`")
 
     def _run(self, statement: str, *values: object) -> None:
         with self._house.cursor() as cursor:
             cursor.execute(statement, values or None)
 
-    def _row(self, statement: str, *values: object) -> tuple[Any, ...]:
-        with self._house.cursor() as cursor:
-            cursor.execute(statement, values or None)
-            return cursor.fetchone() or ("", 0)
+    def _row(self, statement: str, *values: object, columns: int = 1) -> tuple[Any, ...]:
+        return answers.row(self._house, statement, *values, columns=columns)
+
+
+def _named(things: list[str]) -> str:
+    """So many that a sentence holds them."""
+    more = len(things) - NAMED_AT_MOST
+    return ", ".join(things[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 @contextmanager

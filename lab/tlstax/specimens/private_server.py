@@ -9,7 +9,7 @@ one, or is removed, in the run that creates the system tables and opens no socke
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -199,8 +199,14 @@ class PrivateServer:
                 f"{self.specimen.name} did not take the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
 
-    def adopt(self, tables: Iterable[str]) -> None:
-        """Nothing is to be done: all data goes with the server."""
+    def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
+        """Carry it out, whatever it creates: all data goes with the server."""
+        with database.cursor() as cursor:
+            cursor.execute(statement)
+            cursor.fetchall()
+
+    def hold(self) -> None:
+        """Nothing is to be done: nobody else gets in."""
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""

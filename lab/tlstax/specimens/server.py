@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
@@ -90,8 +90,16 @@ class Server(Protocol):
         """Make and fill the table of this shape, or reuse an equal one that is there; its row count."""
         ...
 
-    def adopt(self, tables: Iterable[str]) -> None:
-        """These tables of the schema, made by statements of the user's, go when the server is left."""
+    def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
+        """Carry out a statement of the user's; what it creates goes when the server is left.
+
+        `once` for one that is not said again in the run. Raises pymysql's errors, and UserMistake for what
+        could not be taken back from a server that is not ours.
+        """
+        ...
+
+    def hold(self) -> None:
+        """See that the schema is still the laboratory's alone; MachineFault where it is not."""
         ...
 
     def check_connections(self, wanted: int) -> None:

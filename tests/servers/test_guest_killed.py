@@ -1,0 +1,85 @@
+"""What a run that was killed left at somebody else's server: the next one clears its own and no more."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from guest_house import OURS, WITHIN_S, House, environment, guest_of
+
+KILLED = """
+import os, signal, sys
+from tlstax.guests import access as guest_access
+from tlstax.guests.access import GuestOptions
+from tlstax.guests.made import Made
+from tlstax.guests.server import GuestServer
+from tlstax.specimens.server import TableContent
+guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1])))
+guest.prepare_table(TableContent(rows=300, seed=5))
+database = guest.admin()
+for statement in sys.argv[2:]:
+    if statement == "unrecorded":
+        write = Made._write
+        Made._write = lambda made, house, step, *rest: (
+            os.kill(os.getpid(), 9) if step == "made" else write(made, house, step, *rest)
+        )
+        continue
+    guest.carry_out(database, statement, once=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed(house: House, *statements: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", KILLED, house.url, *statements],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    house.wait_until_ann_is_gone()
+
+
+def test_what_a_killed_run_made_is_cleared_by_the_next(house: House) -> None:
+    killed(
+        house,
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE child (id INT, FOREIGN KEY (id) REFERENCES parent (id))",
+        "TRUNCATE TABLE child",
+        "CREATE VIEW v AS SELECT * FROM parent",
+        "CREATE PROCEDURE p() SELECT 1",
+        "CREATE TRIGGER g BEFORE INSERT ON theirs FOR EACH ROW SET @x = 1",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT 1",
+        "CREATE TABLE IF NOT EXISTS theirs (id INT)",
+    )
+    assert house.things() == {*OURS, "parent", "child", "v", "p", "g", "e"}
+    with guest_of(house.access) as (_, _, warned):
+        assert house.things() == OURS
+    assert house.things() == set()
+    assert warned == []
+
+
+def test_a_table_that_was_made_when_the_run_was_killed_is_known_by_its_comment(house: House) -> None:
+    killed(house, "unrecorded", "CREATE TABLE shop_orders (id INT)")
+    with guest_of(house.access) as (_, _, warned):
+        assert house.things() == OURS
+    assert warned == []
+
+
+def test_what_cannot_be_told_after_a_kill_is_left_and_named(house: House) -> None:
+    killed(house, "unrecorded", "CREATE VIEW v AS SELECT 1 AS one")
+    with guest_of(house.access) as (_, _, warned):
+        pass
+    assert house.things() == {"v"}
+    assert ["the view v" in words and "cannot be told" in words for words in warned] == [True]
+
+
+def test_what_others_put_in_the_place_of_what_a_killed_run_made_is_left(house: House) -> None:
+    killed(house, "CREATE TABLE t (id INT)", "CREATE VIEW v AS SELECT 1 AS one")
+    house.eve("DROP TABLE t", "CREATE TABLE t (mine INT)", "DROP VIEW v", "CREATE VIEW v AS SELECT 2 AS two")
+    with guest_of(house.access):
+        pass
+    assert house.things() == {"t", "v"}
