@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from tlstax.errors import Interrupted, TlstaxError
+from tlstax.guests import leaving
 
 INTERRUPTED = 130
 """What shells report for a program ended by Ctrl-C (128 + SIGINT)."""
 
+_STDERR = 2
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def guarded(command: Callable[[], object]) -> int:
     """Run the command line and turn whatever it raises into a sentence on standard error and a status.
 
-    SIGTERM and SIGHUP end a command in the same order as Ctrl-C does. SystemExit passes: it is how the
-    command-line library ends a command, usage errors among them (status 2).
+    SIGTERM and SIGHUP end a command in the same order as Ctrl-C does (`_Ending`). SystemExit passes: it is
+    how the command-line library ends a command, usage errors among them (status 2).
     """
+    ending = _Ending()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+        signal.signal(number, ending.interrupt)
     try:
         command()
     except Interrupted:
@@ -49,8 +54,26 @@ def _told(error: Exception) -> int:
     return _defect(error)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise Interrupted
+class _Ending:
+    """What Ctrl-C and its like do: the first ends the work in order, the second is told what still goes on.
+
+    The third ends that too. A first one while a server that is not ours is being left counts as the second.
+    """
+
+    def __init__(self) -> None:
+        self._has_begun = self._was_told = False
+
+    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """The handler of a signal."""
+        doing = leaving.step()
+        if self._was_told or not (self._has_begun or doing):
+            self._has_begun = True
+            raise Interrupted
+        self._has_begun = self._was_told = True
+        # Not through sys.stderr, in the midst of a write to which this may be.
+        sentence = f"\ntlstax: still {doing or 'ending what was begun'}; once more ends it at once\n"
+        with suppress(OSError):
+            os.write(_STDERR, sentence.encode())
 
 
 def _say(sentence: str, status: int) -> int:
