@@ -117,9 +117,11 @@ class Bench:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
         MachineFault when one dies too often. A guest is not ours to start again: MachineFault when it does
-        not answer any more.
+        not answer any more; where only the connection to it was cut, it is made again.
         """
         if not failure or self.server.is_alive():
+            if not self.admin.open:
+                self.admin = self.server.admin()
             self._revive_paths(say)
             return
         self.crashes += 1

@@ -14,14 +14,17 @@ from dataclasses import dataclass, field
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
-from tlstax.errors import MachineFault, UserMistake
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.records import TableState
-from tlstax.specimens import table
+from tlstax.specimens import answers, table
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.study import Levels
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import DataNeeds, changes_data, name_of, table_of
 from tlstax.workloads import Shape
+
+CLIENT_ERRORS = range(2000, 3000)
+"""Errors of the connection; those of the server have other numbers."""
 
 SETTLING_S, LOOK_AGAIN_S = 2.0, 0.01
 """How long a trial waits for the purge of what an earlier one changed, at most."""
@@ -66,10 +69,16 @@ class TrialData:
         """Keep copies of what will change, and say what the user's workloads say once.
 
         What those statements create is the server's to drop in the end. UserMistake where it refuses one of
-        them.
+        them, MachineFault where it fails.
         """
         for shape in self.needs.changed:
-            table.keep_copy(database, self.server.tables[shape])
+            name = self.server.tables[shape]
+            try:
+                table.keep_copy(database, name)
+            except MySQLError as error:
+                raise MachineFault(
+                    f"{self.server.specimen.name} did not copy the table {name} ({answers.said(error)})"
+                ) from error
         for own in self.needs.own.values():
             self._said(database, own, "prepare")
 
@@ -96,11 +105,17 @@ class TrialData:
                 ) from mistake
 
 
-def _refused(own: UserWorkload, which: str, sql: str, error: MySQLError) -> UserMistake:
-    taken = bool(error.args) and error.args[0] == ER.TABLE_EXISTS_ERROR
+def _refused(own: UserWorkload, which: str, sql: str, error: MySQLError) -> TlstaxError:
+    """The statement was refused, or it was not carried out because the connection is gone."""
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    why = f"({answers.said(error)}): {' '.join(sql.split())}"
+    if code in CLIENT_ERRORS:
+        return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
-        f"workload {own.name}: the server refuses a statement of {which} ({error.args[-1]}): {sql}",
-        remedy="give yours another name, or drop what has it if nobody needs it" if taken else "",
+        f"workload {own.name}: the server refuses a statement of {which} {why}",
+        remedy="give yours another name, or drop what has it if nobody needs it"
+        if code == ER.TABLE_EXISTS_ERROR
+        else "",
     )
 
 
@@ -128,11 +143,9 @@ def _is_purging(database: Database) -> bool:
     The length of its history does not tell: MySQL shortens the list long after the work is done (seen with
     5.6.14 to 9.7).
     """
-    with database.cursor() as cursor:
-        try:
-            cursor.execute("SHOW ENGINE INNODB STATUS")
-        except MySQLError:
-            return False
-        told = "".join(str(row[2]) for row in cursor.fetchall())
+    try:
+        told = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
+    except MySQLError:
+        return False
     purge = re.search(r"^Purge done .* state: (.*)$", told, re.MULTILINE)
     return purge is not None and purge[1].strip() == "running"

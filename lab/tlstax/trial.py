@@ -138,7 +138,9 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
                 path=tuple(route.path.pids) if route.path else (),
             )
             if observed:
-                watched = _all_observers(watched, _kept(job, asks), status_before["Threads_connected"], bench)
+                watched = _all_observers(
+                    watched, _kept(job, asks), status_before.get("Threads_connected", 0), bench
+                )
             watch = watching.enter_context(Watch(watched))
             watch.begin()
             captured.begin_window()

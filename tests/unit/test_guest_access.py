@@ -227,3 +227,20 @@ def test_a_protected_key_is_refused_and_not_asked_for(tmp_path: Path) -> None:
     )
     with pytest.raises(UserMistake, match="pass phrase"):
         guest_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
+
+
+@pytest.mark.parametrize("password", ["p\udcff", "with a\0NUL"])
+def test_a_password_that_the_protocol_cannot_carry_is_the_users_mistake(
+    monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    """What the environment has and is not UTF-8 reaches Python as lone surrogates."""
+    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+    with pytest.raises(UserMistake, match="the password for db:3306") as caught:
+        guest_access.settle(GuestOptions("mysql://ann@db/lent"), ask=lambda _: password)
+    assert caught.value.remedy
+    assert password not in caught.value.sentence()
+
+
+def test_a_user_that_the_protocol_cannot_carry_is_the_users_mistake() -> None:
+    with pytest.raises(UserMistake, match="the user for db:3306 has a NUL"):
+        guest_access.settle(GuestOptions("mysql://an%00n@db/lent"), ask=lambda _: "secret")

@@ -63,7 +63,23 @@ def settle(options: GuestOptions, ask: Callable[[str], str] | None = None) -> Gu
         options.ssl_cert or stored.get("ssl-cert"),
         options.ssl_key or stored.get("ssl-key"),
     )
-    return GuestAccess(address=address, user=user, password=_password(stored, user, address, ask), tls=tls)
+    password = _password(stored, user, address, ask)
+    for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
+        _check_text(text, what, address)
+    return GuestAccess(address=address, user=user, password=password, tls=tls)
+
+
+def _check_text(text: str, what: str, address: GuestAddress) -> None:
+    """MySQL's protocol has these as text that ends with a NUL. The text itself is not told."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserMistake(
+            f"the {what} for {address} is not UTF-8 text",
+            remedy="check the encoding of the terminal or the file",
+        ) from error
+    if "\0" in text:
+        raise UserMistake(f"the {what} for {address} has a NUL in it", remedy="give it without")
 
 
 def _stored(options: GuestOptions) -> dict[str, str]:

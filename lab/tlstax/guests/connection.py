@@ -5,32 +5,41 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-import pymysql
 from pymysql.err import MySQLError
 
+from tlstax.guests import authentication, greeting
 from tlstax.guests import failures as guest_failures
-from tlstax.guests import greeting
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.tls import DEMANDING
+from tlstax.guests.wire import GuardedConnection
 from tlstax.specimens.server import Database
 
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 600.0
 """An index on a large table takes its time."""
 
+KEPT_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 20),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
+)
+"""Firewalls forget a connection that is silent for minutes; the kernel asks after two hours (tcp(7))."""
+
 
 def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_TIMEOUT_S) -> Database:
     """Log in, with autocommit; UserMistake or MachineFault with the reason when it fails.
 
     `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
-    A server without TLS is refused before the password is sent when TLS is demanded.
+    A server without TLS is refused before the password is sent when TLS is demanded; and who could read the
+    password on the way, or could be somebody else, does not get it (`authentication.py`).
     """
     context = access.tls.context()
     channel = _reach(access, timeout_s)
     try:
         offers_tls = _greet(access, channel, timeout_s)
-        connection = pymysql.connect(
+        connection = GuardedConnection(
             host=access.address.host,
             port=access.address.port,
             user=access.user,
@@ -41,6 +50,7 @@ def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_
             ssl_disabled=context is None or not offers_tls,
             read_timeout=timeout_s,
             write_timeout=timeout_s,
+            auth_plugin_map=authentication.plugins(access),
             defer_connect=True,
         )
         _log_in(access, connection, channel)
@@ -59,7 +69,8 @@ def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
         unknown = socket.gaierror(socket.EAI_NONAME, "not a host name")
         raise guest_failures.of_address(access, unknown, timeout_s) from error
     channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    channel.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for level, option, value in KEPT_ALIVE:
+        channel.setsockopt(level, option, value)
     return channel
 
 

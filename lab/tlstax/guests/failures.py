@@ -62,6 +62,26 @@ def without_tls(access: GuestAccess) -> UserMistake:
     )
 
 
+def password_wanted(access: GuestAccess, plugin: str) -> UserMistake:
+    """Without TLS the server wants all of the password, under a key of which nobody says whose it is."""
+    return UserMistake(
+        f"{access.address} wants the whole password of {access.user} over a connection without TLS "
+        f"({plugin}), where the key to encrypt it with could be anybody's, so it was not sent",
+        remedy="check the password, turn TLS on at the server, or use an account with mysql_native_password",
+    )
+
+
+def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFault:
+    """The server wants the password in clear text, and may be somebody else's, or be overheard."""
+    how = "whose certificate was not verified" if is_encrypted else "without TLS"
+    return MachineFault(
+        f"{access.address} wants the password of {access.user} in clear text (mysql_clear_password) over a "
+        f"connection {how}, so it was not sent",
+        remedy="use --ssl-mode=VERIFY_IDENTITY with --ssl-ca if the account is to log in so, and find out "
+        "who is in between if it is not",
+    )
+
+
 def of_tls(access: GuestAccess, error: OSError) -> TlstaxError:
     """The TLS handshake, or the connection during it, failed."""
     where = access.address

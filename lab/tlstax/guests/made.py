@@ -44,6 +44,14 @@ _DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FU
 Warn = Callable[[str], None]
 
 
+class StatementRefused(Exception):
+    """The server does not carry out a statement of the user's; `error` is pymysql's."""
+
+    def __init__(self, error: MySQLError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Made:
     """What this run has made in the schema, load tables among it, and the record of what else it makes."""
 
@@ -95,7 +103,8 @@ class Made:
     def carry_out(self, house: Database, worker: Database, statement: str) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
 
-        Raises pymysql's errors, and UserMistake for a statement whose work could not be taken back.
+        Raises StatementRefused, pymysql's errors for what is asked beside it, and UserMistake for a statement
+        whose work could not be taken back.
         """
         try:
             creation = statements.creation_of(statement, self._schema)
@@ -114,7 +123,7 @@ class Made:
 
         Nothing is dropped that is not known for ours any more, or that tables of others refer to.
         """
-        self._filled |= {Thing("TABLE", name) for name in load_tables} - {Thing("TABLE", RECORD)}
+        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(house, name)}
         left = self._drop_all(house)
         table.drop(house, RECORD)
         self._filled.discard(Thing("TABLE", RECORD))
@@ -132,8 +141,8 @@ class Made:
         self._write(house, "intended", thing, comment if thing.kind == "TABLE" else "")
         try:
             is_new = _created(worker, marked or statement, creation)
-        except MySQLError as error:
-            if marked is None or error.args[0] != ER.PARSE_ERROR:
+        except StatementRefused as refused:
+            if marked is None or refused.error.args[0] != ER.PARSE_ERROR:
                 self._write(house, "void", thing)
                 raise
             # The place for the comment was none after all.
@@ -226,9 +235,12 @@ class Made:
 
 
 def _say(worker: Database, statement: str) -> None:
-    with worker.cursor() as cursor:
-        cursor.execute(statement)
-        cursor.fetchall()
+    try:
+        with worker.cursor() as cursor:
+            cursor.execute(statement)
+            cursor.fetchall()
+    except MySQLError as error:
+        raise StatementRefused(error) from error
 
 
 def _created(worker: Database, statement: str, creation: Creation) -> bool:

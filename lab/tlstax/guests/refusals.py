@@ -11,6 +11,7 @@ from pymysql.err import MySQLError
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import PASSWORD_VARIABLE, GuestAccess
+from tlstax.specimens import answers
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,18 @@ REFUSALS = (
         "{where} is read-only ({said})",
         "choose a server that a table can be created on",
     ),
+    Refusal(
+        (2027,),
+        MachineFault,
+        "{where} does not keep to MySQL's protocol ({said})",
+        "check what listens there, and what is in between",
+    ),
+    Refusal(
+        (2068,),
+        MachineFault,
+        "{where} asked for a file of this machine, which it does not get ({said})",
+        "check whether that server, and what is in between, can be trusted",
+    ),
     Refusal((2006, 2013), MachineFault, "{where} broke the connection ({said})", "check the server's log"),
     Refusal(
         (2026,), MachineFault, "the TLS handshake with {where} failed ({said})", "check the TLS settings"
@@ -96,7 +109,7 @@ REFUSALS = (
 def told(access: GuestAccess, error: MySQLError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    said = str(error.args[-1]) if error.args else type(error).__name__
+    said = answers.said(error)
     names = {
         "where": access.address,
         "user": access.user,

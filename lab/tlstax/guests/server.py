@@ -24,7 +24,7 @@ from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
 from tlstax.guests.lock import SchemaLock
-from tlstax.guests.made import RECORD, Made, Warn
+from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
 from tlstax.specimens import answers, table, tls_facts
@@ -170,12 +170,15 @@ class GuestServer:
 
         What else appears meanwhile is named and left, where the statement is carried out `once`.
         """
-        before = objects.listed(self._house, self._schema) if once else set()
-        self._made.carry_out(self._house, database, statement)
-        if not once:
-            return
+        try:
+            with _told(self._access):
+                before = objects.listed(self._house, self._schema) if once else set()
+                self._made.carry_out(self._house, database, statement)
+                after = objects.listed(self._house, self._schema) if once else set()
+        except StatementRefused as refused:
+            raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
-        appeared = sorted(objects.listed(self._house, self._schema) - before - known)
+        appeared = sorted(after - before - known)
         if appeared:
             self._warn(
                 f"while a workload was prepared, there appeared in {self._schema} what tlstax did not make "

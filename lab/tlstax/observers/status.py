@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import pymysql
 
 from tlstax.errors import MachineFault
+from tlstax.specimens import answers
+from tlstax.specimens.server import Database
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
 """Counters that reading them changes; they are left out."""
@@ -15,22 +17,19 @@ _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_s
 _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.005
 
 
-def read_status(connection: pymysql.Connection) -> dict[str, int]:
+def read_status(connection: Database) -> dict[str, int]:
     """Every numeric counter of SHOW GLOBAL STATUS; needs no privilege on MySQL or MariaDB."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL STATUS")
-            rows = cursor.fetchall()
+        rows = answers.rows(connection, "SHOW GLOBAL STATUS", columns=2)
     except pymysql.Error as error:
-        raise MachineFault(f"the server's counters could not be read ({error.args[-1]})") from None
+        raise MachineFault(f"the server's counters could not be read ({answers.said(error)})") from None
+    numbers = {str(name): answers.as_number(value) for name, value in rows}
     return {
-        str(name): int(value)
-        for name, value in rows
-        if name not in _OWN_STATEMENTS and str(value).lstrip("-").isdigit()
+        name: number for name, number in numbers.items() if number is not None and name not in _OWN_STATEMENTS
     }
 
 
-def read_settled_status(connection: pymysql.Connection, connected: int) -> dict[str, int]:
+def read_settled_status(connection: Database, connected: int) -> dict[str, int]:
     """`read_status`, once no more than `connected` connections are left, or after a second.
 
     A server adds what a session counted to its own counters while it closes the session; in between it is

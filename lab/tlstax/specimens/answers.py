@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from pymysql.constants import CR
-from pymysql.err import OperationalError
+from pymysql.err import MySQLError, OperationalError
 
 from tlstax.specimens.server import Database
 
@@ -14,11 +14,22 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
 
 
+SAID_AT_MOST = 300
+"""Characters; MySQL's own messages have no more than 512 bytes."""
+
+
 class Malformed(OperationalError):
     """The server did not keep to its protocol, or answered another question than was asked."""
 
     def __init__(self, what: str) -> None:
         super().__init__(CR.CR_MALFORMED_PACKET, what)
+
+
+def said(error: MySQLError) -> str:
+    """What the server or the connection says is wrong: on one line, and no more than a sentence holds."""
+    text = " ".join(str(error.args[-1]).split()) if error.args else ""
+    text = text or type(error).__name__
+    return text if len(text) <= SAID_AT_MOST else f"{text[:SAID_AT_MOST]}..."
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
@@ -30,6 +41,16 @@ def rows(database: Database, statement: str, *values: object, columns: int) -> l
         if len(row) != columns:
             raise Malformed(f"{len(row)} columns came where {columns} were asked for")
     return found
+
+
+def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
+    """The values of one column, counted from 0, of an answer with at least so many. Raises as `rows` does."""
+    with database.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        found = list(cursor.fetchall())
+    if any(len(row) <= place for row in found):
+        raise Malformed(f"no column {place + 1} came where one was asked for")
+    return [row[place] for row in found]
 
 
 def row(database: Database, statement: str, *values: object, columns: int) -> tuple[Any, ...]:

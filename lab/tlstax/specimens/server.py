@@ -93,8 +93,8 @@ class Server(Protocol):
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates goes when the server is left.
 
-        `once` for one that is not said again in the run. Raises pymysql's errors, and UserMistake for what
-        could not be taken back from a server that is not ours.
+        `once` for one that is not said again in the run. Raises pymysql's errors where it is refused,
+        UserMistake for what could not be taken back from a server that is not ours.
         """
         ...
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from tlstax import workloads
 from tlstax.errors import UserMistake
 from tlstax.records import TableState
+from tlstax.specimens import answers
 from tlstax.specimens.layout import Layout, Row
 from tlstax.specimens.people_rows import PEOPLE
 from tlstax.specimens.sbtest_rows import SBTEST
@@ -119,13 +120,11 @@ def _create(database: Database, name: str, layout: Layout, comment: str) -> None
 def _is_equal(database: Database, name: str, content: TableContent) -> bool:
     """Whether the table has its columns, its index and exactly the rows that the seed gives."""
     layout = LAYOUTS[content.shape]
-    with database.cursor() as cursor:
-        cursor.execute(f"SHOW COLUMNS FROM `{name}`")
-        if tuple(column[0] for column in cursor.fetchall()) != layout.columns:
-            return False
-        cursor.execute(f"SHOW INDEX FROM `{name}` WHERE Key_name <> 'PRIMARY'")
-        if {row[2] for row in cursor.fetchall()} != ({layout.index[0]} if layout.index else set()):
-            return False
+    if tuple(answers.column(database, f"SHOW COLUMNS FROM `{name}`", place=0)) != layout.columns:
+        return False
+    asked = f"SHOW INDEX FROM `{name}` WHERE Key_name <> 'PRIMARY'"
+    if set(answers.column(database, asked, place=2)) != ({layout.index[0]} if layout.index else set()):
+        return False
     return state(database, name, content.shape) == expected(name, content)
 
 
@@ -135,13 +134,9 @@ def state(database: Database, name: str, shape: Shape) -> TableState:
     It is the CRC-32 of zlib and of SQL's CRC32; the columns are joined by commas.
     """
     columns = ", ".join(LAYOUTS[shape].columns)
-    with database.cursor() as cursor:
-        cursor.execute(
-            f"SELECT COUNT(*), SUM(CRC32(CONVERT(CONCAT_WS(',', {columns}) USING latin1)))"  # noqa: S608
-            f" FROM `{name}`"
-        )
-        rows, total = cursor.fetchone() or (0, None)
-    return TableState(table=name, rows=int(rows), checksum=int(total or 0))
+    asked = f"SELECT COUNT(*), SUM(CRC32(CONVERT(CONCAT_WS(',', {columns}) USING latin1))) FROM `{name}`"  # noqa: S608
+    rows, total = answers.row(database, asked, columns=2)
+    return TableState(table=name, rows=answers.number(rows), checksum=answers.number(total or 0))
 
 
 def expected(name: str, content: TableContent) -> TableState:

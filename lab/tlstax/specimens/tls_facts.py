@@ -5,6 +5,7 @@ from __future__ import annotations
 from pymysql.constants import CLIENT
 
 from tlstax.contract import Frozen
+from tlstax.specimens import answers
 from tlstax.specimens.server import Database
 
 STATUS = "WHERE Variable_name LIKE '%tls%' OR Variable_name LIKE 'Ssl%'"
@@ -56,6 +57,4 @@ def offers_tls(database: Database) -> bool:
 
 
 def _pairs(database: Database, statement: str) -> dict[str, str]:
-    with database.cursor() as cursor:
-        cursor.execute(statement)
-        return {str(name).lower(): str(value) for name, value in cursor.fetchall()}
+    return {str(name).lower(): str(value) for name, value in answers.rows(database, statement, columns=2)}

@@ -1,0 +1,127 @@
+"""A connection of pymysql's to a server that may be anything: bounded, and every breach an error.
+
+What pymysql does not expect of a server ends it in whatever exception its parsing comes to, and an answer may
+take for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
+closed, since nobody knows where the next answer begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pymysql.connections import Connection
+from pymysql.constants import CR
+from pymysql.cursors import Cursor
+from pymysql.err import MySQLError, OperationalError
+
+from tlstax.errors import TlstaxError
+from tlstax.specimens.answers import Malformed
+
+ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
+"""More than anything that the laboratory asks for, or a user's statement that prepares a table."""
+
+LOGIN_STEPS = 3
+"""A login may take so many times as long as one answer of it."""
+
+FILE_REFUSED = 2068
+"""CR_LOAD_DATA_LOCAL_INFILE_REJECTED of MySQL's client, which pymysql has no name for."""
+
+
+if TYPE_CHECKING:
+    _PyMySql = Connection[Cursor]
+else:
+    _PyMySql = Connection
+
+
+class GuardedConnection(_PyMySql):
+    """pymysql's, for a server that is not ours; it raises MySQLError alone, and TlstaxError in a login.
+
+    An answer, and a login, as a whole take no longer than the time limit and have no more than so many bytes.
+    """
+
+    _sock: Any
+    _rfile: Any
+    _current_timeout: float | None
+    _read_timeout: float
+    _deadline = 0.0
+    _left_bytes = 0
+    _answer_begins = False
+
+    def connect(self, sock: Any = None) -> None:
+        """Log in over this socket."""
+        self._allow(LOGIN_STEPS * self._read_timeout)
+        with self._guarded():
+            super().connect(sock)
+
+    def query(self, sql: Any, unbuffered: bool = False) -> int:
+        """Carry out a statement and read all of its answer."""
+        with self._guarded():
+            return super().query(sql, unbuffered)
+
+    def next_result(self, unbuffered: bool = False) -> int:
+        """Read the next answer of a statement that has several."""
+        self._answer_begins = True
+        with self._guarded():
+            return super().next_result(unbuffered)
+
+    def _execute_command(self, command: int, sql: Any) -> None:
+        self._allow(self._read_timeout)
+        super()._execute_command(command, sql)  # type: ignore[misc]
+        self._answer_begins = True
+
+    def _read_packet(self, *arguments: Any) -> Any:
+        packet = super()._read_packet(*arguments)  # type: ignore[no-untyped-call]
+        begins, self._answer_begins = self._answer_begins, False
+        if begins and packet.is_load_local_packet():
+            self._force_close()
+            raise OperationalError(FILE_REFUSED, "LOAD DATA LOCAL INFILE")
+        return packet
+
+    def _read_bytes(self, count: int) -> bytes:
+        """As pymysql's, which waits anew for every piece that comes."""
+        self._left_bytes -= count
+        if self._left_bytes < 0:
+            self._lost(f"an answer is longer than {ANSWER_AT_MOST_BYTES:,} bytes")
+        read = bytearray()
+        while len(read) < count:
+            left_s = self._deadline - time.monotonic()
+            if left_s <= 0:
+                self._lost("an answer took too long")
+            self._sock.settimeout(min(left_s, self._read_timeout))
+            self._current_timeout = None
+            try:
+                piece = self._rfile.read1(count - len(read))
+            except OSError as error:
+                self._lost(str(error))
+            if not piece:
+                self._lost("it closed it")
+            read += piece
+        return bytes(read)
+
+    def _lost(self, why: str) -> NoReturn:
+        self._force_close()
+        raise OperationalError(CR.CR_SERVER_LOST, f"Lost connection to MySQL server during query ({why})")
+
+    def _allow(self, time_s: float) -> None:
+        self._deadline = time.monotonic() + time_s
+        self._left_bytes = ANSWER_AT_MOST_BYTES
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (MySQLError, TlstaxError):
+            raise
+        except Exception as error:
+            self._force_close()
+            raise Malformed(f"{type(error).__name__} while reading an answer: {error}") from error
+        except BaseException:
+            # Interrupted in the middle of an answer.
+            self._force_close()
+            raise
+
+    def _force_close(self) -> None:
+        super()._force_close()  # type: ignore[misc]

@@ -1,0 +1,68 @@
+"""Answers of a server's that have another shape than what was asked: its fault, and no defect of ours."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import pytest
+from pymysql.err import OperationalError
+
+from tlstax.errors import MachineFault
+from tlstax.observers.status import read_status
+from tlstax.specimens import answers
+from tlstax.specimens.answers import Malformed
+from tlstax.specimens.server import Database
+
+
+class Answering:
+    """A connection, and a cursor of it, that has these rows for every statement."""
+
+    def __init__(self, *rows: tuple[Any, ...]) -> None:
+        self.rows = rows
+
+    def cursor(self) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, *_: object) -> None:
+        pass
+
+    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
+        return self.rows
+
+
+def answering(*rows: tuple[Any, ...]) -> Database:
+    return cast("Database", Answering(*rows))
+
+
+@pytest.mark.parametrize("value", ["²", "१", "--1", "1e3", "", "9" * 5000, "1.5", None])
+def test_a_counter_that_is_no_number_is_left_out(value: str | None) -> None:
+    found = read_status(answering(("Odd", value), ("Uptime", "12"), ("Down", "-3")))
+    assert found == {"Uptime": 12, "Down": -3}
+
+
+def test_counters_of_another_shape_are_the_servers_fault() -> None:
+    with pytest.raises(MachineFault, match="counters could not be read .1 columns came where 2"):
+        read_status(answering(("Uptime",)))
+
+
+def test_an_answer_has_the_shape_that_was_asked_for() -> None:
+    assert answers.row(answering(("1", "2")), "SELECT 1, 2", columns=2) == ("1", "2")
+    assert answers.column(answering(("1", "2"), ("3", "4")), "SHOW INDEX", place=1) == ["2", "4"]
+    with pytest.raises(Malformed, match="no row"):
+        answers.row(answering(), "SELECT 1", columns=1)
+    with pytest.raises(Malformed, match="column 3"):
+        answers.column(answering(("1", "2")), "SHOW INDEX", place=2)
+    with pytest.raises(Malformed, match="a number was asked for"):
+        answers.number("twelve")
+
+
+def test_what_a_server_says_fits_a_sentence() -> None:
+    assert answers.said(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
+    assert len(answers.said(OperationalError(1105, "x" * 10_000))) < 400
+    assert answers.said(OperationalError()) == "OperationalError"
