@@ -1,0 +1,73 @@
+"""The laboratory's own conversation with somebody else's server, from greeting to last DROP, without load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from pymysql.err import MySQLError
+
+from tlstax.errors import MachineFault
+from tlstax.guests import connection as guest_connection
+from tlstax.guests import server as guest_server
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import GuestAddress
+from tlstax.guests.made import Warn
+from tlstax.guests.tls import GuestTls, SslMode
+from tlstax.observers import status
+from tlstax.restoring import TrialData
+from tlstax.specimens.server import Database, TableContent
+from tlstax.study.workload_files import parse_workload
+from tlstax.workload_choice import DataNeeds
+
+PASSWORD = "Sesame, open!"
+CONTENT = TableContent(rows=60, seed=5)
+OWN = """name = "own"
+prepare = ["CREATE TABLE mine (id INT)", "CREATE VIEW seen AS SELECT 1 AS one", "DO 1"]
+restore = ["TRUNCATE TABLE mine"]
+[[transactions]]
+statements = [{ sql = "DELETE FROM mine WHERE id={id}" }]
+"""
+
+
+def access_to(port: int, mode: SslMode = "PREFERRED") -> GuestAccess:
+    """The way in for `ann` at this port of 127.0.0.1, in the schema `lent`."""
+    return GuestAccess(GuestAddress("127.0.0.1", port, "ann", "lent"), "ann", PASSWORD, GuestTls(mode))
+
+
+def visit(access: GuestAccess, warn: Warn) -> None:
+    """All that the laboratory itself asks of a server that is not ours, in the order of a run."""
+    with guest_server.GuestServer.open(access, warn) as guest:
+        guest.check_connections(2)
+        guest.prepare_table(CONTENT)
+        with closing(guest.admin()) as admin:
+            own = parse_workload(OWN, where="own.toml")
+            data = TrialData(guest, {"sbtest": CONTENT}, DataNeeds(("sbtest",), ("sbtest",), {"own": own}))
+            data.prepare(admin)
+            for workload in ("own", "delete", "delete"):
+                guest.hold()
+                _trial(guest, data, admin, workload)
+
+
+def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, workload: str) -> None:
+    """What fails here costs the trial alone, as long as the server answers (trial.py, `Bench.revive`)."""
+    try:
+        data.ready(admin, {"workload": workload})
+        status.read_status(admin)
+    except (MachineFault, MySQLError, OSError):
+        if not guest.is_alive():
+            raise MachineFault(f"{guest.specimen.name} does not answer any more") from None
+
+
+@contextmanager
+def impatient(login_s: float, statement_s: float) -> Iterator[None]:
+    """In this block the laboratory waits this long, so that silence costs no minutes."""
+    defaults = guest_connection.connect.__defaults__
+    kept = guest_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S
+    guest_connection.connect.__defaults__ = (login_s,)
+    guest_connection.STATEMENT_TIMEOUT_S = guest_server.CLEAN_UP_TIMEOUT_S = statement_s
+    try:
+        yield
+    finally:
+        guest_connection.connect.__defaults__ = defaults
+        guest_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S = kept
