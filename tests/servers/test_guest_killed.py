@@ -5,8 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
+import pytest
 from guest_house import OURS, WITHIN_S, House, environment, guest_of
+
+from tlstax.errors import Interrupted
+from tlstax.guests import made
+from tlstax.guests.server import GuestServer
+from tlstax.specimens.server import Database
 
 KILLED = """
 import os, signal, sys
@@ -83,3 +90,28 @@ def test_what_others_put_in_the_place_of_what_a_killed_run_made_is_left(house: H
     with guest_of(house.access):
         pass
     assert house.things() == {"t", "v"}
+
+
+@pytest.mark.parametrize("slow", ["CREATE TABLE slow AS SELECT SLEEP(1) AS a", "CREATE TABLE quick (id INT)"])
+def test_what_is_being_made_when_it_is_interrupted_is_dropped(
+    house: House, monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    """A CREATE that the server carries out although nobody waits for its answer any more."""
+    say = made._say
+
+    def say_and_be_interrupted(worker: Database, statement: str) -> None:
+        if "SLEEP" in statement:
+            worker._execute_command(3, statement)  # type: ignore[attr-defined]
+        else:
+            say(worker, statement)
+        raise Interrupted
+
+    monkeypatch.setattr(made, "_say", say_and_be_interrupted)
+    with pytest.raises(Interrupted):
+        carried_out(house, slow)
+    assert house.things() == set()
+
+
+def carried_out(house: House, statement: str) -> None:
+    with GuestServer.open(house.access) as guest, closing(guest.admin()) as database:
+        guest.carry_out(database, statement, once=True)

@@ -18,7 +18,9 @@ has a DROP that asks.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from pymysql.constants import ER
 from pymysql.err import MySQLError
@@ -41,6 +43,9 @@ _ALREADY_THERE = {ER.TABLE_EXISTS_ERROR, ER.SP_ALREADY_EXISTS, ER.TRG_ALREADY_EX
 _DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FUNCTION")
 """What works on others goes before them; a trigger may stand at a table that is not ours."""
 
+BROKEN_OFF_S, LOOK_AGAIN_S = 20.0, 0.05
+"""How long the server may take to end a statement that was broken off."""
+
 Warn = Callable[[str], None]
 
 
@@ -61,6 +66,7 @@ class Made:
         self._signs: dict[Thing, set[str]] = {}
         self._filled: set[Thing] = set()
         self._named: set[Thing] = set()
+        self._unsettled: tuple[Thing, int] | None = None
         self._lower_case = False
 
     def remaining(self) -> list[str]:
@@ -124,7 +130,7 @@ class Made:
         Nothing is dropped that is not known for ours any more, or that tables of others refer to.
         """
         self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(house, name)}
-        left = self._drop_all(house)
+        left = self._settle(house) + self._drop_all(house)
         table.drop(house, RECORD)
         self._filled.discard(Thing("TABLE", RECORD))
         return left
@@ -139,11 +145,15 @@ class Made:
         comment = f"{table.COMMENT} made this for a workload {secrets.token_hex(16)}"
         marked = statements.with_comment(statement, creation, comment)
         self._write(house, "intended", thing, comment if thing.kind == "TABLE" else "")
+        self._unsettled = thing, int(worker.thread_id())  # type: ignore[no-untyped-call]
+        if thing.kind == "TABLE":
+            # Before it is made: whatever bears this comment when we are interrupted is ours.
+            self._signs.setdefault(thing, set()).add(comment)
         try:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
             if marked is None or refused.error.args[0] != ER.PARSE_ERROR:
-                self._write(house, "void", thing)
+                self._give_up(house, thing, comment)
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
@@ -152,13 +162,38 @@ class Made:
             found = _commented(house, thing, comment)
         if found and (found == comment if thing.kind == "TABLE" else is_new):
             self._signs.setdefault(thing, set()).add(found)
+            self._unsettled = None
             self._write(house, "made", thing, found)
             return
-        self._write(house, "void", thing)
+        self._give_up(house, thing, comment)
         if thing not in {*self._signs, *self._named}:
             self._named.add(thing)
             why = "cannot be told from what others make" if is_new else "was there before"
             self._warn(f"{thing} in {self._schema} {why}, so it stays there when the run ends")
+
+    def _give_up(self, house: Database, thing: Thing, comment: str) -> None:
+        """The statement made nothing that is ours."""
+        self._unsettled = None
+        known = self._signs.get(thing, set())
+        known.discard(comment)
+        if not known:
+            self._signs.pop(thing, None)
+        self._write(house, "void", thing)
+
+    def _settle(self, house: Database) -> list[str]:
+        """Where a CREATE was broken off, wait for the server to end it; what it may have made, in words."""
+        if self._unsettled is None:
+            return []
+        thing, connection = self._unsettled
+        with suppress(MySQLError), house.cursor() as cursor:
+            cursor.execute(f"KILL {connection}")
+        asked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"
+        deadline = time.monotonic() + BROKEN_OFF_S
+        while time.monotonic() < deadline and answers.row(house, asked, connection, columns=1)[0] != 0:
+            time.sleep(LOOK_AGAIN_S)
+        if thing.kind == "TABLE" or objects.sign(house, self._schema, thing) is None:
+            return []
+        return [f"tlstax may have made {thing} in {self._schema}; that cannot be told, so it stays there"]
 
     def _clear_left_over(self, house: Database) -> None:
         """Drop what a killed run has on record and is still as it was made; name what cannot be told."""

@@ -254,11 +254,12 @@ class GuestServer:
                 self.hold()
                 self._clean_up()
         except TlstaxError as error:
-            if self._is_anothers:
+            if self._is_anothers or not self._remains():
                 raise
             raise self._left_behind(error) from error
         except Interrupted:
-            self._warn(self._remains())
+            if remains := self._remains():
+                self._warn(remains)
             raise
         finally:
             guest_connection.close(self._house)
@@ -275,23 +276,24 @@ class GuestServer:
         except TlstaxError as fault:
             if error is None:
                 raise
-            self._warn(fault.sentence())
+            if self._is_anothers or self._remains():
+                self._warn(fault.sentence())
 
     def _left_behind(self, error: TlstaxError) -> MachineFault:
         """That what was made remains, because of this."""
-        one = len(self._made.remaining()) == 1
+        one = " remains at " in self._remains()
         return MachineFault(
             f"{error.message}, so {self._remains()}", remedy="drop it" if one else "drop them"
         )
 
     def _remains(self) -> str:
+        """What is not known to be gone; empty where all is."""
         names = [f"{self._schema}.{name}" for name in self._made.remaining()]
-        schema = f", in the schema {self._schema} that tlstax created," if self._schema_is_ours else ""
-        if not names:
-            return f"nothing of tlstax's is known to remain{schema} at {self._access.address}"
-        if len(names) == 1:
-            return f"{names[0]}{schema} remains at {self._access.address}"
-        return f"{', '.join(names[:-1])} and {names[-1]}{schema} remain at {self._access.address}"
+        if self._schema_is_ours:
+            names.append(f"the schema {self._schema}")
+        if len(names) > 1:
+            return f"{', '.join(names[:-1])} and {names[-1]} remain at {self._access.address}"
+        return f"{names[0]} remains at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
         if not self._lock.take(self._house):
@@ -360,6 +362,7 @@ class GuestServer:
             )
         else:
             self._run(f"DROP DATABASE `{self._schema}`")
+            self._schema_is_ours = False
 
     def _run(self, statement: str, *values: object) -> None:
         with self._house.cursor() as cursor:
