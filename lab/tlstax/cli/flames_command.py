@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tlstax.cli.kept import open_store, write_text
+from tlstax.cli.kept import open_store
+from tlstax.cli.output_file import check_writable, write_text
 from tlstax.errors import UserMistake
 from tlstax.findings.case_choice import chosen_case
 from tlstax.flame_program import draw
@@ -32,6 +33,8 @@ def flames_command(
         raise UserMistake(f"--side: {side_name!r} is no side", remedy=f"choose one of {', '.join(SIDES)}")
     if output is None and not folded and sys.stdout.isatty():
         raise UserMistake("a picture is not for a terminal", remedy="name a file, such as -o flames.svg")
+    if output is not None:
+        check_writable(output)
     with open_store() as store:
         stored = store.load(run_name)
     graph = _graph(stored, side, case_text, against_text)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import open_store, report_file, write_text
+from tlstax.cli.kept import open_store, reports_dir
+from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
@@ -47,7 +48,15 @@ def bounded(
 
 
 def measure(request: Request, *, report: Path | None, as_json: bool) -> int:
-    """Measure, show what was found, write the report; the exit status."""
+    """Measure, show what was found, write the report; the exit status.
+
+    With --json, standard output is the document alone, and a report is written only if asked for. Raises
+    UserMistake or MachineFault, before anything is measured, where the report could not be written.
+    """
+    if report is not None:
+        check_writable(report)
+    elif not as_json:
+        reports_dir()
     with open_store() as store:
         stored = run(request, store, ProgressLine(quiet=as_json))
     _show(stored, report, as_json=as_json)
@@ -65,15 +74,23 @@ def terminal_width() -> int:
 
 
 def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:
-    """With --json, standard output is the document alone, and a report is written only if asked for."""
-    found = document(stored)
-    path = report if report is not None or as_json else report_file(stored.header.run)
-    if path is not None:
-        write_text(path, render(stored, found, "html", draw=draw))
-    if as_json:
-        sys.stdout.write(render(stored, found, "json"))
-        return
-    text = render(
-        stored, found, "terminal", width=terminal_width(), colour=colourful(), report_path=str(path or "")
-    )
-    sys.stdout.write(text)
+    """What was found first, and then its file, which is written even if nobody can be shown anything."""
+    found, run_name = document(stored), stored.header.run
+    path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
+    try:
+        sys.stdout.write(
+            render(stored, found, "json")
+            if as_json
+            else render(
+                stored,
+                found,
+                "terminal",
+                width=terminal_width(),
+                colour=colourful(),
+                report_path=str(path or ""),
+            )
+        )
+    finally:
+        if path is not None:
+            again = f"`tlstax report {run_name} --format html -o FILE` writes it elsewhere"
+            write_text(path, render(stored, found, "html", draw=draw), remedy=again)

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from tlstax.cli.kept import open_store, write_text
+from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import colourful, terminal_width
+from tlstax.cli.output_file import check_writable, write_text
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
@@ -22,6 +23,8 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         raise UserMistake(
             f"--format: {format_name!r} is not a format", remedy=f"choose one of {', '.join(formats)}"
         )
+    if output is not None:
+        check_writable(output)
     with open_store() as store:
         stored = store.load(run_name)
     text = render(
@@ -32,8 +35,9 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         colour=output is None and colourful(),
         draw=draw,
     )
+    whole = text if text.endswith("\n") else text + "\n"
     if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.write(whole)
     else:
-        write_text(output, text)
+        write_text(output, whole)
     return 0

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import write_text
 from tlstax.cli.measuring import colourful
+from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import closest
@@ -83,6 +83,8 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     if options.show is not None:
         sys.stdout.write(render(read_document(options.show), form))
         return 0
+    if options.output is not None:
+        check_writable(options.output)
     line = ProgressLine(quiet=form == "json")
     if options.hold is not None:
         return _hold(_hold_request(options, options.hold), options, line, form)
@@ -114,9 +116,11 @@ def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, f
 
 
 def _show(found: Document, output: Path | None, form: str) -> None:
-    if output is not None:
-        write_text(output, render(found, "json"))
-    sys.stdout.write(render(found, form))
+    try:
+        sys.stdout.write(render(found, form))
+    finally:
+        if output is not None:
+            write_text(output, render(found, "json"))
 
 
 def render(found: Document, form: str) -> str:

@@ -1,0 +1,138 @@
+"""Files that users name for what is written: tried before anything is measured, then written with care.
+
+A regular file is replaced whole or not at all; what is no regular file (a device, a FIFO, /dev/stdout) is
+written to as it is. A FIFO waits for its reader, as everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from tlstax.errors import MachineFault, UserMistake
+
+_THE_MACHINES = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE})
+"""Errors for which nobody can blame the name of the file."""
+
+_MOST_LINKS = 40
+"""As many as Linux follows (path_resolution(7))."""
+
+
+def check_writable(path: Path) -> None:
+    """Try whether `write_text` could write this file, and leave nothing behind.
+
+    Raises UserMistake for a name that will not do, MachineFault where the disk will not.
+    """
+    try:
+        _try(path)
+    except OSError as error:
+        kind = MachineFault if error.errno in _THE_MACHINES else UserMistake
+        raise kind(f"{path} cannot be written ({error.strerror})", remedy="name another file") from error
+
+
+def write_text(path: Path, text: str, *, remedy: str = "") -> None:
+    """Write the text in UTF-8. Raises MachineFault, with `remedy` for what to do.
+
+    A symbolic link is followed, if the system allows it. A new file gets the permissions that the umask
+    leaves, one that is replaced keeps its own.
+    """
+    try:
+        _write(path, text.encode(errors="replace"))
+    except OSError as error:
+        raise MachineFault(f"{path} could not be written ({error.strerror})", remedy=remedy) from error
+
+
+def _try(path: Path) -> None:
+    target, found = _followed(path), _found(path)
+    if isinstance(target, int):
+        if fcntl.fcntl(target, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise _error(errno.EBADF)
+        return
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        # Opening a device may do something, and a FIFO waits.
+        if not os.access(path, os.W_OK):
+            raise _error(errno.EACCES)
+        return
+    if found is not None:
+        os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
+    if found is None or _may_be_replaced(target, found):
+        partial, descriptor = _begun(target)
+        os.close(descriptor)
+        partial.unlink()
+
+
+def _write(path: Path, content: bytes) -> None:
+    target, found = _followed(path), _found(path)
+    if isinstance(target, int):
+        with os.fdopen(os.dup(target), "wb") as stream:
+            stream.write(content)
+    elif found is None or _may_be_replaced(target, found):
+        _replace(target, found, content)
+    else:
+        with path.open("wb") as file:
+            file.write(content)
+
+
+def _followed(path: Path) -> Path | int:
+    """Where the path's symbolic links lead: to a path, or to a descriptor of this process (/dev/stdout)."""
+    descriptors = Path(f"/proc/{os.getpid()}/fd")
+    for _ in range(_MOST_LINKS):
+        if path.name.isdecimal() and path.parent.resolve() == descriptors:
+            return int(path.name)
+        if not path.is_symlink():
+            return path
+        path = path.parent / path.readlink()
+    raise _error(errno.ELOOP)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """What is there now, None for nothing. The system itself follows links here, so its rules hold."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise _error(errno.EISDIR)
+    if stat.S_ISBLK(found.st_mode):
+        raise UserMistake(f"{path} is a disk", remedy="name a file")
+    return found
+
+
+def _may_be_replaced(target: Path, found: os.stat_result) -> bool:
+    """Whether another file can take its place unnoticed: ours, of one name, in a folder that is too."""
+    return (
+        stat.S_ISREG(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and found.st_nlink == 1
+        and os.access(target.parent, os.W_OK | os.X_OK)
+    )
+
+
+def _begun(target: Path) -> tuple[Path, int]:
+    """A new file beside the target by a name that nobody can foresee, open for writing."""
+    partial = target.with_name(f".tlstax-{secrets.token_hex(8)}.partial")
+    return partial, os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def _replace(target: Path, found: os.stat_result | None, content: bytes) -> None:
+    partial, descriptor = _begun(target)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if found is not None:
+                with contextlib.suppress(PermissionError):
+                    os.fchown(descriptor, -1, found.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+            file.write(content)
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
