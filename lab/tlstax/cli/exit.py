@@ -31,7 +31,9 @@ def guarded(command: Callable[[], object]) -> int:
     """
     ending = _Ending()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ending.interrupt)
+        # What was ignored from the start stays so: nohup does that, and a shell to its background jobs.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, ending.interrupt)
     try:
         command()
     except Interrupted:
