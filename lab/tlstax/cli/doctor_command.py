@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from tlstax.cli.measuring import terminal_width
+from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.doctor.diagnosis import diagnose
 from tlstax.doctor.rendering import to_json, to_text
 
@@ -12,6 +10,8 @@ from tlstax.doctor.rendering import to_json, to_text
 def doctor_command(*, as_json: bool) -> int:
     """Print the diagnosis."""
     checks = diagnose()
-    text = to_json(checks) if as_json else to_text(checks, terminal_width())
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    if as_json:
+        show_json(to_json(checks))
+    else:
+        show(to_text(checks, terminal_width()))
     return 0

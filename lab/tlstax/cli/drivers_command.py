@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.drivers.catalogue import DRIVERS
 from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe import ProbeRequest, probe
@@ -39,9 +38,10 @@ def list_command(*, as_json: bool) -> int:
     """Show every driver that is known; the exit status."""
     found = listed_drivers()
     if as_json:
-        sys.stdout.write(found.model_dump_json(indent=2) + "\n")
+        show_json(found.model_dump_json(indent=2) + "\n")
     else:
-        sys.stdout.write(listed_text(found, width=terminal_width(), colour=colourful()))
+        colour = colourful()
+        show(listed_text(found, width=terminal_width(), colour=colour), coloured=colour)
     return 0
 
 
@@ -53,9 +53,10 @@ def probe_command(options: ProbeOptions) -> int:
     """
     found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
     if options.json:
-        sys.stdout.write(found.model_dump_json(indent=2) + "\n")
+        show_json(found.model_dump_json(indent=2) + "\n")
     else:
-        sys.stdout.write(probe_text(found, width=terminal_width(), colour=colourful()))
+        colour = colourful()
+        show(probe_text(found, width=terminal_width(), colour=colour), coloured=colour)
     if found.status == "interrupted":
         return INTERRUPTED
     if options.option and all(row.failed_as == "bad_job" for row in found.drivers):

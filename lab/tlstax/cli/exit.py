@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
+from tlstax.cli import streams
 from tlstax.errors import Interrupted, TlstaxError
 from tlstax.guests import leaving
 
@@ -34,21 +34,22 @@ def guarded(command: Callable[[], object]) -> int:
         # What was ignored from the start stays so: nohup does that, and a shell to its background jobs.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, ending.interrupt)
+    streams.prepare()
     try:
         command()
     except Interrupted:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
         return _told(error)
+    finally:
+        streams.settle()
     return 0
 
 
 def _told(error: Exception) -> int:
     if isinstance(error, TlstaxError):
         return _say(error.sentence(), error.exit_status)
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our output has enough; there is nobody to tell.
-        sys.stdout = None
+    if isinstance(error, streams.NobodyReads):
         return INTERRUPTED
     if isinstance(error, OSError) and error.errno in _FULL:
         where = f" ({error.filename})" if error.filename else ""
@@ -79,7 +80,7 @@ class _Ending:
 
 
 def _say(sentence: str, status: int) -> int:
-    sys.stderr.write(f"tlstax: {sentence}\n")
+    streams.tell(f"tlstax: {sentence}")
     return status
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from shlex import quote
 
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import colourful, terminal_width
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.explained import Explanation
 from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.explanation import explain, explanations
@@ -39,16 +38,17 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
             chosen = explain(stored, next(treatments, all_cases[0]), other)
         found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
     if as_json:
-        sys.stdout.write(found.model_dump_json(by_alias=True, indent=2) + "\n")
+        show_json(found.model_dump_json(by_alias=True, indent=2) + "\n")
         return 0
+    colour = colourful()
     text = explanation_text(
         found,
         title=_title(stored, found),
         others=[(one.sentences[0], _command(stored, one)) for one in others],
         width=terminal_width(),
-        colour=colourful(),
+        colour=colour,
     )
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    show(text if text.endswith("\n") else text + "\n", coloured=colour)
     return 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.streams import show, show_page, tell
 from tlstax.errors import UserMistake
 from tlstax.findings.case_choice import chosen_case
 from tlstax.flame_program import draw
@@ -40,10 +41,10 @@ def flames_command(
     graph = _graph(stored, side, case_text, against_text)
     text = graph.text() if folded else draw(graph)
     if output is None:
-        sys.stdout.write(text)
+        (show if folded else show_page)(text)
     else:
         write_text(output, text)
-        sys.stderr.write(f"{graph.title}: {graph.subtitle}\n")
+        tell(f"{graph.title}: {graph.subtitle}")
     return 0
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from pathlib import Path
 
 from tlstax.cli import quantities
@@ -12,6 +9,7 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
 from tlstax.pipeline import Request, run
@@ -63,33 +61,18 @@ def measure(request: Request, *, report: Path | None, as_json: bool) -> int:
     return INTERRUPTED if stored.status == "interrupted" else 0
 
 
-def colourful() -> bool:
-    """Whether standard output wants colour: a terminal, and NO_COLOR not set (no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def terminal_width() -> int:
-    """How wide text may be: the terminal's width, but no wider than tables read well."""
-    return min(shutil.get_terminal_size((80, 24)).columns, 120)
-
-
 def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:
     """What was found first, and then its file, which is written even if nobody can be shown anything."""
     found, run_name = document(stored), stored.header.run
     path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
     try:
-        sys.stdout.write(
-            render(stored, found, "json")
-            if as_json
-            else render(
-                stored,
-                found,
-                "terminal",
-                width=terminal_width(),
-                colour=colourful(),
-                report_path=str(path or ""),
-            )
-        )
+        kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
+        if as_json:
+            show_json(render(stored, found, "json"), remedy=kept)
+        else:
+            width, colour = terminal_width(), colourful()
+            text = render(stored, found, "terminal", width=width, colour=colour, report_path=str(path or ""))
+            show(text, coloured=colour, remedy=kept)
     finally:
         if path is not None:
             again = f"`tlstax report {run_name} --format html -o FILE` writes it elsewhere"

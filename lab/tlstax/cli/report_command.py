@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import get_args
 
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import colourful, terminal_width
 from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
@@ -27,17 +26,15 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         check_writable(output)
     with open_store() as store:
         stored = store.load(run_name)
-    text = render(
-        stored,
-        document(stored),
-        chosen,
-        width=terminal_width(),
-        colour=output is None and colourful(),
-        draw=draw,
-    )
+    colour = output is None and colourful()
+    text = render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)
     whole = text if text.endswith("\n") else text + "\n"
-    if output is None:
-        sys.stdout.write(whole)
-    else:
+    if output is not None:
         write_text(output, whole)
+    elif chosen == "json":
+        show_json(whole)
+    elif chosen == "html":
+        show_page(whole)
+    else:
+        show(whole, coloured=colour and chosen == "terminal")
     return 0

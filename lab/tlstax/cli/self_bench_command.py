@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.measuring import colourful
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json
 from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import closest
+from tlstax.report.untrusted import escaped_json
 from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
@@ -81,7 +81,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     """
     form = _format_of(options)
     if options.show is not None:
-        sys.stdout.write(render(read_document(options.show), form))
+        _show(read_document(options.show), form)
         return 0
     if options.output is not None:
         check_writable(options.output)
@@ -92,7 +92,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         raise UserMistake("--rate goes with --hold", remedy="leave it out, or say how many to hold")
     run = session.run(_request(options), SelfBenchProgress(line))
     found = document(run)
-    _show(found, options.output, form)
+    _show_and_keep(found, options.output, form)
     if found.status == "interrupted":
         return INTERRUPTED
     if found.status == "failed":
@@ -106,7 +106,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
 def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
     run = hold(request, line.step, line.warn)
     found = hold_document(run)
-    _show(found, options.output, form)
+    _show_and_keep(found, options.output, form)
     if found.status == "interrupted":
         return INTERRUPTED
     doubts = [doubt for level in found.levels for doubt in level.doubts]
@@ -115,21 +115,29 @@ def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, f
     return 0
 
 
-def _show(found: Document, output: Path | None, form: str) -> None:
+def _show_and_keep(found: Document, output: Path | None, form: str) -> None:
     try:
-        sys.stdout.write(render(found, form))
+        _show(found, form)
     finally:
         if output is not None:
             write_text(output, render(found, "json"))
 
 
-def render(found: Document, form: str) -> str:
-    """The document in one of FORMATS."""
+def _show(found: Document, form: str) -> None:
+    text = render(found, form, colour=colourful())
     if form == "json":
-        return found.model_dump_json(indent=2) + "\n"
+        show_json(text)
+    else:
+        show(text, coloured=form == "terminal" and colourful())
+
+
+def render(found: Document, form: str, *, colour: bool = False) -> str:
+    """The document in one of FORMATS; `colour` is for the terminal alone."""
+    if form == "json":
+        return escaped_json(found.model_dump_json(indent=2) + "\n")
     if isinstance(found, HoldDocument):
         return hold_markdown(found) if form == "md" else hold_terminal(found)
-    return markdown(found) if form == "md" else terminal(found, colour=colourful())
+    return markdown(found) if form == "md" else terminal(found, colour=colour)
 
 
 def read_document(path: Path) -> Document:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.specimens_table import table_text
+from tlstax.cli.streams import colourful, show, show_json
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.factors import closest
 from tlstax.paths.program import told_version
@@ -27,10 +27,11 @@ def list_command(*, as_json: bool) -> int:
     """Every specimen that is known."""
     found = listing.listing()
     if as_json:
-        sys.stdout.write(json.dumps(found.model_dump(mode="json"), indent=2) + "\n")
+        show_json(json.dumps(found.model_dump(mode="json"), indent=2) + "\n")
     else:
         width = max(100, shutil.get_terminal_size((140, 24)).columns)
-        sys.stdout.write(table_text(found, width=width, colour=sys.stdout.isatty()))
+        colour = colourful()
+        show(table_text(found, width=width, colour=colour), coloured=colour)
     return 0
 
 
@@ -67,12 +68,12 @@ def verify_command(names: Sequence[str]) -> int:
             line.now(f"checking {name}")
             reason = _verified(name)
             line.close()
-            sys.stdout.write(f"{name}: {'broken: ' + reason if reason else 'as it was fetched, and runs'}\n")
+            show(f"{name}: {'broken: ' + reason if reason else 'as it was fetched, and runs'}\n")
             broken += bool(reason)
     finally:
         line.close()
     if not names and not there:
-        sys.stdout.write("No specimen is here yet; `tlstax specimens fetch NAME` gets one.\n")
+        show("No specimen is here yet; `tlstax specimens fetch NAME` gets one.\n")
     return MachineFault.exit_status if broken else 0
 
 
@@ -83,10 +84,10 @@ def remove_command(names: Sequence[str]) -> int:
         if added.find(name) is not None:
             added.forget(name)
             shutil.rmtree(listing.added_facts(name), ignore_errors=True)
-            sys.stdout.write(f"forgot {name}; its files are yours and stay as they are\n")
+            show(f"forgot {name}; its files are yours and stay as they are\n")
             continue
         shelf.remove(RECIPES[name])
-        sys.stdout.write(f"removed {name}\n")
+        show(f"removed {name}\n")
     return 0
 
 
@@ -112,7 +113,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
     found = facts.of_server(build)
     facts.write(ensure_directory(listing.added_facts(name)), found)
     line.close()
-    sys.stdout.write(f"added {name}: {build.specimen.version} · {found.words()}\n")
+    show(f"added {name}: {build.specimen.version} · {found.words()}\n")
     return 0
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import bounded, measure, terminal_width
+from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
+from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.errors import UserMistake
 from tlstax.pipeline import Request
 from tlstax.plan import plan
@@ -41,13 +41,13 @@ def list_command() -> int:
         text = textwrap.wrap(
             question, terminal_width(), initial_indent=name.ljust(len(indent)), subsequent_indent=indent
         )
-        sys.stdout.write("\n".join(text) + "\n")
+        show("\n".join(text) + "\n")
     return 0
 
 
 def show_command(name: str) -> int:
     """A study as TOML that can be saved and changed, with everything that its file leaves to defaults."""
-    sys.stdout.write(study_toml(load_study(name)))
+    show(study_toml(load_study(name)))
     return 0
 
 
@@ -56,9 +56,9 @@ def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool
     study = changed(load_study(name), changes)
     planned = plan(study)
     if as_json:
-        sys.stdout.write(json.dumps({"schema": 1, **planned.model_dump()}, indent=2) + "\n")
+        show_json(json.dumps({"schema": 1, **planned.model_dump()}, indent=2) + "\n")
     else:
-        sys.stdout.write(plan_words(planned, study, every_case=every_case, width=terminal_width()))
+        show(plan_words(planned, study, every_case=every_case, width=terminal_width()))
     return 0
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tlstax.report.untrusted import escaped_json
 from tlstax.results import RunDocument
 
 
 def json_document(document: RunDocument) -> str:
     """One JSON document, indented, with a line break at its end."""
-    return document.model_dump_json(by_alias=True, indent=2) + "\n"
+    return escaped_json(document.model_dump_json(by_alias=True, indent=2) + "\n")
