@@ -106,6 +106,15 @@ def test_usage_errors_have_status_2(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_no_command_at_all_is_answered_with_the_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch) == 2
+    out, err = capsys.readouterr()
+    assert "Usage: tlstax" in out + err
+    assert "defect" not in err
+
+
 def test_a_guest_keeps_its_library(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
