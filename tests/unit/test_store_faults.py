@@ -1,14 +1,17 @@
 """Stores that cannot be used: locked, read-only, foreign, too new, damaged; each named, none harmed."""
 
 import sqlite3
+import tracemalloc
 import zlib
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 from kept_runs import NAME, RUN, keep, sentence_of
 
-from tlstax.errors import MachineFault, UserMistake
-from tlstax.store import Store, schema
+from tlstax.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.store import Store, rows, schema
 
 
 def test_a_locked_store_is_waited_for_then_named(path: Path, store: Store) -> None:
@@ -154,6 +157,99 @@ def test_a_record_that_another_version_wrote_is_not_called_damaged(path: Path, s
     sentence = sentence_of(MachineFault, caught)
     assert f"run {NAME} is not as this version of tlstax writes runs" in sentence
     assert "damaged" not in sentence
+
+
+def change(path: Path, sql: str, *values: object) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(sql, values)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("UPDATE runs SET header = 'a text'", "header: Input should be a valid bytes"),
+        ("UPDATE runs SET status = 'paused'", "status: Input should be 'running', 'complete'"),
+        ("UPDATE runs SET status = CAST(x'ff' AS TEXT)", "status: Input should be"),
+        ("UPDATE runs SET stopped_because = x'00'", "stopped_because: Input should be a valid string"),
+        ("UPDATE runs SET resumed_at = '[1'", "resumed_at: Invalid JSON"),
+        ("UPDATE runs SET resumed_at = '{}'", "resumed_at: Input should be a valid tuple"),
+        ("UPDATE runs SET status = 'running', pid = 'a' || char(0)", "pid: Input should be a valid integer"),
+    ],
+)
+def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
+    path: Path, store: Store, sql: str, said: str
+) -> None:
+    keep(store, RUN)
+    change(path, sql)
+    for read in (store.runs, lambda: store.load(NAME), lambda: store.export("last")):
+        with pytest.raises(MachineFault) as caught:
+            read()
+        sentence = sentence_of(MachineFault, caught)
+        assert f"run {NAME} is not as this version of tlstax writes runs ({said}" in sentence
+        assert f"delete run {NAME}" in sentence
+    assert store.delete(NAME) == NAME
+    assert store.runs() == []
+
+
+def test_a_record_without_end_is_not_unpacked(path: Path, store: Store) -> None:
+    """A few kilobytes of this would take all of the memory."""
+    keep(store, RUN)
+    bomb = zlib.compress(bytes(6 * rows.MOST_BYTES))
+    assert len(bomb) < 250_000
+    change(path, "UPDATE trials SET record = ? WHERE block = 0 AND position = 3", bomb)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MachineFault) as caught:
+            store.load(NAME)
+        assert tracemalloc.get_traced_memory()[1] < 3 * rows.MOST_BYTES
+    finally:
+        tracemalloc.stop()
+    assert f"run {NAME} is damaged" in sentence_of(MachineFault, caught)
+
+
+@pytest.mark.parametrize("record", ["a text", 7, zlib.compress(b"{}")[:-5]])
+def test_a_record_that_is_none_is_named(path: Path, store: Store, record: object) -> None:
+    keep(store, RUN)
+    change(path, "UPDATE trials SET record = ? WHERE block = 0 AND position = 3", record)
+    with pytest.raises(MachineFault, match=f"run {NAME} is damaged"):
+        store.load(NAME)
+
+
+def test_a_run_that_another_process_deletes_is_no_longer_there(store: Store, path: Path) -> None:
+    keep(store, RUN)
+    store.finish(NAME, "complete", "")
+    found = store._found
+    with Store.open(path) as other, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "_found", lambda name: other.delete(found(name)))
+        with pytest.raises(UserMistake, match=f"there is no run '{NAME}' any more"):
+            store.load("last")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_file_damaged_anywhere_is_told_in_a_sentence(path: Path, tmp_path: Path, seed: int) -> None:
+    """Cut, or with some bits or some of its first bytes changed, as by a disk or a copy that failed."""
+    with Store.open(path) as store:
+        keep(store, RUN)
+    whole, random = path.read_bytes(), Random(seed)  # noqa: S311
+    whole_still = 0
+    for number in range(25):
+        damaged = bytearray(whole)
+        match number % 3:
+            case 0:
+                del damaged[random.randrange(len(damaged)) :]
+            case 1:
+                for _ in range(random.choice((1, 8, 64))):
+                    damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+            case _:
+                damaged[random.randrange(2000)] = random.randrange(256)
+        copy = tmp_path / f"copy-{number}.sqlite"
+        copy.write_bytes(damaged)
+        with suppress(TlstaxError), Store.open(copy) as opened:
+            opened.runs()
+            opened.load("last")
+            whole_still += 1
+    assert whole_still < 25
 
 
 def test_nothing_but_the_file_is_left_behind(path: Path) -> None:

@@ -29,10 +29,12 @@ def told(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
     """Turn what SQLite raises into a MachineFault; `kept` says what is safe ("" for nothing to say)."""
     try:
         yield
-    except sqlite3.Error as fault:
+    except (sqlite3.Error, UnicodeDecodeError) as fault:
         code = getattr(fault, "sqlite_errorcode", None)
-        if code is None:
+        if code is None and isinstance(fault, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise
+        # Bytes of which Python cannot make a text, in a value or in what SQLite says, have no code.
+        code = sqlite3.SQLITE_CORRUPT if code is None else code
         meaning, remedy = _MEANINGS.get(code & 0xFF, (str(fault), "check the file and its disk"))
         safe = kept()
         raise MachineFault(

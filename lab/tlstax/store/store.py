@@ -7,14 +7,11 @@ import json
 import os
 import secrets
 import sqlite3
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Self, TypeVar
-
-from pydantic import ValidationError
+from typing import Literal, Self
 
 from tlstax.contract import Frozen
 from tlstax.counted import counted
@@ -22,16 +19,23 @@ from tlstax.errors import MachineFault, UserMistake
 from tlstax.findings.export import exported
 from tlstax.records import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
+from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
-from tlstax.store.writer import Writer, this_process
-
-Status = Literal["running", "complete", "interrupted", "failed"]
-Kept = TypeVar("Kept", bound=Frozen)
+from tlstax.store.writer import this_process
 
 LAST = "last"
 """The name by which the run that was begun last can be asked for."""
 
-KILLED = "the program ended before the run did"
+_COLUMNS = tuple(RunRow.model_fields)
+
+_ONE = f"SELECT {', '.join(_COLUMNS)} FROM runs WHERE run = ?"  # noqa: S608 - the names are ours
+
+_LISTING = f"""
+    SELECT {", ".join(_COLUMNS)},
+        count(*) FILTER (WHERE verdict = 'valid'),
+        count(*) FILTER (WHERE verdict = 'invalid'),
+        count(*) FILTER (WHERE verdict = 'unknown')
+    FROM runs LEFT JOIN trials USING (run) GROUP BY run ORDER BY runs.rowid DESC"""  # noqa: S608
 
 
 class RunSummary(Frozen):
@@ -85,6 +89,8 @@ class Store:
                     prepare(connection, path)
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")
+                # A text that is not UTF-8 is no fault of the database; it is no name or status of ours.
+                connection.text_factory = lambda text: str(text, errors="replace")
             except BaseException:
                 connection.close()
                 raise
@@ -111,7 +117,7 @@ class Store:
                     header.run,
                     header.study.name,
                     header.started_at,
-                    _packed(header),
+                    packed(header),
                     writer.pid,
                     writer.started_ticks,
                     writer.boot_id,
@@ -126,9 +132,9 @@ class Store:
         run, writer = self._found(run_or_prefix), this_process()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction(run):
-            other = self._writer(run)
-            if self._status(run) == "running" and other != writer:
-                raise UserMistake(f"process {other.pid} is still working on run {run}")
+            row = self._row(run)
+            if row.status_now == "running" and row.writer != writer:
+                raise UserMistake(f"process {row.pid} is still working on run {run}")
             self._connection.execute(
                 "UPDATE runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
                 "boot_id = ?, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
@@ -144,7 +150,7 @@ class Store:
         with self._transaction(run):
             self._connection.execute(
                 "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
-                (run, trial.block, trial.position, record.verdict.value, _packed(record)),
+                (run, trial.block, trial.position, record.verdict.value, packed(record)),
             )
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
@@ -158,39 +164,34 @@ class Store:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
         run = self._found(run_or_prefix)
         with told(self._path):
-            header, why, resumed_at = self._connection.execute(
-                "SELECT header, stopped_because, resumed_at FROM runs WHERE run = ?", (run,)
-            ).fetchone()
-            rows = self._connection.execute(
+            row = self._row(run)
+            records = self._connection.execute(
                 "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
             ).fetchall()
-            status = self._status(run)
         return StoredRun(
-            header=self._unpacked(RunHeader, header, run),
-            status=status,
-            stopped_because=why or (KILLED if status == "interrupted" else ""),
-            resumed_at=tuple(json.loads(resumed_at)),
-            trials=tuple(self._unpacked(TrialRecord, record, run) for (record,) in rows),
+            header=unpacked(self._path, RunHeader, row.header, run),
+            status=row.status_now,
+            stopped_because=row.ended_because,
+            resumed_at=row.resumed_at,
+            trials=tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records),
         )
 
     def runs(self) -> list[RunSummary]:
         """All runs, the one begun last first."""
         with told(self._path):
-            rows = self._connection.execute("""
-                SELECT run, study, started_at, stopped_because,
-                    count(*) FILTER (WHERE verdict = 'valid'),
-                    count(*) FILTER (WHERE verdict = 'invalid'),
-                    count(*) FILTER (WHERE verdict = 'unknown')
-                FROM runs LEFT JOIN trials USING (run) GROUP BY run ORDER BY runs.rowid DESC""").fetchall()
-            return [self._summary(*row) for row in rows]
+            rows = self._connection.execute(_LISTING).fetchall()
+        return [self._summary(*row) for row in rows]
 
     def delete(self, run_or_prefix: str) -> str:
         """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
         run = self._found(run_or_prefix)
         with self._transaction(run):
-            if self._status(run) == "running":
-                pid = self._writer(run).pid
-                raise UserMistake(f"run {run} is still going on, in process {pid}", remedy="end that first")
+            with suppress(MachineFault):  # What is damaged can be deleted.
+                row = self._row(run)
+                if row.status_now == "running":
+                    raise UserMistake(
+                        f"run {run} is still going on, in process {row.pid}", remedy="end that first"
+                    )
             self._connection.execute("DELETE FROM runs WHERE run = ?", (run,))
         return run
 
@@ -201,7 +202,7 @@ class Store:
     def _found(self, run_or_prefix: str) -> str:
         with told(self._path):
             rows = self._connection.execute("SELECT run FROM runs ORDER BY rowid DESC").fetchall()
-        names = [str(name) for (name,) in rows]
+        names = [name for (name,) in rows if isinstance(name, str)]
         if not names:
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
         if run_or_prefix == LAST:
@@ -216,35 +217,34 @@ class Store:
         shown = ", ".join(matching[:4]) + (" and more" if len(matching) > 4 else "")
         raise UserMistake(f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="say more of it")
 
-    def _summary(self, run: str, study: str, started_at: str, why: str, *counts: int) -> RunSummary:
-        status = self._status(run)
-        valid, invalid, unknown = counts
-        return RunSummary(
-            run=run,
-            study=study,
-            started_at=started_at,
-            status=status,
-            stopped_because=why or (KILLED if status == "interrupted" else ""),
-            valid=valid,
-            invalid=invalid,
-            unknown=unknown,
+    def _summary(self, *columns_and_counts: object) -> RunSummary:
+        row = checked(self._path, dict(zip(_COLUMNS, columns_and_counts, strict=False)))
+        valid, invalid, unknown = columns_and_counts[-3:]
+        return RunSummary.model_validate(
+            {
+                "run": row.run,
+                "study": row.study,
+                "started_at": row.started_at,
+                "status": row.status_now,
+                "stopped_because": row.ended_because,
+                "valid": valid,
+                "invalid": invalid,
+                "unknown": unknown,
+            }
         )
 
-    def _status(self, run: str) -> Status:
-        """The status; "interrupted" where the process that wrote a running run is gone."""
-        row = self._connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
-        status: Status = row[0]
-        return "interrupted" if status == "running" and not self._writer(run).is_alive() else status
-
-    def _writer(self, run: str) -> Writer:
-        row = self._connection.execute("SELECT pid, started_ticks, boot_id FROM runs WHERE run = ?", (run,))
-        return Writer(*row.fetchone())
+    def _row(self, run: str) -> RunRow:
+        """UserMistake where there is no such run, or no longer."""
+        found = self._connection.execute(_ONE, (run,)).fetchone()
+        if found is None:
+            raise UserMistake(f"there is no run {run!r} any more", remedy="`tlstax runs list` shows all")
+        return checked(self._path, dict(zip(_COLUMNS, found, strict=True)))
 
     def _kept(self, run: str) -> str:
         """How many trials of the run are safe, for the sentence about a failure; "" if unknown."""
         try:
             row = self._connection.execute("SELECT count(*) FROM trials WHERE run = ?", (run,)).fetchone()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             return ""
         return f"of run {run} {counted(row[0], 'trial')} kept"
 
@@ -260,22 +260,6 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _unpacked(self, kind: type[Kept], packed: bytes, run: str) -> Kept:
-        try:
-            return kind.model_validate_json(zlib.decompress(packed))
-        except zlib.error as fault:
-            raise MachineFault(
-                f"the store {self._path} cannot be read: run {run} is damaged", remedy=f"delete run {run}"
-            ) from fault
-        except ValidationError as fault:
-            first = fault.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "all of it"
-            raise MachineFault(
-                f"the store {self._path} cannot be read: run {run} is not as this version of tlstax writes "
-                f"runs ({where}: {first['msg']})",
-                remedy=f"read it with the version that wrote it, or delete run {run}",
-            ) from fault
-
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
@@ -286,7 +270,3 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _packed(value: Frozen) -> bytes:
-    return zlib.compress(value.model_dump_json().encode())
