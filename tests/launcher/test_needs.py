@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT, Clone, wait_until
 
 NO_RUST = {"CARGO_HOME": "/nonexistent", "RUSTUP_HOME": "/nonexistent"}

@@ -156,10 +156,11 @@ def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServ
 RUN = """
 import os, signal, sys
 from tlstax.guests import access as guest_access
+from tlstax.guests import given_password
 from tlstax.guests.access import GuestOptions
 from tlstax.guests.server import GuestServer
 from tlstax.specimens.server import TableContent
-guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1])))
+guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=3000, seed=5))
 os.kill(os.getpid(), signal.SIGKILL)
 """

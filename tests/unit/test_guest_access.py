@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
@@ -82,49 +84,120 @@ def test_a_bad_url_is_the_users_mistake(url: str, word: str) -> None:
     assert "mysql://user@host:port/schema" in caught.value.sentence()
 
 
-def test_option_file_values_are_read_as_mysql_reads_them() -> None:
-    text = r"""
-# comment
-!includedir /etc/mysql/conf.d
-[client]
-quoted = "q#uo\"ted" # comment
-plain = word # comment
-single='sin"gle'
-escapes=back\\slash\tt\sx\q
-user_name=u
-empty=
-bare
-unfinished="unfinished
-inner=a"b"c
-twice='x' y
-[mysql]
-plain = other
-"""
-    groups = option_file.parse(text, "here")
-    assert groups["client"] == {
-        "quoted": 'q#uo"ted',
-        "plain": "word",
-        "single": 'sin"gle',
-        "escapes": "back\\slash\tt x\\q",
-        "user-name": "u",
-        "empty": "",
-        "bare": "",
-        "unfinished": '"unfinished',
-        "inner": 'a"b"c',
-        "twice": "'x' y",
+def option_values(text: str) -> dict[str, str | None]:
+    return option_file.parse(f"[client]\n{text}\n", "here")["client"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        (r'a="q#uo\"ted" # comment', "a", 'q#uo"ted'),
+        ("a = word # comment", "a", "word"),
+        ("a=a;b", "a", "a;b"),
+        ("a='sin\"gle'", "a", 'sin"gle'),
+        (r"a=back\\slash\tt\sx\q", "a", "back\\slash\tt x\\q"),
+        ("a=\\", "a", "\\"),
+        (r"a=a\#b", "a", "a\\"),
+        (r'a="\s x \s"', "a", "  x  "),
+        (r'a="a\\"', "a", "a\\"),
+        ("user_name=u", "user-name", "u"),
+        ("a=", "a", ""),
+        ('a=""', "a", ""),
+        ('a="', "a", '"'),
+        ("a", "a", None),
+        ("a # comment", "a", None),
+        ('a="unfinished', "a", '"unfinished'),
+        ('a=a"b"c', "a", 'a"b"c'),
+        ("a='x' y", "a", "'x' y"),
+        ('a=a"b#c"d', "a", 'a"b#c"d'),
+        (" \t a \t = \t v \t \r", "a", "v"),
+        ("a=b\rc", "a", "b\rc"),
+        *((f"a=x{one}y{one}", "a", f"x{one}y{one}") for one in "\x85\u2028\u2029\x1c\x1d\x1e\u3000"),
+        ("A=v", "A", "v"),
+        ("loose-a=v", "a", "v"),
+        ("loose_password", "password", None),
+        ("password1=v", "password", "v"),
+        ("password=v\nskip-password", "password", ""),
+        ("password=v\npassword", "password", None),
+        ("password\npassword=v", "password", "v"),
+        ("a=v\n[mysql]\na=w\n[CLIENT] junk\nb=x", "b", "x"),
+        ("a=v\n[ client]\na=w\n[mysql]\na=w", "a", "v"),
+        ("a=v\n[client \t]\na=w", "a", "w"),
+        ("a=v\n!include /nowhere.cnf\n!nonsense\n", "a", "v"),
+    ],
+)
+def test_option_file_values_are_read_as_mysql_reads_them(line: str, name: str, value: str | None) -> None:
+    """Each was seen of mysql 9.7 or its my_print_defaults."""
+    values = option_values(line)
+    assert values[name] == value
+    assert len(values) <= 2
+
+
+def test_what_mysql_cuts_at_the_last_byte_stays_whole() -> None:
+    """mysql takes the last byte of "à" in UTF-8 for a blank."""
+    assert option_values("password=voilà")["password"] == "voilà"
+
+
+def test_option_files_include_others(tmp_path: Path) -> None:
+    folder = tmp_path / "conf d"
+    folder.mkdir()
+    (folder / "b.cnf").write_text("[client]\nuser=b\nport=2\n")
+    (folder / "a.cnf").write_text("[client]\nuser=a\nport=1\n")
+    (folder / "c.txt").write_text("[client]\nuser=c\n")
+    (tmp_path / "one").write_text("[client]\npassword=secret\n")
+    main = tmp_path / "my.cnf"
+    main.write_text(f"! include {tmp_path}/one \n[client]\nport=0\n!includedir\t{folder}\nhost=h\n")
+    assert option_file.read(main)["client"] == {
+        "password": "secret",
+        "port": "2",
+        "user": "b",
+        "host": "h",
     }
-    assert groups["mysql"] == {"plain": "other"}
+    main.write_text(f"!include {main}\n")
+    with pytest.raises(UserMistake, match="more than 10 times"):
+        option_file.read(main)
+    for directive, said in (
+        ("!include /nowhere.cnf", r"the option file /nowhere\.cnf cannot be read"),
+        ("!includedir /nowhere", "line 1 of the option file .* includes /nowhere, which cannot be read"),
+        ("!include", "does not say what to include"),
+        ("!include a\0b", "cannot be read .embedded null byte"),
+        ("!includedir a\0b", "cannot be read .*embedded null"),
+    ):
+        main.write_text(f"{directive}\n")
+        with pytest.raises(UserMistake, match=said):
+            option_file.read(main)
 
 
 def test_option_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match=r"nowhere\.cnf cannot be read"):
         option_file.read(tmp_path / "nowhere.cnf")
-    binary = tmp_path / "binary.cnf"
-    binary.write_bytes(b"\xff\xfe")
-    with pytest.raises(UserMistake, match="not UTF-8"):
-        option_file.read(binary)
-    with pytest.raises(UserMistake, match="line 1"):
+    with pytest.raises(UserMistake, match=r"line 1 .* stands before any"):
         option_file.parse("password=hidden", "here")
+    with pytest.raises(UserMistake, match=r"line 2 .* opens a .group. and does not close it"):
+        option_file.parse("\n[client", "here")
+
+
+@given(content=st.binary(max_size=200))
+def test_any_bytes_are_an_option_file_or_a_mistake(content: bytes) -> None:
+    text = b"[client]\n".decode() + content.decode(errors="surrogateescape")
+    with contextlib.suppress(UserMistake):
+        assert "client" in option_file.parse(text, "here")
+
+
+@given(password=st.text(st.characters(exclude_characters="\0\n", exclude_categories=("Cs",))))
+def test_a_password_in_quotes_comes_back(password: str) -> None:
+    """Whatever it holds, if it is written as the manual says."""
+    escaped = "".join({"\\": r"\\", '"': r"\""}.get(one, one) for one in password)
+    assert option_values(f'password="{escaped}"')["password"] == password
+
+
+@given(content=st.binary(max_size=300))
+def test_any_bytes_are_a_login_file_or_damaged(content: bytes) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        with contextlib.suppress(UserMistake):
+            login_file.read(Path(file.name))
 
 
 def test_the_login_file_of_mysql_config_editor_is_read(
@@ -168,23 +241,76 @@ def test_the_password_comes_from_where_the_user_put_it(
 
     assert guest_access.settle(GuestOptions(url), ask).password == "typed"
     assert asked == ["Password of ann at db.example:3306: "]
-    monkeypatch.setenv("TLSTAX_PASSWORD", "")
-    assert guest_access.settle(GuestOptions(url), ask).password == ""
-    filed = guest_access.settle(GuestOptions(url, defaults_file=file), ask)
+    assert guest_access.settle(GuestOptions(url, given_password=b""), ask).password == ""
+    filed = guest_access.settle(GuestOptions(url, defaults_file=file, given_password=b"other"), ask)
     assert (filed.user, filed.password, filed.tls.mode) == ("ann", "file's", "REQUIRED")
-    both = guest_access.settle(GuestOptions("mysql://db", defaults_file=file, login_path="lab"), ask)
+    both = guest_access.settle(GuestOptions("mysql://db", defaults_file=file, login_path="LAB"), ask)
     assert (both.user, both.password) == ('us er"q', LOGIN_PASSWORD)
     assert len(asked) == 1
     assert LOGIN_PASSWORD not in repr(both)
+    assert "secret" not in repr(GuestOptions(url, given_password=b"secret"))
 
 
-def test_no_password_and_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("password", "typed"), ("password=", ""), ("password=p", "p"), ("", "typed")],
+)
+def test_a_password_that_is_named_alone_is_asked_for(tmp_path: Path, line: str, expected: str) -> None:
+    file = tmp_path / "my.cnf"
+    file.write_text(f"[client]\n{line}\n")
+    options = GuestOptions("mysql://ann@db", defaults_file=file)
+    assert guest_access.settle(options, lambda _: "typed").password == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"user", "the option user in the file has no value"),
+        (b"user=u\nssl-mode=", "the option ssl-mode in the file has no value"),
+        (b"user=u\nssl-ca", "the option ssl-ca in the file has no value"),
+        (b"user=\xff", "the option user in the file is not UTF-8"),
+        (b"user=u\npassword=p\xe9", "the password of u in the file is not UTF-8"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "my.cnf"
+    file.write_bytes(b"# \xe9\n[client]\n" + content)
+    with pytest.raises(UserMistake, match=said) as caught:
+        guest_access.settle(GuestOptions("mysql://db", defaults_file=file), lambda _: "typed")
+    caught.value.sentence().encode()
+
+
+def test_a_comment_that_is_not_utf8_is_no_obstacle(tmp_path: Path) -> None:
+    file = tmp_path / "my.cnf"
+    file.write_bytes(b"# \xe9\n[client]\npassword=p\n[mysqld]\nx=\xff\n")
+    assert guest_access.settle(GuestOptions("mysql://ann@db", defaults_file=file)).password == "p"
+
+
+def test_no_password_and_nobody_to_ask() -> None:
     with pytest.raises(UserMistake, match="no password was given for ann at db:3306") as caught:
         guest_access.settle(GuestOptions("mysql://ann@db"))
     assert "TLSTAX_PASSWORD" in caught.value.remedy
     with pytest.raises(UserMistake, match="no user was named for db:3306"):
         guest_access.settle(GuestOptions("mysql://db"))
+    with pytest.raises(UserMistake, match="TLSTAX_PASSWORD is not UTF-8"):
+        guest_access.settle(GuestOptions("mysql://ann@db", given_password=b"\xe9"))
+    with pytest.raises(UserMistake, match="the server's URL is not UTF-8"):
+        guest_access.settle(GuestOptions("mysql://ann\udcff@db"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (EOFError(), "no password was typed for ann at db:3306"),
+        (UnicodeDecodeError("utf-8", b"\xe9", 0, 1, "x"), "not in the encoding of this terminal"),
+    ],
+)
+def test_a_prompt_that_is_not_answered_is_told(error: Exception, said: str) -> None:
+    def ask(_: str) -> str:
+        raise error
+
+    with pytest.raises(UserMistake, match=said):
+        guest_access.settle(GuestOptions("mysql://ann@db"), ask)
 
 
 def test_ssl_options_combine_as_in_the_mysql_client() -> None:

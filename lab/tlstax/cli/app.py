@@ -16,6 +16,7 @@ from tlstax.cli.exit import guarded
 from tlstax.cli.options import BesideOthers, Capture, Json, Profile, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
+from tlstax.guests import given_password
 
 app = typer.Typer(
     name="tlstax",
@@ -33,8 +34,12 @@ app.add_typer(drivers_app, name="drivers")
 
 
 def main() -> int:
-    """Run the command line and return its exit status (see `tlstax.cli.exit`)."""
-    return guarded(lambda: app(_with_last_run(sys.argv[1:]), prog_name="tlstax"))
+    """Run the command line and return its exit status (see `tlstax.cli.exit`).
+
+    A password in the environment is handed to the command that wants it, and to no process that is started.
+    """
+    password = given_password.take()
+    return guarded(lambda: app(_with_last_run(sys.argv[1:]), prog_name="tlstax", obj=password))
 
 
 def _with_last_run(arguments: list[str]) -> list[str]:
@@ -64,6 +69,7 @@ def root(
 
 @app.command()
 def run(
+    context: typer.Context,
     server: Annotated[
         str | None,
         typer.Option(
@@ -181,6 +187,7 @@ def run(
                     ssl_key=ssl_key,
                     defaults_file=defaults_file,
                     login_path=login_path,
+                    given_password=context.obj,
                 ),
             )
         )

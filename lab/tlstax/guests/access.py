@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +11,8 @@ from tlstax.guests import address as guest_address
 from tlstax.guests import login_file, option_file
 from tlstax.guests import tls as guest_tls
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.given_password import PASSWORD_VARIABLE
 from tlstax.guests.tls import GuestTls
-
-PASSWORD_VARIABLE = "TLSTAX_PASSWORD"  # noqa: S105 (the variable's name)
 
 
 @dataclass(frozen=True)
@@ -22,6 +20,7 @@ class GuestOptions:
     """What the user said about the server, as the mysql client names it.
 
     The URL wins over the login path, and that over the [client] group of the defaults file.
+    `given_password` is what TLSTAX_PASSWORD held, None where it was not set.
     """
 
     url: str
@@ -31,6 +30,7 @@ class GuestOptions:
     ssl_key: str | None = None
     defaults_file: Path | None = None
     login_path: str | None = None
+    given_password: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,34 @@ def settle(options: GuestOptions, ask: Callable[[str], str] | None = None) -> Gu
 
     The password is taken from the login path, the defaults file, the environment variable TLSTAX_PASSWORD
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
+    A file that names it without saying what it is leaves it to the others.
     """
-    address = guest_address.parse(options.url)
+    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
     stored = _stored(options)
-    user = address.user or stored.get("user")
+    password = stored.pop("password", None)
+    user = address.user or _said(stored, "user")
     if not user:
         raise UserMistake(
             f"no user was named for {address}", remedy="write the URL as mysql://user@host:port/schema"
         )
     # Before the password, so that nobody types one only to be told of another mistake.
     tls = guest_tls.choose(
-        options.ssl_mode or stored.get("ssl-mode"),
-        options.ssl_ca or stored.get("ssl-ca"),
-        options.ssl_cert or stored.get("ssl-cert"),
-        options.ssl_key or stored.get("ssl-key"),
+        *(
+            _in_utf8(typed, f"--{name}") if typed else _said(stored, name)
+            for name, typed in (
+                ("ssl-mode", options.ssl_mode),
+                ("ssl-ca", options.ssl_ca),
+                ("ssl-cert", options.ssl_cert),
+                ("ssl-key", options.ssl_key),
+            )
+        )
     )
-    password = _password(stored, user, address, ask)
+    if password is not None:
+        password = _in_utf8(password, f"the password of {user} in the file")
+    elif options.given_password is not None:
+        password = _in_utf8(options.given_password.decode(errors="surrogateescape"), PASSWORD_VARIABLE)
+    else:
+        password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
         _check_text(text, what, address)
     return GuestAccess(address=address, user=user, password=password, tls=tls)
@@ -82,9 +94,9 @@ def _check_text(text: str, what: str, address: GuestAddress) -> None:
         raise UserMistake(f"the {what} for {address} has a NUL in it", remedy="give it without")
 
 
-def _stored(options: GuestOptions) -> dict[str, str]:
+def _stored(options: GuestOptions) -> dict[str, str | None]:
     """Options from the files that were named; none is read unasked."""
-    stored: dict[str, str] = {}
+    stored: dict[str, str | None] = {}
     if options.defaults_file is not None:
         stored.update(option_file.read(options.defaults_file).get("client", {}))
     if options.login_path is not None:
@@ -92,17 +104,32 @@ def _stored(options: GuestOptions) -> dict[str, str]:
     return stored
 
 
-def _password(
-    stored: dict[str, str], user: str, address: GuestAddress, ask: Callable[[str], str] | None
-) -> str:
-    if "password" in stored:
-        return stored["password"]
-    given = os.environ.get(PASSWORD_VARIABLE)
-    if given is not None:
-        return given
+def _said(stored: dict[str, str | None], option: str) -> str | None:
+    """The option's value, None where it is not there. UserMistake for one that should have a value."""
+    if option not in stored:
+        return None
+    value = stored[option]
+    if value is None or (option == "ssl-mode" and not value):
+        raise UserMistake(f"the option {option} in the file has no value", remedy="give it one, or remove it")
+    return _in_utf8(value, f"the option {option} in the file") or None
+
+
+def _asked(user: str, address: GuestAddress, ask: Callable[[str], str] | None) -> str:
+    remedy = f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path"
     if ask is None:
-        raise UserMistake(
-            f"no password was given for {user} at {address}",
-            remedy=f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path",
-        )
-    return ask(f"Password of {user} at {address}: ")
+        raise UserMistake(f"no password was given for {user} at {address}", remedy=remedy)
+    try:
+        return ask(f"Password of {user} at {address}: ")
+    except EOFError:
+        raise UserMistake(f"no password was typed for {user} at {address}", remedy=remedy) from None
+    except UnicodeDecodeError:
+        raise UserMistake("what was typed is not in the encoding of this terminal") from None
+
+
+def _in_utf8(value: str, what: str) -> str:
+    """The value. UserMistake where it is not: load clients get it in a document that holds nothing else."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UserMistake(f"{what} is not UTF-8", remedy="write it in UTF-8") from None
+    return value

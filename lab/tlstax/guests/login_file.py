@@ -29,16 +29,16 @@ PATH_VARIABLE = "MYSQL_TEST_LOGIN_FILE"
 """The environment variable by which MySQL's own programs are told another login file."""
 
 
-def login_path(name: str) -> dict[str, str]:
+def login_path(name: str) -> dict[str, str | None]:
     """The options of one login path of the user's login file; UserMistake when there is none."""
     path = Path(os.environ.get(PATH_VARIABLE) or Path.home() / ".mylogin.cnf")
     groups = read(path)
-    if name not in groups:
+    if name.lower() not in groups:
         raise UserMistake(
             f"the login file {path} has no login path named {name!r}",
             remedy="create it with mysql_config_editor set --login-path=NAME --user=USER --password",
         )
-    return groups[name]
+    return groups[name.lower()]
 
 
 def read(path: Path) -> Groups:
@@ -76,7 +76,7 @@ def _decipher(content: bytes) -> str:
         padded = decryptor.update(block) + decryptor.finalize()
         lines.append(unpadder.update(padded) + unpadder.finalize())
         start += length
-    return b"".join(lines).decode("utf-8")
+    return b"".join(lines).decode(errors="surrogateescape")
 
 
 def _key(material: bytes) -> bytes:

@@ -1,9 +1,12 @@
 r"""Option files as the mysql client reads them: my.cnf and, deciphered, the login file.
 
-Source of the rules: MySQL's manual, "Using Option Files", and its reader, mysys/my_default.cc. Groups stand
-in brackets; `name = value` takes hyphens and underscores alike; a value may be quoted; comments go from `#`
-or `;` at the start of a line, or from `#` outside quotes; the escapes are \b \t \n \r \\ \s \" \'. `!include`
-and `!includedir` are not followed.
+Source of the rules: MySQL's manual, "Using Option Files", its reader, mysys/my_default.cc, and what mysql 9.7
+and its my_print_defaults were seen to do. Groups stand in brackets, in letters of either case;
+`name = value` takes hyphens and underscores alike; a value may be quoted; comments go from `#` or `;` at the
+start of a line, or from `#` outside quotes; the escapes are \b \t \n \r \\ \s \" \'. Lines end at \n alone.
+`!include` names another file, `!includedir` a directory of files in .cnf.
+
+In one thing it is wiser: mysql takes the byte A0 for a blank, and so cuts a value that ends with "à".
 """
 
 from __future__ import annotations
@@ -13,38 +16,99 @@ from pathlib import Path
 
 from tlstax.errors import UserMistake
 
-Groups = dict[str, dict[str, str]]
+Groups = dict[str, dict[str, str | None]]
+"""Options by their group, in small letters. None is an option without `=`, which is not an empty one.
+
+Bytes that are not UTF-8 stand as surrogates, as in Python's file names (PEP 383).
+"""
 
 ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "\\": "\\", "s": " ", '"': '"', "'": "'"}
 
+_BLANKS = " \t\n\v\f\r"
+_DIRECTIVE = re.compile(r"!\s*(include|includedir)(?:[ \t\v\f\r]+(.*))?", re.DOTALL)
+_DEEPEST = 10
+"""How far files may include one another, as in mysql."""
+
+_ALIASES = {"password1": "password"}
+
 
 def read(path: Path) -> Groups:
-    """The groups of a file; UserMistake when it cannot be read or is no option file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserMistake(f"the option file {path} is not UTF-8 text") from error
-    except OSError as error:
-        raise UserMistake(f"the option file {path} cannot be read ({error.strerror})") from error
-    return parse(text, str(path))
+    """The groups of a file and of those that it includes; UserMistake when one cannot be read or is none."""
+    groups: Groups = {}
+    _read_into(groups, path, deep=0)
+    return groups
 
 
 def parse(text: str, where: str) -> Groups:
-    """The groups of a text; a later line wins over an earlier one, an option without a value is empty."""
+    """The groups of a text, in which nothing is included; a later line wins over an earlier one."""
     groups: Groups = {}
-    group: dict[str, str] | None = None
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.strip()
-        if not line or line[0] in "#;!":
-            continue
-        if line[0] == "[":
-            group = groups.setdefault(line[1:].partition("]")[0].strip(), {})
-        elif group is None:
-            raise UserMistake(f"line {number} of the option file {where} stands before any [group]")
-        else:
-            name, _, value = _without_comment(line).partition("=")
-            group[name.strip().lower().replace("_", "-")] = _value(value.strip())
+    _parse_into(groups, text, where, deep=None)
     return groups
+
+
+def _read_into(groups: Groups, path: Path, deep: int) -> None:
+    try:
+        text = path.read_bytes().decode(errors="surrogateescape")
+    except (OSError, ValueError) as error:
+        raise UserMistake(f"the option file {path} cannot be read ({_why(error)})") from error
+    _parse_into(groups, text, str(path), deep)
+
+
+def _parse_into(groups: Groups, text: str, where: str, deep: int | None) -> None:
+    """`deep` says how many files lead here; None includes none."""
+    group: dict[str, str | None] | None = None
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.strip(_BLANKS)
+        if not line or line[0] in "#;":
+            continue
+        place = f"line {number} of the option file {where}"
+        if line[0] == "!":
+            if deep is not None:
+                _include(groups, line, place, deep)
+        elif line[0] == "[":
+            name, bracket, _ = line[1:].partition("]")
+            if not bracket:
+                raise UserMistake(f"{place} opens a [group] and does not close it")
+            group = groups.setdefault(name.rstrip(_BLANKS).lower(), {})
+        elif group is None:
+            raise UserMistake(f"{place} stands before any [group]")
+        else:
+            _set(group, _without_comment(line))
+
+
+def _include(groups: Groups, line: str, place: str, deep: int) -> None:
+    """What `!include FILE` or `!includedir DIRECTORY` names; anything else with a `!` means nothing."""
+    directive = _DIRECTIVE.fullmatch(line)
+    if directive is None:
+        return
+    if not directive[2]:
+        raise UserMistake(f"{place} does not say what to include")
+    if deep >= _DEEPEST:
+        raise UserMistake(f"{place} includes a file that includes another, more than {_DEEPEST} times")
+    path = Path(directive[2])
+    if directive[1] == "include":
+        _read_into(groups, path, deep + 1)
+        return
+    try:
+        files = sorted(file for file in path.iterdir() if file.suffix == ".cnf")
+    except (OSError, ValueError) as error:
+        raise UserMistake(f"{place} includes {path}, which cannot be read ({_why(error)})") from error
+    for file in files:
+        _read_into(groups, file, deep + 1)
+
+
+def _why(error: OSError | ValueError) -> str:
+    """A name with a null byte is not even asked for."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _set(group: dict[str, str | None], line: str) -> None:
+    name, equals, value = line.partition("=")
+    option = name.rstrip(_BLANKS).replace("_", "-").removeprefix("loose-")
+    if option == "skip-password":
+        group["password"] = ""
+    else:
+        group[_ALIASES.get(option, option)] = _value(value.strip(_BLANKS)) if equals else None
 
 
 def _without_comment(line: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pymysql.err import MySQLError
 
 from tlstax.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.guests.access import PASSWORD_VARIABLE, GuestAccess
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.given_password import PASSWORD_VARIABLE
 from tlstax.specimens import answers
 
 
