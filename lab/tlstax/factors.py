@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -281,12 +280,16 @@ def _as_option(level: str | float) -> str:
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
+_LARGEST = 2.0**53
+"""Up to here a number with decimals tells whole numbers apart (IEEE 754), and no factor has more."""
+
+
 def _number(level: object, *, decimals: bool) -> int | float | None:
     """A level as a number: a whole one is always an int, so that 45 and 45.0 are one level."""
     if isinstance(level, str) and level.isascii():
         with contextlib.suppress(ValueError):
             level = int(level) if level.isdecimal() else float(level)
-    if isinstance(level, bool) or not isinstance(level, int | float) or not math.isfinite(level):
+    if isinstance(level, bool) or not isinstance(level, int | float) or not abs(level) <= _LARGEST:
         return None
     if float(level).is_integer():
         return int(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 from io import StringIO
@@ -43,6 +44,12 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("run", "--connections", "0"), "0"),
         (("run", "--budget", "soon"), "write it like 60s, 2m or 1h"),
         (("run", "--budget", "0s"), "not a duration"),
+        (("run", "--budget", "9" * 400), "not a duration"),
+        (("run", "--rtt-ms", "9" * 400), "is not a level of rtt_ms"),
+        (("run", "--connections", "9" * 400), "is not a level of connections"),
+        (("self-bench", "--connections", "9" * 5000), "not a whole number from 1 to 999,999,999"),
+        (("study", "plan", "n" * 300 + ".toml"), "cannot be read"),
+        (("specimens", "add", "own", "--mysqld", "n" * 300), "cannot be used (File name too long)"),
         (("run", "--precision", "200%"), "between 0 and 1"),
         (("run", "--rate", "fast"), "write it like 5000"),
         (("run", "--rate", "0"), "not a number of operations a second"),
@@ -132,6 +139,32 @@ def test_no_process_inherits_the_password(
     shown = capfd.readouterr().out
     assert "PATH=" in shown
     assert "TLSTAX_PASSWORD" not in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "f"), 3, "the disk is full (f); make room"),
+        (OSError(errno.ELOOP, "Too many links", "f"), 2, "f cannot be used (Too many links); name another"),
+        (OSError(errno.EIO, "Input/output error"), 3, "this machine is at fault: Input/output error"),
+        (MemoryError(), 3, "there is not enough memory"),
+    ],
+)
+def test_what_the_system_refuses_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    status: int,
+    said: str,
+) -> None:
+    def refused(**_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", refused)
+    assert status_of(monkeypatch, "doctor") == status
+    err = capsys.readouterr().err
+    assert err.startswith(f"tlstax: {said}")
+    assert err.count("\n") == 1
 
 
 def test_a_guest_keeps_its_library(

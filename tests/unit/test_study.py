@@ -79,6 +79,10 @@ def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:
     ("change", "says"),
     [
         (("[", "[["), ["my.toml is not TOML"]),
+        (("[1, 8]", "[" * 5000), ["my.toml is nested too deeply"]),
+        (("[1, 8]", "9" * 5000), ["my.toml is not TOML"]),
+        (("[1, 8]", f"[{9 * 10**400}]"), ["my.toml has a whole number of more than 64 bits"]),
+        (("[1, 8]", "[9_000_000_000_000_000_000]"), ["is not a level of connections"]),
         (('title = "TLS libraries"', ""), ["my.toml", "title", "missing"]),
         (("baseline =", "basline ="), ["basline", "did you mean 'baseline'?"]),
         (('"1.2", "1.3"', '"1.2", "1.4"'), ["my.toml", "'1.4'", "tls", "allowed are off, 1.0, 1.1, 1.2"]),

@@ -124,6 +124,12 @@ def test_bounds_may_be_the_tables_rows_and_braces_stay() -> None:
         ),
         ("transactions = 3", ["field transactions: it must be a list (it is 3)"]),
         ("[[transactions", ["is not TOML"]),
+        (f"transactions = {'[' * 5000}", ["is nested too deeply"]),
+        (f"transactions = 0x{'f' * 9000}", ["more than 64 bits"]),
+        (
+            statement("sql = 'DO {a}', parameters.a = { kind = 1 }"),
+            ["there is no kind 1; the kinds are uniform_int"],
+        ),
     ],
 )
 def test_every_mistake_in_a_file_is_told(transactions: str, says: list[str]) -> None:

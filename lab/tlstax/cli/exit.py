@@ -13,14 +13,17 @@ from pathlib import Path
 from types import FrameType
 
 from tlstax.cli import streams
-from tlstax.errors import Interrupted, TlstaxError
+from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.guests import leaving
 
 INTERRUPTED = 130
 """What shells report for a program ended by Ctrl-C (128 + SIGINT)."""
 
 _STDERR = 2
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_NAMES = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+"""Errors that only a name gives, and only users give such names."""
+_THE_MACHINES = frozenset({errno.EIO, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
 def guarded(command: Callable[[], object]) -> int:
@@ -51,10 +54,22 @@ def _told(error: Exception) -> int:
         return _say(error.sentence(), error.exit_status)
     if isinstance(error, streams.NobodyReads):
         return INTERRUPTED
-    if isinstance(error, OSError) and error.errno in _FULL:
-        where = f" ({error.filename})" if error.filename else ""
-        return _say(f"the disk is full{where}; make room and start again", 3)
-    return _defect(error)
+    if isinstance(error, MemoryError):
+        return _say("there is not enough memory; end other programs and start again", 3)
+    known = _of_the_system(error) if isinstance(error, OSError) else None
+    return _say(known.sentence(), known.exit_status) if known is not None else _defect(error)
+
+
+def _of_the_system(error: OSError) -> TlstaxError | None:
+    """What the system refused, where it can refuse it anywhere; None where it should have been foreseen."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in _FULL:
+        return MachineFault(f"the disk is full{where}", remedy="make room and start again")
+    if error.errno in _NO_NAMES and error.filename:
+        return UserMistake(f"{error.filename} cannot be used ({error.strerror})", remedy="name another file")
+    if error.errno in _THE_MACHINES:
+        return MachineFault(f"this machine is at fault: {error.strerror}{where}")
+    return None
 
 
 class _Ending:

@@ -6,6 +6,7 @@ import re
 
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
 from tlstax.errors import UserMistake
+from tlstax.study.design import LONGEST_BUDGET_S
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -13,9 +14,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 def seconds(text: str, option: str) -> float:
     """A duration such as `60s`, `2m`, `1.5h` or `90` (seconds), in seconds. Raises UserMistake."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|)", text.strip())
-    if not found or float(found[1]) == 0:
+    length_s = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    if not 0 < length_s <= LONGEST_BUDGET_S:
         raise UserMistake(f"{option}: {text!r} is not a duration", remedy="write it like 60s, 2m or 1h")
-    return float(found[1]) * _SECONDS[found[2]]
+    return length_s
 
 
 def fraction(text: str, option: str) -> float:
@@ -53,6 +55,6 @@ def counts(text: str, option: str) -> tuple[int, ...]:
     """A list of whole numbers from 1, such as `1,8,64`. Raises UserMistake."""
     found = names(text, option)
     for part in found:
-        if not part.isascii() or not part.isdecimal() or int(part) < 1:
-            raise UserMistake(f"{option}: {part!r} is not a whole number from 1")
+        if not re.fullmatch(r"0*[1-9][0-9]{0,8}", part):
+            raise UserMistake(f"{option}: {part!r} is not a whole number from 1 to 999,999,999")
     return tuple(int(part) for part in found)

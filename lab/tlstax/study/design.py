@@ -18,6 +18,9 @@ Level = str | int | float
 Levels = Mapping[str, Level]
 Role = Literal["baseline", "control", "treatment"]
 
+LONGEST_BUDGET_S = 10_000 * 3600.0
+"""More than a year; what is longer is a slip of the hand."""
+
 DECIDES_AT_A_RATE = "latency_p50_us"
 """The outcome that decides in an open loop, unless a study says otherwise: the throughput is given there,
 and high percentiles of short trials show the machine's scheduling before they show the server."""
@@ -275,7 +278,7 @@ class Study(Frozen):
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
     confidence: float = Field(default=0.95, gt=0, lt=1)
-    budget_s: PositiveFloat = 60.0
+    budget_s: PositiveFloat = Field(default=60.0, le=LONGEST_BUDGET_S)
     minimum_blocks: PositiveInt = 5
     rows: PositiveInt = 100_000
     profile: bool = False

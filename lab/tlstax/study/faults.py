@@ -116,7 +116,7 @@ def _parameter_fault(error: ErrorDetails, place: list[str]) -> str:
     """What is wrong with a parameter of a user's workload, where pydantic's words would not help."""
     if error["type"] in {"union_tag_invalid", "union_tag_not_found"}:
         given = dict(error["input"]).get("kind")
-        wrong = f"there is no kind {given!r}{closest(given, KINDS)}" if given else "its kind is missing"
+        wrong = f"there is no kind {given!r}{closest(str(given), KINDS)}" if given else "its kind is missing"
         return f"{wrong}; the kinds are {', '.join(KINDS)}"
     if place and place[-1] in BOUNDS and place[-2] in KINDS:
         return f'{error["input"]!r} is neither a whole number nor "rows"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -17,7 +16,7 @@ from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.table_checks import check_tables
-from tlstax.study.texts import read_text
+from tlstax.study.texts import parsed_toml, read_text
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -49,9 +48,7 @@ def parse_study(text: str, *, where: str) -> Study:
     Raises UserMistake that names `where`, the field and what is allowed there.
     """
     try:
-        study = Study.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as fault:
-        raise UserMistake(f"{where} is not TOML: {fault}") from fault
+        study = Study.model_validate(parsed_toml(text, where))
     except ValidationError as fault:
         raise UserMistake(f"{where}: {first_fault(fault)}") from fault
     _check_outcome(study.deciding_outcome, f"{where}: field deciding_outcome")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from tlstax.errors import UserMistake
 from tlstax.study.design import Study
 from tlstax.study.faults import first_fault, rebuilt
-from tlstax.study.texts import read_text
+from tlstax.study.texts import parsed_toml, read_text
 from tlstax.user_workload import UserWorkload
 
 ENDING = ".toml"
@@ -25,9 +24,7 @@ def load_workload(path: Path) -> UserWorkload:
 def parse_workload(text: str, *, where: str) -> UserWorkload:
     """The workload that a TOML text describes; `where` names it in messages. Raises UserMistake."""
     try:
-        return UserWorkload.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as fault:
-        raise UserMistake(f"{where} is not TOML: {fault}") from fault
+        return UserWorkload.model_validate(parsed_toml(text, where))
     except ValidationError as fault:
         raise UserMistake(f"{where}: {first_fault(fault, UserWorkload)}") from fault
 
