@@ -10,9 +10,16 @@ from tlstax.frozen import Frozen
 
 
 class TlsOff(Frozen):
-    """No encryption; the client does not send an SSLRequest."""
+    """No encryption; the client does not send an SSLRequest.
+
+    Where caching_sha2_password wants the whole password over TCP, it is encrypted with the server's RSA key.
+    That key, which nothing verifies, is asked for only with `get_server_public_key` (an option of the mysql
+    client); without, the login fails. The field is written only where it is false, since most clients know
+    nothing else than asking.
+    """
 
     mode: Literal["off"] = "off"
+    get_server_public_key: bool = Field(default=True, exclude_if=lambda may: may is True)
 
 
 TlsVersion = Literal["1.0", "1.1", "1.2", "1.3"]

@@ -41,12 +41,17 @@ branch predictors; the server itself stays warm from trial to trial."""
 
 
 class Verification(Frozen):
-    """What the load client checks of the server's certificate, and with which files."""
+    """What the load client checks of the server's certificate, and with which files.
+
+    Without TLS there is no certificate: `get_server_public_key` says whether the server's RSA key may be
+    taken for the password, unverified.
+    """
 
     verify: Literal["none", "ca", "identity"] = "none"
     ca_file: str | None = None
     certificate_file: str | None = None
     key_file: str | None = None
+    get_server_public_key: bool = True
 
 
 class JobTerms(Frozen):
@@ -195,7 +200,7 @@ def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
 def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
     level = levels.get("tls", "off")
     if level == "off":
-        return TlsOff()
+        return TlsOff(get_server_public_key=terms.verification.get_server_public_key)
     if level == UNSET:
         return TlsUnset(trusted_ca_file=terms.verification.ca_file)
     if level == REQUIRED:

@@ -125,6 +125,11 @@ def is_switched_at_server(levels: Levels) -> bool:
     return levels.get("tls_switch", "client") == "server"
 
 
+def has_plaintext(study: Study) -> bool:
+    """Whether any case of the study logs in without TLS."""
+    return any(levels.get("tls", "off") == "off" for levels in study.included())
+
+
 def client_library_of(levels: Levels) -> str:
     """The name of the TLS library under the load client, or `own`."""
     return str(levels.get("client_tls_library", OWN))

@@ -53,6 +53,7 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     for form in ("mix", "storm", "statements"):
         assert {bool(job["workload"][form]) for job in jobs} == {True, False}
     assert {job["tls"].get("weak_dh") for job in jobs} == {None, True, False}
+    assert {job["tls"].get("get_server_public_key") for job in jobs} == {None, False}
 
 
 def test_the_example_of_a_mix_has_every_kind_of_parameter() -> None:
@@ -166,6 +167,8 @@ def with_value(value: object, *path: str | int) -> Callable[[Any], None]:
         ("event-ready-driver", with_value(0, "negotiated", 0, "connections")),
         ("job-storm", with_value([{"sql": "SELECT 1"}], "workload", "statements")),
         ("job-storm", with_value(False, "workload", "storm")),
+        ("job-plaintext-without-key", with_value(2, "tls", "get_server_public_key")),
+        ("job-tls13-resumed", with_value(True, "tls", "get_server_public_key")),
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),
         ("job-tls13-resumed", without("account")),
         ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),

@@ -124,7 +124,7 @@ def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: 
 
 
 def test_its_certificate_can_be_verified(house: PrivateServer, tmp_path: Path) -> None:
-    options = ("--ssl-mode", "VERIFY_IDENTITY", "--ssl-ca", str(house.ca_file))
+    options = ("--ssl-mode", "VERIFY_IDENTITY", "--ssl-ca", str(house.ca_file), "--allow-plaintext")
     assert tlstax_run(tmp_path, url_of(house), *RUN, *options).returncode == 0
 
 
@@ -183,7 +183,7 @@ def test_an_expired_certificate(mysql_build: ServerBuild, session: Session, tmp_
     expired = CertificateRequest(valid_for=timedelta(days=-2))
     settings = ServerSettings(buffer_pool_bytes=SMALL, certificate=expired)
     with lent(mysql_build, session, settings) as server:
-        options = ("--ssl-mode", "VERIFY_CA", "--ssl-ca", str(server.ca_file))
+        options = ("--ssl-mode", "VERIFY_CA", "--ssl-ca", str(server.ca_file), "--allow-plaintext")
         said = sentence(tlstax_run(tmp_path, url_of(server), *RUN, *options), 3)
         assert "expired" in said
         # Who does not verify does not see it.

@@ -72,6 +72,9 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "required"), "with --allow-plaintext"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"), "--ssl-mode=VERIFY_CA demands TLS"),
+        (("run", "--allow-plaintext"), "--allow-plaintext goes with --server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
         (("run", "--server", "postgres://u@h/db"), "mysql://"),
@@ -174,6 +177,32 @@ def test_a_guest_keeps_its_library(
     arguments = ("run", "--server", "mysql://u@h/db", "--tls-library", "openssl-3.0")
     assert status_of(monkeypatch, *arguments) == 2
     assert "--tls-library goes with a server of our own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("REQUIRED", "with --allow-plaintext"),
+        ("PREFERRED", "no password was given"),
+        ("DISABLED", "leaves nothing to compare"),
+    ],
+)
+def test_how_tls_is_to_be_used_is_checked_before_a_password_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    mode: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    file = tmp_path / "my.cnf"
+    file.write_text(f"[client]\nssl-mode={mode}\n", encoding="utf-8")
+    arguments = ("run", "--server", "mysql://u@h/db", "--defaults-file", str(file))
+    assert status_of(monkeypatch, *arguments) == 2
+    assert said in capsys.readouterr().err
+    if mode == "REQUIRED":
+        assert status_of(monkeypatch, *arguments, "--allow-plaintext") == 2
+        assert "no password was given" in capsys.readouterr().err
 
 
 def test_a_plan_is_short_for_a_big_study_and_whole_where_asked_for(

@@ -68,6 +68,15 @@ def test_a_client_in_the_clear_loads_none() -> None:
     assert _claimed(levels) is None
 
 
+def test_a_servers_key_is_asked_for_only_where_it_may_be() -> None:
+    """A driver, to which the field is unknown, is told it only where it is not to ask."""
+    levels: dict[str, Level] = {**LEVELS, "tls": "off"}
+    plain = job_for(levels, TERMS, sequence=0).tls
+    assert plain.model_dump_json() == '{"mode":"off"}'
+    known = TERMS.model_copy(update={"verification": Verification(get_server_public_key=False)})
+    assert job_for(levels, known, sequence=0).tls == TlsOff(get_server_public_key=False)
+
+
 def _claimed(levels: dict[str, Level]) -> LibraryClaim | None:
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     bench: Any = SimpleNamespace(client_claims={"openssl-3.0": CLAIM})

@@ -111,6 +111,11 @@ def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: st
         demand.demand_of(job(workload=asked))
 
 
+def test_it_cannot_be_kept_from_asking_for_a_servers_key() -> None:
+    with pytest.raises(Refusal, match="public key"):
+        demand.demand_of(job(tls=TlsOff(get_server_public_key=False)))
+
+
 def test_deletes_are_sysbenchs_only_where_ids_are_drawn() -> None:
     with pytest.raises(Refusal, match="at random"):
         demand.demand_of(job("delete"))

@@ -138,6 +138,13 @@ def run(
     ssl_mode: Annotated[
         str | None, typer.Option(help="With --server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")
     ] = None,
+    allow_plaintext: Annotated[
+        bool,
+        typer.Option(
+            "--allow-plaintext",
+            help="With --server, where --ssl-mode demands TLS: log in without it too, for the comparison.",
+        ),
+    ] = False,
     ssl_ca: Annotated[str | None, typer.Option(help="With --server: trusted certificates (PEM).")] = None,
     ssl_cert: Annotated[str | None, typer.Option(help="With --server: a client certificate (PEM).")] = None,
     ssl_key: Annotated[str | None, typer.Option(help="With --server: its key (PEM).")] = None,
@@ -179,6 +186,7 @@ def run(
                 report=report,
                 beside_others=beside_others,
                 json=json,
+                allow_plaintext=allow_plaintext,
                 guest=GuestOptions(
                     url=server if server and is_guest else "",
                     ssl_mode=ssl_mode,

@@ -12,8 +12,10 @@ from tlstax.cli.measuring import bounded, measure
 from tlstax.errors import UserMistake
 from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
+from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.pipeline import Request
 from tlstax.records import Changes
+from tlstax.server_choice import has_plaintext
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.workloads.storm import CONNECTIONS
 
@@ -45,6 +47,7 @@ class RunOptions:
     report: Path | None = None
     beside_others: bool = False
     json: bool = False
+    allow_plaintext: bool = False
     guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
 
 
@@ -55,7 +58,8 @@ def run_command(options: RunOptions) -> int:
             "--capture goes with a server of our own: a tap is put before no server that is not ours",
             remedy="leave it out, or name a specimen with --server",
         )
-    guest = guest_of(options.guest)
+    study = study_of(options)
+    guest = guest_of(options, study)
     if guest is not None and options.tls_library is not None:
         raise UserMistake(
             "--tls-library goes with a server of our own: one that is not ours keeps the library it has",
@@ -63,7 +67,7 @@ def run_command(options: RunOptions) -> int:
         )
     as_able = options.tls is None
     request = Request(
-        study=study_of(options),
+        study=study,
         guest=guest,
         seed=options.seed,
         changes=Changes(capture=options.capture),
@@ -122,16 +126,21 @@ def _connections_of_storms(options: RunOptions) -> str | None:
     return str(CONNECTIONS) if asked == (STORM,) else None
 
 
-def guest_of(options: GuestOptions) -> GuestAccess | None:
-    """How to get into the server that was named; None for the default one. Raises UserMistake."""
-    if not options.url:
+def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
+    """How to get into the server that was named; None for the default one.
+
+    UserMistake where that is not enough to get in, or where TLS is demanded and the study logs in without.
+    """
+    guest = options.guest
+    if not guest.url:
         only_with_server = (
-            ("--ssl-mode", options.ssl_mode),
-            ("--ssl-ca", options.ssl_ca),
-            ("--ssl-cert", options.ssl_cert),
-            ("--ssl-key", options.ssl_key),
-            ("--defaults-file", options.defaults_file),
-            ("--login-path", options.login_path),
+            ("--ssl-mode", guest.ssl_mode),
+            ("--ssl-ca", guest.ssl_ca),
+            ("--ssl-cert", guest.ssl_cert),
+            ("--ssl-key", guest.ssl_key),
+            ("--allow-plaintext", options.allow_plaintext or None),
+            ("--defaults-file", guest.defaults_file),
+            ("--login-path", guest.login_path),
         )
         for name, value in only_with_server:
             if value is not None:
@@ -140,8 +149,18 @@ def guest_of(options: GuestOptions) -> GuestAccess | None:
                     remedy="give its mysql:// address, or leave it out",
                 )
         return None
-    if (options.ssl_mode or "").upper() == "DISABLED":
-        raise UserMistake(
-            "--ssl-mode=DISABLED leaves nothing to compare", remedy="plaintext is measured beside TLS anyway"
-        )
-    return settle(options, getpass.getpass if sys.stdin.isatty() else None)
+
+    def check(tls: GuestTls) -> None:
+        if tls.mode == "DISABLED":
+            raise UserMistake(
+                "--ssl-mode=DISABLED leaves nothing to compare",
+                remedy="plaintext is measured beside TLS anyway",
+            )
+        if tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext:
+            raise UserMistake(
+                f"--ssl-mode={tls.mode} demands TLS, and this run logs in without it as well, since "
+                "plaintext is what TLS is compared with",
+                remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
+            )
+
+    return settle(guest, getpass.getpass if sys.stdin.isatty() else None, check)

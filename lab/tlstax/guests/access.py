@@ -43,9 +43,14 @@ class GuestAccess:
     tls: GuestTls = field(default_factory=GuestTls)
 
 
-def settle(options: GuestOptions, ask: Callable[[str], str] | None = None) -> GuestAccess:
+def settle(
+    options: GuestOptions,
+    ask: Callable[[str], str] | None = None,
+    check: Callable[[GuestTls], None] | None = None,
+) -> GuestAccess:
     """Everything that a connection needs; UserMistake when a part is missing or does not fit.
 
+    `check` raises where what is to be done does not go with how TLS is to be used.
     The password is taken from the login path, the defaults file, the environment variable TLSTAX_PASSWORD
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
     A file that names it without saying what it is leaves it to the others.
@@ -70,6 +75,8 @@ def settle(options: GuestOptions, ask: Callable[[str], str] | None = None) -> Gu
             )
         )
     )
+    if check is not None:
+        check(tls)
     if password is not None:
         password = _in_utf8(password, f"the password of {user} in the file")
     elif options.given_password is not None:

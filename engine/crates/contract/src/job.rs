@@ -127,7 +127,12 @@ pub enum Verify {
 #[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Tls {
     /// None.
-    Off {},
+    Off {
+        /// Whether the server's RSA key may be asked for, and taken as it comes, where
+        /// `caching_sha2_password` wants the whole password; left out where it may.
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        get_server_public_key: bool,
+    },
     /// Required.
     On(Box<TlsSettings>),
     /// Nothing is said of it: for drivers, whose default is to be seen.
@@ -297,6 +302,15 @@ pub struct Job {
 
 fn closed() -> Schedule {
     Schedule::Closed {}
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde hands over
+fn is_yes(said: &bool) -> bool {
+    *said
 }
 
 fn one() -> u32 {

@@ -71,6 +71,12 @@ pub fn login(job: &Job, tls: bool, local_socket: bool) -> LoginConfig {
         database: job.account.database.clone(),
         tls,
         local_socket,
+        get_server_public_key: matches!(
+            job.tls,
+            Tls::Off {
+                get_server_public_key: true
+            }
+        ),
         attributes: job.attributes.clone().into_iter().collect(),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) const TLS: u8 = 2;
 pub(crate) const LOCAL_SOCKET: u8 = 4;
 pub(crate) const DATABASE: u8 = 8;
 pub(crate) const ATTRIBUTES: u8 = 16;
+pub(crate) const WITHOUT_KEY: u8 = 32;
 
 /// Stands for the password that the caller encrypted; not UTF-8, so it is nobody's password.
 const CIPHERTEXT: [u8; 64] = [0xaa; 64];
@@ -92,6 +93,7 @@ fn config(input: &mut Input<'_>) -> LoginConfig {
         password: input.short_text(),
         tls: input.has(TLS),
         local_socket: input.has(LOCAL_SOCKET),
+        get_server_public_key: !input.has(WITHOUT_KEY),
         ..LoginConfig::default()
     };
     if input.has(DATABASE) {
@@ -122,6 +124,8 @@ fn play(
                 login.tls_established(&mut out).expect("it was asked for");
             }
             End::EncryptPassword => {
+                let may = config.get_server_public_key && !config.tls && !config.local_socket;
+                assert!(may, "a key was asked for that may not be");
                 let wanted = login.encryption().expect("something to encrypt");
                 assert_eq!(wanted.message.len(), config.password.len() + 1);
                 login

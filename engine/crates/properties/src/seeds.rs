@@ -105,6 +105,7 @@ fn add(seeds: &mut Vec<Seed>, turns: &[Turn]) {
             0,
             auth::TLS,
             auth::LOCAL_SOCKET,
+            auth::WITHOUT_KEY,
             auth::DATABASE | auth::ATTRIBUTES,
         ] {
             seeds.push(("auth", login(FRAMED | options, &server)));

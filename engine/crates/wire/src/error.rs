@@ -48,6 +48,15 @@ pub enum WireError {
          unencrypted TCP connection; it was not sent: use TLS or a Unix socket"
     )]
     CleartextRefused,
+    /// The server asked for the whole password over a channel that can be read, and its RSA key may
+    /// not be asked for.
+    #[error(
+        "the server asked for the whole password over an unencrypted TCP connection \
+         (caching_sha2_password, full authentication), and its RSA key cannot be verified there; \
+         nothing was sent: log in over TLS first, so that the server has this account in its cache, \
+         or use TLS alone"
+    )]
+    PublicKeyNotAskedFor,
     /// The server lacks a capability that this client cannot do without.
     #[error("the server is too old for this client: it does not have {missing}")]
     ServerTooOld {
@@ -90,6 +99,7 @@ impl WireError {
             Self::NotMySql { .. }
             | Self::PacketTooLarge { .. }
             | Self::CleartextRefused
+            | Self::PublicKeyNotAskedFor
             | Self::NulByte { .. } => Fault::Job,
             Self::UnsupportedPlugin { .. } | Self::Misuse { .. } => Fault::Client,
         }

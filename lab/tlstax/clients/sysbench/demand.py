@@ -6,7 +6,7 @@ import re
 
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench.scripts import Chosen, chosen
-from tlstax.contract import Job, TlsOn, UnixEndpoint
+from tlstax.contract import Job, TlsOff, TlsOn, UnixEndpoint
 
 TIME_GIVEN_S = 999_999
 """What --time is given, by which the script finds the place of the limit; then it sets the real one, which
@@ -56,6 +56,9 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
             "sysbench takes a comma in a socket's path for the end of it",
         ),
     ]
+    if isinstance(job.tls, TlsOff):
+        asks = "sysbench asks every server for its public key, and the job does not want that"
+        limits.append((not job.tls.get_server_public_key, asks))
     return [*limits, *_tls_limits(job.tls)] if isinstance(job.tls, TlsOn) else limits
 
 

@@ -17,6 +17,9 @@ pub struct LoginConfig {
     pub tls: bool,
     /// Whether the channel cannot be read by others even without TLS: a Unix socket.
     pub local_socket: bool,
+    /// Whether the server's RSA key may be asked for, and taken as it comes, where the whole password
+    /// is wanted and the channel can be read. Whoever sits between can answer with a key of their own.
+    pub get_server_public_key: bool,
     /// Connection attributes (`performance_schema.session_connect_attrs`), names and values.
     pub attributes: Vec<(String, String)>,
 }
@@ -46,6 +49,7 @@ impl fmt::Debug for LoginConfig {
             .field("database", &self.database)
             .field("tls", &self.tls)
             .field("local_socket", &self.local_socket)
+            .field("get_server_public_key", &self.get_server_public_key)
             .field("attributes", &self.attributes)
             .finish_non_exhaustive()
     }

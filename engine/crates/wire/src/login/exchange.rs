@@ -245,6 +245,9 @@ impl Exchange {
             PERFORM_FULL_AUTH if self.config.local_socket => {
                 self.send_password(AuthPath::FullSocket, sequence, out)
             }
+            PERFORM_FULL_AUTH if !self.config.get_server_public_key => {
+                Err(WireError::PublicKeyNotAskedFor)
+            }
             PERFORM_FULL_AUTH => {
                 append_packet(out, sequence, &[REQUEST_PUBLIC_KEY]);
                 self.await_verdict(AuthPath::FullRsa)?;

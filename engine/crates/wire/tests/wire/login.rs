@@ -27,6 +27,7 @@ pub fn config(name: &str) -> LoginConfig {
         password: PASSWORD.into(),
         tls: name.ends_with("tls"),
         local_socket: matches!(name, "full_socket" | "attributes"),
+        get_server_public_key: true,
         ..LoginConfig::default()
     };
     match name {
@@ -328,6 +329,49 @@ fn plugins_that_are_not_spoken_are_named() {
             }
         );
         assert!(error.to_string().contains(plugin));
+    }
+}
+
+/// Whoever sits between would answer with a key of their own, and read the password.
+#[test]
+fn the_servers_key_is_not_asked_for_unless_it_may_be() {
+    for server in servers_with("full_rsa") {
+        let config = LoginConfig {
+            get_server_public_key: false,
+            ..config("full_rsa")
+        };
+        let mut login = Login::new(Arc::new(config)).unwrap();
+        let mut out = Vec::new();
+        let mut turns = conversation(server, "full_rsa").into_iter();
+        let Some(Turn::Server(greeting)) = turns.next() else {
+            panic!("{server} does not begin")
+        };
+        login.feed(&greeting, &mut out).unwrap();
+        assert_eq!(turns.next(), Some(Turn::Client(std::mem::take(&mut out))));
+        let Some(Turn::Server(full_authentication)) = turns.next() else {
+            panic!("{server} does not go on")
+        };
+        let result = login.feed(&full_authentication, &mut out);
+        assert_eq!(result, Err(WireError::PublicKeyNotAskedFor), "{server}");
+        assert!(out.is_empty(), "{server}");
+    }
+}
+
+/// The fast way, and the others that need no key, are as they were.
+#[test]
+fn logins_that_need_no_key_go_on_without_one() {
+    for name in SUCCESSES.into_iter().filter(|name| *name != "full_rsa") {
+        for server in servers_with(name) {
+            let config = LoginConfig {
+                get_server_public_key: false,
+                ..config(name)
+            };
+            let mut login = Login::new(Arc::new(config)).unwrap();
+            let turns = conversation(server, name);
+            let report = replay(&mut login, &turns, &[usize::MAX]).unwrap();
+            let whole = succeeds(server, name, &[usize::MAX]);
+            assert_eq!(report, Some(whole), "{server} {name}");
+        }
     }
 }
 
