@@ -50,6 +50,7 @@ from tlstax.frozen import Frozen
 
 __all__ = [
     "HIGHEST_RATE_PER_S",
+    "LONGEST_S",
     "PHASES",
     "Account",
     "ClosedLoop",
@@ -116,6 +117,9 @@ was begun)."""
 
 HIGHEST_RATE_PER_S = 10_000_000
 """More operations a second than any client can start; a rate beyond it is a slip of the pen."""
+
+LONGEST_S = 365 * 24 * 3600
+"""A year: no time in a job is longer, so that a client's clock can count to its end."""
 
 
 class TcpEndpoint(Frozen):
@@ -198,12 +202,12 @@ class Job(Frozen):
     connections: PositiveInt
     threads: PositiveInt = 1
     cpus: tuple[NonNegativeInt, ...] = ()
-    warmup_s: NonNegativeFloat = 0.1
-    duration_s: PositiveFloat
+    warmup_s: Annotated[float, Field(ge=0, le=LONGEST_S)] = 0.1
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_S)]
     operations: PositiveInt | None = None
     rounds: PositiveInt = 1
     reset: tuple[str, ...] = ()
-    timeout_s: PositiveFloat = 10.0
+    timeout_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 10.0
     source_addresses: tuple[str, ...] = ()
     seed: NonNegativeInt
     row_samples: NonNegativeInt = 16

@@ -7,13 +7,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::limits::{HIGHEST_RATE_PER_S, LONGEST_S, MOST_CONNECTIONS};
 use crate::workload::Workload;
 
 /// The version of the protocol that this crate speaks.
 const SCHEMA: u32 = 1;
-
-/// More operations a second than any client can start; a rate beyond it is a slip of the pen.
-const HIGHEST_RATE_PER_S: f64 = 10_000_000.0;
 
 /// Why a job was refused. The sentence names the field.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -349,13 +347,18 @@ impl Job {
 
     fn check(&self) -> Result<(), JobError> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
+        let a_time = |seconds: f64| positive(seconds) && seconds <= LONGEST_S;
         let rules: [(&'static str, bool, &'static str); 9] = [
             (
                 "schema",
                 self.schema == SCHEMA,
                 "1, the version that this engine speaks",
             ),
-            ("connections", self.connections > 0, "at least 1"),
+            (
+                "connections",
+                self.connections > 0 && self.connections <= MOST_CONNECTIONS,
+                "at least 1 and at most a million",
+            ),
             (
                 "threads",
                 self.threads > 0 && self.threads <= self.connections,
@@ -363,11 +366,19 @@ impl Job {
             ),
             (
                 "warmup_s",
-                self.warmup_s.is_finite() && self.warmup_s >= 0.0,
-                "0 or more",
+                self.warmup_s == 0.0 || a_time(self.warmup_s),
+                "0 or more and at most a year",
             ),
-            ("duration_s", positive(self.duration_s), "more than 0"),
-            ("timeout_s", positive(self.timeout_s), "more than 0"),
+            (
+                "duration_s",
+                a_time(self.duration_s),
+                "more than 0 and at most a year",
+            ),
+            (
+                "timeout_s",
+                a_time(self.timeout_s),
+                "more than 0 and at most a year",
+            ),
             ("operations", self.operations != Some(0), "at least 1"),
             ("rounds", self.rounds > 0, "at least 1"),
             (

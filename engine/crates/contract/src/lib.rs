@@ -7,6 +7,7 @@
 
 mod event;
 mod job;
+mod limits;
 mod workload;
 
 pub use event::{

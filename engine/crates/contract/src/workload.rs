@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::job::JobError;
+use crate::limits::{LONGEST_CHAIN, MOST_PARAMETERS};
 
 /// How a placeholder's values are made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +211,7 @@ fn check_statements(all: &[Statement], shared: &Parameters, field: &str) -> Resu
 }
 
 fn check_parameters(own: &Parameters, shared: &Parameters, field: &str) -> Result<(), JobError> {
+    JobError::unless(own.len() <= MOST_PARAMETERS, field, "at most 1,000")?;
     for (name, parameter) in own {
         let field = format!("{field}.{name}");
         let (holds, expected) = match parameter {
@@ -224,7 +226,8 @@ fn check_parameters(own: &Parameters, shared: &Parameters, field: &str) -> Resul
             Parameter::OneOf { values } => (!values.is_empty(), "one of one or more values"),
             Parameter::Offset { .. } => (
                 ends_in_a_number(name, own, shared),
-                "an offset of another parameter of the same statement or transaction that is a number",
+                "an offset of another parameter of the same statement or transaction that is a number, \
+                 at most a hundred offsets away",
             ),
         };
         JobError::unless(holds, field, expected)?;
@@ -232,10 +235,10 @@ fn check_parameters(own: &Parameters, shared: &Parameters, field: &str) -> Resul
     Ok(())
 }
 
-/// Whether following offsets from one to the next leads to a number, and not round in a circle.
+/// Whether following offsets from one to the next leads to a number, soon, and not round in a circle.
 fn ends_in_a_number(name: &str, own: &Parameters, shared: &Parameters) -> bool {
     let mut next = name;
-    for _ in 0..=own.len() + shared.len() {
+    for _ in 0..=LONGEST_CHAIN {
         match own.get(next).or_else(|| shared.get(next)) {
             Some(Parameter::Offset { of, .. }) => next = of,
             Some(Parameter::UniformInt { .. } | Parameter::Sequence { .. }) => return true,

@@ -73,6 +73,11 @@ fn a_bad_job_is_refused_with_the_fields_name() {
     );
     let zero = refusal(|job| job["duration_s"] = 0.into());
     assert!(zero.contains("duration_s must be more than 0"), "{zero}");
+    let endless = refusal(|job| job["timeout_s"] = 1e300.into());
+    assert!(
+        endless.contains("timeout_s must be more than 0 and at most a year"),
+        "{endless}"
+    );
     let threads = refusal(|job| job["threads"] = 1_000_000.into());
     assert!(threads.contains("threads must be"), "{threads}");
     let schema = refusal(|job| job["schema"] = 2.into());

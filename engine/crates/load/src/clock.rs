@@ -9,7 +9,7 @@ fn since_zero_ns(time: Timespec) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// A span in whole nanoseconds.
+/// A span in whole nanoseconds; one that does not fit is the longest that does.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64

@@ -217,12 +217,16 @@ fn pin(job: &Job, number: usize) -> Result<(), Failure> {
         return Ok(());
     }
     let cpu = job.cpus[number % job.cpus.len()];
+    let refused = |why: &str| {
+        let message = format!("job field cpus: this process may not use core {cpu} ({why})");
+        Failure::new(ErrorKind::BadJob, Fault::Job, message)
+    };
+    if cpu as usize >= CpuSet::MAX_CPU {
+        return Err(refused("no core has that number"));
+    }
     let mut set = CpuSet::new();
     set.set(cpu as usize);
-    sched_setaffinity(None, &set).map_err(|error| {
-        let message = format!("job field cpus: this process may not use core {cpu} ({error})");
-        Failure::new(ErrorKind::BadJob, Fault::Job, message)
-    })
+    sched_setaffinity(None, &set).map_err(|error| refused(&error.to_string()))
 }
 
 /// This thread's part of the arrivals; none in a closed loop.
@@ -238,7 +242,8 @@ fn schedule(job: &Job, window: Go, number: usize, stage: u64) -> Option<OpenSche
     let mut start_ns = window.start_ns;
     if arrivals == Arrivals::Uniform {
         // Threads take turns, so that arrivals are even over all of them.
-        start_ns += nanoseconds(f64::from(u32::try_from(number).unwrap_or(0)) / rate_per_s);
+        let turn_ns = nanoseconds(f64::from(u32::try_from(number).unwrap_or(0)) / rate_per_s);
+        start_ns = start_ns.saturating_add(turn_ns);
     }
     let rng = Rng::with_seed(job.seed ^ ((number as u64) << 32) ^ (stage << 63));
     Some(OpenSchedule::new(

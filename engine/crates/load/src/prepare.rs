@@ -6,6 +6,7 @@ use tlstax_contract::{Endpoint, ErrorKind, Fault, Job, Tls, TlsSettings, TlsVers
 use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::LoginConfig;
 
+use crate::clock::nanoseconds;
 use crate::failure::Failure;
 use crate::limits::allow_open_files;
 use crate::meeting::Meeting;
@@ -58,8 +59,7 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         library,
         meeting: Meeting::of(job.threads),
         sources: job.source_addresses.clone(),
-        timeout_ns: u64::try_from(std::time::Duration::from_secs_f64(job.timeout_s).as_nanos())
-            .unwrap_or(u64::MAX / 2),
+        timeout_ns: nanoseconds(job.timeout_s),
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::statement::{Sequences, Slots, Template};
 use crate::supply::{Reservation, Span};
 use crate::values::Generator;
 
-/// More steps than any operation that makes sense has; each is kept in memory.
+/// More steps than all operations that make sense have together; each is kept in memory.
 const MOST_STEPS: usize = 100_000;
 
 /// One thing done on an open connection.
@@ -71,6 +71,8 @@ pub struct Script {
     pub recover: Option<Round>,
     /// What is measured: of these, one at a time, drawn by weight.
     pub operations: Vec<Operation>,
+    /// How many steps they have together, without those that prepare.
+    steps: usize,
 }
 
 /// Whether the workload is of TLS sessions that are resumed.
@@ -97,6 +99,7 @@ impl Script {
             set_up: Vec::new(),
             recover: None,
             operations: Vec::new(),
+            steps: 0,
         };
         let mixed = !workload.mix.is_empty();
         for (number, transaction) in workload.transactions().iter().enumerate() {
@@ -156,16 +159,12 @@ impl Script {
         let none = Slots::default();
         let shared = Slots::assign(&none, &transaction.parameters, 1, &mut sequences);
         let first = self.templates.len();
+        self.take_room_for(transaction, workload.reconnect)?;
         let mut runs = Vec::new();
         for (number, statement) in (first..).zip(&transaction.statements) {
             let template =
                 Template::compile(statement, workload.protocol, &shared, &mut sequences)?;
             self.templates.push(template);
-            if runs.len() + statement.repeat as usize > MOST_STEPS {
-                return Err(format!(
-                    "an operation has more than {MOST_STEPS} statements"
-                ));
-            }
             runs.extend(std::iter::repeat_n(
                 Step::Run(number),
                 statement.repeat as usize,
@@ -188,6 +187,20 @@ impl Script {
             },
         });
         self.spans = sequences.spans;
+        Ok(())
+    }
+
+    /// Counts a transaction's steps; refuses one with which all operations together have too many.
+    fn take_room_for(&mut self, transaction: &Transaction, reconnect: bool) -> Result<(), String> {
+        let runs = transaction.statements.iter();
+        let runs = runs.map(|statement| statement.repeat as usize);
+        let opening = if reconnect { self.opening.len() } else { 0 };
+        self.steps = runs.fold(self.steps.saturating_add(opening), usize::saturating_add);
+        if self.steps > MOST_STEPS {
+            return Err(format!(
+                "there are more than {MOST_STEPS} statements, with those said on connecting"
+            ));
+        }
         Ok(())
     }
 

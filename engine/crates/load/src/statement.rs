@@ -6,6 +6,10 @@ use tlstax_wire::command::Param;
 use crate::supply::{Reservation, Span};
 use crate::values::{DigitText, Generator, Values, append_literal};
 
+/// A statement that can become longer than this, with the longest of its values filled in, is refused: a
+/// server takes less unless it is told otherwise (`max_allowed_packet`).
+const LONGEST_BYTES: usize = 64 << 20;
+
 /// A piece of a statement's text.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece {
@@ -39,6 +43,8 @@ pub struct Sequences {
 #[derive(Debug, Default)]
 pub struct Slots<'j> {
     names: Vec<&'j str>,
+    /// How long each one's value can become in a statement, in bytes.
+    longest: Vec<usize>,
     generators: Vec<Generator>,
 }
 
@@ -53,6 +59,7 @@ impl<'j> Slots<'j> {
     ) -> Self {
         let mut slots = Self {
             names: shared.names.clone(),
+            longest: shared.longest.clone(),
             generators: Vec::new(),
         };
         let first = slots.names.len();
@@ -104,6 +111,7 @@ impl<'j> Slots<'j> {
             None => return self.slot(name).unwrap_or_default(),
         };
         self.names.push(name);
+        self.longest.push(generator.longest_literal_bytes());
         self.generators.push(generator);
         self.names.len() - 1
     }
@@ -118,7 +126,7 @@ impl Template {
     /// Compiles a statement, which travels by `protocol` unless it says otherwise.
     ///
     /// # Errors
-    /// A sentence when a placeholder is not closed, or names no parameter.
+    /// A sentence when a placeholder is not closed, or names no parameter, or values can be too long.
     pub fn compile<'j>(
         statement: &'j Statement,
         protocol: Protocol,
@@ -127,6 +135,12 @@ impl Template {
     ) -> Result<Self, String> {
         let slots = Slots::assign(shared, &statement.parameters, statement.repeat, sequences);
         let pieces = pieces(&statement.sql, &slots)?;
+        if longest_bytes(&pieces, &slots) > LONGEST_BYTES {
+            return Err(format!(
+                "a statement can become longer than {} MiB",
+                LONGEST_BYTES >> 20
+            ));
+        }
         let bound = pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(_) => None,
             Piece::Value(slot) => Some(*slot),
@@ -168,6 +182,15 @@ impl Template {
             }
         }
     }
+}
+
+/// How long the text can become.
+fn longest_bytes(pieces: &[Piece], slots: &Slots<'_>) -> usize {
+    let lengths = pieces.iter().map(|piece| match piece {
+        Piece::Literal(text) => text.len(),
+        Piece::Value(slot) => slots.longest[*slot],
+    });
+    lengths.fold(0, usize::saturating_add)
 }
 
 fn pieces(sql: &str, slots: &Slots<'_>) -> Result<Vec<Piece>, String> {

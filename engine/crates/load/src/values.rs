@@ -37,7 +37,34 @@ pub struct DigitText {
     runs: Vec<(String, u32)>,
 }
 
+impl Generator {
+    /// How long the longest of its values is as a literal (see [`append_literal`]).
+    pub fn longest_literal_bytes(&self) -> usize {
+        /// Of the longest number, which is negative.
+        const NUMBER: usize = 20;
+        match self {
+            Self::UniformInt { .. } | Self::Reserved(_) | Self::Offset { .. } => NUMBER,
+            Self::Digits(text) => longest_text(text.bytes()),
+            Self::OneOf(several) => {
+                longest_text(several.iter().map(String::len).max().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A text of so many bytes as a literal: in hexadecimal, or with every character a quote.
+fn longest_text(bytes: usize) -> usize {
+    2 * bytes + 3
+}
+
 impl DigitText {
+    /// How long every text of it is.
+    fn bytes(&self) -> usize {
+        let runs = self.runs.iter();
+        runs.map(|(text, digits)| text.len() + *digits as usize)
+            .sum()
+    }
+
     /// From a template in which `#` stands for a digit.
     pub fn new(template: &str) -> Self {
         let mut runs = Vec::new();

@@ -3,6 +3,7 @@
 mod closing;
 mod endless;
 mod engine;
+mod extremes;
 mod man_in_the_middle;
 mod messages;
 mod order;
