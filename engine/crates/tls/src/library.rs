@@ -158,26 +158,14 @@ fn load_files(files: &LibraryFiles) -> Result<Loaded, TlsError> {
             }
         },
     )?;
-    let loaded = take_into_use(opened, &files.libssl, false)?;
-    let mapped = (&loaded.libssl_path, &loaded.libcrypto_path);
-    if mapped == (&files.libssl, &files.libcrypto) {
-        return Ok(loaded);
-    }
-    let reason = format!(
-        "expected {} and {}, found {} and {}",
-        files.libssl.display(),
-        files.libcrypto.display(),
-        mapped.0.display(),
-        mapped.1.display()
-    );
-    Err(TlsError::WrongFilesMapped { reason })
+    take_into_use(opened, &files.libssl, Some(files))
 }
 
 fn load_by_name() -> Result<Loaded, TlsError> {
     let mut refusals = Vec::new();
     for name in NAMES {
         match OpenedLibrary::open(OsStr::new(name), None) {
-            Ok(opened) => return take_into_use(opened, Path::new(name), true),
+            Ok(opened) => return take_into_use(opened, Path::new(name), None),
             Err(message) => {
                 refusals.push(format!("{name}: {}", explain_linker_message(&message)));
             }
@@ -188,23 +176,43 @@ fn load_by_name() -> Result<Loaded, TlsError> {
     })
 }
 
-/// Checks what was opened as `path`, starts it and makes it the one that this process runs.
-fn take_into_use(opened: OpenedLibrary, path: &Path, by_name: bool) -> Result<Loaded, TlsError> {
+/// Checks what was opened as `path`, that it is these `files` (None: whatever the linker found), starts
+/// it and makes it the one that this process runs. What is refused is closed again.
+fn take_into_use(
+    opened: OpenedLibrary,
+    path: &Path,
+    files: Option<&LibraryFiles>,
+) -> Result<Loaded, TlsError> {
     let refuse = |failure| refusal(path, failure);
     let (_, version_text) = opened.identify().map_err(refuse)?;
-    let MappedFiles {
-        libssl: libssl_path,
-        libcrypto: libcrypto_path,
-    } = MappedFiles::of(&opened)?;
+    let mapped = MappedFiles::of(&opened)?;
+    if let Some(files) = files {
+        check_mapped(&mapped, files)?;
+    }
     let read_configuration = std::env::var_os("OPENSSL_CONF").is_some_and(|file| !file.is_empty());
     let api = ffi::install(opened.start(read_configuration).map_err(refuse)?);
     Ok(Loaded {
         api,
         version_text,
-        libssl_path,
-        libcrypto_path,
-        by_name,
+        libssl_path: mapped.libssl,
+        libcrypto_path: mapped.libcrypto,
+        by_name: files.is_none(),
     })
+}
+
+/// Refuses what is mapped unless it is what was asked for.
+fn check_mapped(mapped: &MappedFiles, files: &LibraryFiles) -> Result<(), TlsError> {
+    if (&mapped.libssl, &mapped.libcrypto) == (&files.libssl, &files.libcrypto) {
+        return Ok(());
+    }
+    let reason = format!(
+        "expected {} and {}, found {} and {}",
+        files.libssl.display(),
+        files.libcrypto.display(),
+        mapped.libssl.display(),
+        mapped.libcrypto.display()
+    );
+    Err(TlsError::WrongFilesMapped { reason })
 }
 
 fn refusal(path: &Path, failure: OpenFailure) -> TlsError {
