@@ -46,7 +46,7 @@ fn check_scramble(greeting: &Greeting, payload: &[u8]) {
     let has_tail = greeting
         .capabilities
         .contains(Capabilities::SECURE_CONNECTION);
-    let parts = [Some(head), Some(tail).filter(|_| has_tail)];
+    let parts = [Some(head), has_tail.then_some(tail)];
     for part in parts.into_iter().flatten() {
         let mut places = payload.windows(part.len());
         assert!(places.any(|place| place == part), "a scramble made up");

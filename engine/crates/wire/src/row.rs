@@ -99,7 +99,7 @@ impl<'a> Row<'a> {
         let mut values = Vec::with_capacity(self.columns.len());
         for (index, column) in self.columns.iter().enumerate() {
             let bit = index + NULL_BITMAP_OFFSET;
-            let is_null = null_bitmap[bit / 8] >> (bit % 8) & 1 == 1;
+            let is_null = (null_bitmap[bit / 8] >> (bit % 8)) & 1 == 1;
             values.push(if is_null {
                 None
             } else {

@@ -243,7 +243,7 @@ impl PacketDecoder {
 }
 
 fn chunk_len([low, middle, high]: [u8; 3]) -> usize {
-    usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16
+    usize::from(low) | (usize::from(middle) << 8) | (usize::from(high) << 16)
 }
 
 /// Makes room for `additional` bytes: by doubling, and never beyond `max_len`.
