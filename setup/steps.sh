@@ -134,6 +134,7 @@ fail_step() {
         fail "$what failed: the registry's certificate does not verify: where a proxy inspects TLS, name its" \
             "certificate in PIP_CERT and CARGO_HTTP_CAINFO (details: $log)"
     fi
-    tail -n 15 "$log" | sed 's/^/  /' >&2
+    # Without what would steer the terminal: a package's build may have written it.
+    tail -n 15 "$log" | LC_ALL=C tr -d '\000-\010\013-\037\177' | sed 's/^/  /' >&2
     fail "$what failed; the lines above end its log, $log"
 }

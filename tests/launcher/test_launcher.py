@@ -184,6 +184,7 @@ SENTENCES = [
     ("WARNING: SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]'))", "PIP_CERT"),
     ("ERROR: [Errno 28] No space left on device", "is full"),
     ("ERROR: something nobody thought of", "something nobody thought of"),
+    ("ERROR: \x1b]0;owned\x07 something \x1b[2Jthat steers", "  ERROR: ]0;owned something [2Jthat steers"),
 ]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from guest_house import house, lending_server
@@ -60,6 +62,15 @@ def private(request: pytest.FixtureRequest) -> PrivateServer:
     """Each of the private servers in turn."""
     server: PrivateServer = request.getfixturevalue(request.param)
     return server
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own with a short path, removed at the end."""
+    path = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-6:]}"  # noqa: S108
+    monkeypatch.setenv("TLSTAX_CACHE", str(path))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -33,15 +32,6 @@ SERVERS = {
 
 def quiet(_: str) -> None:
     """Progress that nobody hears."""
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache of its own with a short path, removed at the end."""
-    path = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-6:]}"  # noqa: S108
-    monkeypatch.setenv("TLSTAX_CACHE", str(path))
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def test_an_unprivileged_user_fetches_and_runs_mysql_from_nothing(cache: Path, tmp_path: Path) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.server
 import multiprocessing
-import os
 import re
-import shutil
 import socket
 import threading
 import time
@@ -41,15 +39,6 @@ NOBODY = 65534
 
 def quiet(_: str) -> None:
     """Progress that nobody hears."""
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache of its own with a short path, removed at the end."""
-    path = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-6:]}"  # noqa: S108
-    monkeypatch.setenv("TLSTAX_CACHE", str(path))
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def entries(cache: Path) -> set[str]:
