@@ -14,9 +14,10 @@ from tlstax.profiles.symbol_names import readable
 FIELDS = "pid,ip,sym,dso"
 """What perf is asked to print (perf-script(1), --fields)."""
 
-_SAMPLE = re.compile(r"\s*(\d+)\s*$")
-_FRAME = re.compile(r"\s+([0-9a-f]+)\s+(.*?) \(((?:[^()]|\([^()]*\))*)\)\s*$")
-_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\s+lost\s+(\d+)")
+_SAMPLE = re.compile(r"\s*([0-9]{1,10})\s*$")
+_ADDRESS_AND_SYMBOL = re.compile(r"\s+([0-9a-f]+)\s+(.*)", re.DOTALL)
+_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\s+lost\s+([0-9]{1,18})(?![0-9])")
+_BRACKET = re.compile(r"[()]")
 _END_OF_STACK = "f" * 16
 """The address that perf's unwinder gives for what lies behind the part of the stack that was kept."""
 
@@ -53,9 +54,9 @@ def parse(lines: Iterable[str], pids: dict[int, Side]) -> Samples:
     side: Side | None = None
     chain: list[Frame | None] = []
     for line in lines:
-        frame = _FRAME.match(line)
+        frame = _parts_of_frame(line)
         if frame:
-            chain.append(None if frame[1] == _END_OF_STACK else _frame(*frame.groups()))
+            chain.append(None if frame[0] == _END_OF_STACK else _frame(*frame))
             continue
         _count(stacks, side, chain)
         chain = []
@@ -65,6 +66,27 @@ def parse(lines: Iterable[str], pids: dict[int, Side]) -> Samples:
             lost += int(dropped[1])
     _count(stacks, side, chain)
     return Samples(sides={side: SideProfile(stacks=dict(found)) for side, found in stacks.items()}, lost=lost)
+
+
+def _parts_of_frame(line: str) -> tuple[str, str, str] | None:
+    """Address, symbol and file of a line like `  7f12 f(int) (/usr/lib/libx.so (deleted))`; None for others.
+
+    It is read from its end, where the file stands in the last pair of brackets: symbols have brackets too,
+    any number of them, and to try each from the front would take time with its square.
+    """
+    text = line.rstrip()
+    if not text.endswith(")"):
+        return None
+    depth = 0
+    for bracket in _BRACKET.finditer(text[::-1]):
+        depth += 1 if bracket[0] == ")" else -1
+        if not depth:
+            opened = len(text) - 1 - bracket.start()
+            break
+    else:
+        return None
+    found = _ADDRESS_AND_SYMBOL.fullmatch(text[: opened - 1]) if text[opened - 1] == " " else None
+    return (found[1], found[2], text[opened + 1 : -1]) if found else None
 
 
 def _count(stacks: dict[Side, Counter[str]], side: Side | None, chain: list[Frame | None]) -> None:

@@ -12,6 +12,15 @@ _APPENDED = re.compile(
 _OPERATOR = re.compile(r"operator\s*(?:\(\)|\[\]|<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>|[^\w\s(<]+)")
 _QUALIFIERS = re.compile(r"(?:\s*(?:const|volatile|noexcept|&&?))+$")
 _ANONYMOUS = "(anonymous namespace)"
+LONGEST_NAME = 10_000
+"""Nobody reads the rest of a longer name, and the work on it grows with the square of its length."""
+
+_MOST_APPENDED = 10
+"""Compilers append a few words."""
+
+_DEEPEST = 20
+"""How far types within types are gone into."""
+
 _OPENING, _CLOSING = {"(": ")", "<": ">", "{": "}"}, frozenset(")>}")
 
 
@@ -22,25 +31,26 @@ def readable(symbol: str) -> str:
     their number: `f()::{lambda(int)#1}::operator()(int) const` becomes `f::{lambda#1}::operator()`. A type
     that a Rust name begins with stays: `<alloc::vec::Vec<T> as Extend>::extend`.
     """
-    name = _without_appended(symbol.strip())
+    name = _without_appended(symbol.strip()[:LONGEST_NAME])
     if not re.search(r"[<(].", name):
-        return name or symbol
+        return name or symbol[:LONGEST_NAME]
     if name.startswith("<"):
         end = _end(name, 0)
-        return f"<{_cut(name[1 : end - 1], types=True)}>{_cut(name[end:])}"
-    return _without_return_type(_cut(_QUALIFIERS.sub("", name))) or symbol
+        return f"<{_cut(name[1 : end - 1], types=_DEEPEST)}>{_cut(name[end:])}"
+    return _without_return_type(_cut(_QUALIFIERS.sub("", name))) or name
 
 
 def _without_appended(name: str) -> str:
-    while match := _APPENDED.search(name):
-        if not match.start():
+    for _ in range(_MOST_APPENDED):
+        match = _APPENDED.search(name)
+        if not match or not match.start():
             break
         name = name[: match.start()]
     return name
 
 
-def _cut(name: str, *, types: bool = False) -> str:
-    """The name without what stands in `<…>` and `(…)`; with `types`, a type in brackets of its own stays."""
+def _cut(name: str, *, types: int = 0) -> str:
+    """The name without what stands in `<…>` and `(…)`; a type in brackets of its own stays, `types` deep."""
     kept, place = "", 0
     while place < len(name):
         operator = _OPERATOR.match(name, place)
@@ -52,7 +62,7 @@ def _cut(name: str, *, types: bool = False) -> str:
             place += len(_ANONYMOUS)
         elif types and name[place] == "<" and kept[-1:] in {"", " "}:
             end = _end(name, place)
-            kept += _cut(name[place + 1 : end - 1], types=True)
+            kept += _cut(name[place + 1 : end - 1], types=types - 1)
             place = end
         elif name[place] in "<(":
             place = _end(name, place)
