@@ -30,6 +30,11 @@ impl Line {
                 ReadStatus::Data(count) => Ok(count),
                 ReadStatus::WantRead | ReadStatus::WantWrite => Ok(0),
                 ReadStatus::Closed => Err(Failure::closed("before it had answered")),
+                ReadStatus::Paused => {
+                    let message =
+                        "the server says much without an answer, which no server of ours does";
+                    Err(Failure::new(ErrorKind::Protocol, Fault::Server, message))
+                }
             },
         }
     }

@@ -30,6 +30,8 @@ pub enum Moved {
     Bytes(usize),
     /// The socket has to become ready first.
     Blocked,
+    /// There is more than is taken in one go.
+    Paused,
     /// The server hung up.
     Closed,
 }
@@ -92,6 +94,7 @@ impl Transport {
             Carrier::Tls(connection) => Ok(match connection.read(buffer)? {
                 ReadStatus::Data(count) => Moved::Bytes(count),
                 ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
+                ReadStatus::Paused => Moved::Paused,
                 ReadStatus::Closed => Moved::Closed,
             }),
         }

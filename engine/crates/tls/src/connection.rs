@@ -21,6 +21,9 @@ pub enum HandshakeStatus {
     WantRead,
     /// Call again when the socket can be written.
     WantWrite,
+    /// The server says more than is listened to in one go: call again when others have had their turn,
+    /// whether or not the socket becomes readable anew.
+    Paused,
 }
 
 /// What came of a read.
@@ -32,6 +35,9 @@ pub enum ReadStatus {
     WantRead,
     /// Call again when the socket can be written.
     WantWrite,
+    /// The server says much without data, such as new keys: call again when others have had their turn,
+    /// whether or not the socket becomes readable anew.
+    Paused,
     /// The server has closed the connection, with a `close_notify` or without.
     Closed,
 }
@@ -149,6 +155,7 @@ impl Connection {
     pub fn handshake(&mut self) -> Result<HandshakeStatus, TlsError> {
         match self.handle.handshake() {
             Ok(()) => self.finish_handshake().map(|()| HandshakeStatus::Done),
+            Err(Stop::WantRead) if self.handle.is_paused() => Ok(HandshakeStatus::Paused),
             Err(Stop::WantRead) => Ok(HandshakeStatus::WantRead),
             Err(Stop::WantWrite) => Ok(HandshakeStatus::WantWrite),
             Err(Stop::Closed) => Err(TlsError::ClosedDuringHandshake),
@@ -175,6 +182,7 @@ impl Connection {
         }
         match self.handle.read(buffer) {
             Ok(count) => Ok(ReadStatus::Data(count)),
+            Err(Stop::WantRead) if self.handle.is_paused() => Ok(ReadStatus::Paused),
             Err(Stop::WantRead) => Ok(ReadStatus::WantRead),
             Err(Stop::WantWrite) => Ok(ReadStatus::WantWrite),
             Err(Stop::Closed) => Ok(ReadStatus::Closed),

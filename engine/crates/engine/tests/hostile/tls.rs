@@ -93,7 +93,6 @@ fn thousands_of_tickets() {
 
 /// New keys without end (RFC 8446, section 4.6.3), and never an answer.
 #[test]
-#[ignore = "SSL_read goes on as long as there are records without data"]
 fn new_keys_without_end() {
     let config = tls_config(0);
     let server = Server::start(move |peer| {

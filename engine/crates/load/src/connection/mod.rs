@@ -375,7 +375,7 @@ impl Connection {
         while self.written < self.out.len() {
             match socket(&mut self.transport)?.write(&self.out[self.written..])? {
                 Moved::Bytes(count) => self.written += count,
-                Moved::Blocked => return Ok(false),
+                Moved::Blocked | Moved::Paused => return Ok(false),
                 Moved::Closed => return Err(Failure::closed("while it was written to")),
             }
         }
@@ -401,6 +401,10 @@ impl Connection {
             Moved::Closed => Err(Failure::closed(when)),
             Moved::Blocked => {
                 self.readable = false;
+                Ok(None)
+            }
+            Moved::Paused => {
+                self.report_again(desk)?;
                 Ok(None)
             }
         }

@@ -125,8 +125,13 @@ impl Connection {
         let tls = socket(&mut self.transport)?
             .tls()
             .ok_or_else(|| internal("no TLS"))?;
-        if tls.handshake()? != HandshakeStatus::Done {
-            return Ok(Advance::Waiting);
+        match tls.handshake()? {
+            HandshakeStatus::Done => {}
+            HandshakeStatus::WantRead | HandshakeStatus::WantWrite => return Ok(Advance::Waiting),
+            HandshakeStatus::Paused => {
+                self.report_again(desk)?;
+                return Ok(Advance::Waiting);
+            }
         }
         let seen = tls
             .negotiated()

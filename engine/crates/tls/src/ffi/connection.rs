@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::key_log::{APPLICATION_DATA, KeyLog};
-use super::notes::{Notes, on_message};
+use super::notes::{Notes, on_bio, on_message};
 use super::symbols::{BIO, SSL};
 use super::{Api, ContextHandle, ErrorQueue, SessionHandle};
 
@@ -94,6 +94,14 @@ impl ConnectionHandle {
         handle.checked(answer)?;
         // SAFETY: live. SSL_set_fd has just set one BIO for both ways, which nothing here replaces.
         handle.bio = NonNull::new(unsafe { (symbols.SSL_get_rbio)(ssl.as_ptr()) });
+        if let Some(bio) = handle.bio {
+            // SAFETY: live, as is the argument, which is what the callback takes it for, until the `SSL`
+            // that holds the BIO is freed.
+            unsafe {
+                (symbols.BIO_set_callback_arg)(bio.as_ptr(), notes.as_ptr().cast());
+                (symbols.BIO_set_callback_ex)(bio.as_ptr(), Some(on_bio));
+            }
+        }
         Ok(handle)
     }
 
@@ -189,6 +197,7 @@ impl ConnectionHandle {
             Progress::Complete => return Ok(()),
             Progress::SocketFailed | Progress::TlsFailed => return Err(Stop::NotUp),
         }
+        self.notes().begin_call();
         // SAFETY: live, and its socket is open.
         let answer = unsafe {
             (self.api.symbols.ERR_clear_error)();
@@ -207,6 +216,7 @@ impl ConnectionHandle {
     #[inline]
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Stop> {
         self.check_up()?;
+        self.notes().begin_call();
         let mut count = 0;
         let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: live, and its socket is open; the buffer is valid for writes of its length.
@@ -223,6 +233,7 @@ impl ConnectionHandle {
     #[inline]
     pub(crate) fn write(&mut self, buffer: &[u8]) -> Result<usize, Stop> {
         self.check_up()?;
+        self.notes().begin_call();
         let mut count = 0;
         let (start, length) = (buffer.as_ptr().cast(), buffer.len());
         // SAFETY: live, and its socket is open; the buffer is valid for reads of its length. It may
@@ -235,6 +246,11 @@ impl ConnectionHandle {
         } else {
             Err(self.stop(answer))
         }
+    }
+
+    /// Whether the last call stopped although the socket may have more for it.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.notes().wanted_too_much()
     }
 
     /// Bytes of application data that a read would give without the socket.

@@ -1,15 +1,26 @@
 //! What OpenSSL's callbacks note about a connection, and the callbacks.
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::NonNull;
 
 use super::key_log::APPLICATION_DATA;
-use super::symbols::{SSL, SSL_SESSION};
+use super::symbols::{BIO, SSL, SSL_SESSION};
 use super::{Api, SessionHandle, process_api};
 
 const CONTENT_HANDSHAKE: c_int = 22;
 const MESSAGE_CLIENT_HELLO: u8 = 1;
+
+/// What a BIO's callback is called for (`man BIO_set_callback_ex`): before a read, and after it.
+const BEFORE_READ: c_int = 0x02;
+const AFTER_READ: c_int = BEFORE_READ | 0x80;
+/// `BIO_FLAGS_READ` and `BIO_FLAGS_SHOULD_RETRY`.
+const READ_AGAIN: c_int = 0x01 | 0x08;
+
+/// What one call may take from the socket: several of the longest records (RFC 8446, section 5.2), of which
+/// any with data ends a read. Without it a read would go on for as long as there are records that have none,
+/// such as new keys (section 4.6.3), and nobody else would have a turn.
+const BYTES_OF_A_CALL: usize = 64 << 10;
 
 /// What the callbacks of one connection leave for its owner.
 pub(super) struct Notes {
@@ -18,6 +29,9 @@ pub(super) struct Notes {
     client_hellos: Cell<u32>,
     round_trips: Cell<u32>,
     was_sent: Cell<bool>,
+    /// How many bytes the call that is made may still take from the socket.
+    allowance: Cell<usize>,
+    was_refused: Cell<bool>,
 }
 
 impl Notes {
@@ -28,7 +42,21 @@ impl Notes {
             client_hellos: Cell::new(0),
             round_trips: Cell::new(0),
             was_sent: Cell::new(false),
+            allowance: Cell::new(0),
+            was_refused: Cell::new(false),
         }
+    }
+
+    /// A call begins that may take from the socket what one may.
+    #[inline]
+    pub(super) fn begin_call(&self) {
+        self.allowance.set(BYTES_OF_A_CALL);
+        self.was_refused.set(false);
+    }
+
+    /// Whether the last call wanted more from the socket than one may.
+    pub(super) fn wanted_too_much(&self) -> bool {
+        self.was_refused.get()
     }
 
     /// The newest session since last asked.
@@ -102,4 +130,46 @@ pub(super) unsafe extern "C" fn on_message(
             notes.note(sent == 1, *message.cast::<u8>());
         }
     }
+}
+
+/// OpenSSL's callback for what is done with a connection's BIO: lets no call take too much at once. Tells of
+/// a refused read as of one for which the socket has nothing.
+///
+/// # Safety
+/// Called by OpenSSL only, with a live BIO whose callback's argument is the notes of a live connection, and
+/// after a read with the place of its length.
+pub(super) unsafe extern "C" fn on_bio(
+    bio: *mut BIO,
+    operation: c_int,
+    _buffer: *const c_char,
+    _length: usize,
+    _argi: c_int,
+    _argl: c_long,
+    answer: c_int,
+    processed: *mut usize,
+) -> c_long {
+    if operation != BEFORE_READ && operation != AFTER_READ {
+        return answer.into();
+    }
+    let Some(api) = process_api() else {
+        return answer.into();
+    };
+    // SAFETY: as the function's own.
+    unsafe {
+        let notes = (api.symbols.BIO_get_callback_arg)(bio).cast::<Notes>();
+        let Some(notes) = notes.as_ref() else {
+            return answer.into();
+        };
+        if operation == AFTER_READ {
+            if let Some(count) = processed.as_ref().filter(|_| answer > 0) {
+                let left = notes.allowance.get().saturating_sub(*count);
+                notes.allowance.set(left);
+            }
+        } else if notes.allowance.get() == 0 {
+            notes.was_refused.set(true);
+            (api.symbols.BIO_set_flags)(bio, READ_AGAIN);
+            return -1;
+        }
+    }
+    answer.into()
 }

@@ -47,6 +47,17 @@ pub(super) type SecurityCallback = unsafe extern "C" fn(
 pub(super) type MessageCallback =
     unsafe extern "C" fn(c_int, c_int, c_int, *const c_void, usize, *mut SSL, *mut c_void);
 
+pub(super) type BioCallback = unsafe extern "C" fn(
+    *mut BIO,
+    c_int,
+    *const c_char,
+    usize,
+    c_int,
+    c_long,
+    c_int,
+    *mut usize,
+) -> c_long;
+
 /// Declares the table: a function that every supported version has, perhaps under an older name
 /// (`name | old_name`), and those that only some have.
 macro_rules! symbol_table {
@@ -161,6 +172,11 @@ symbol_table! {
         fn SSL_shutdown(*mut SSL) -> c_int;
         fn SSL_set_shutdown(*mut SSL, c_int);
         fn SSL_get_rbio(*const SSL) -> *mut BIO;
+        fn BIO_set_callback_ex(*mut BIO, Option<BioCallback>);
+        // C calls the argument a `char *`.
+        fn BIO_set_callback_arg(*mut BIO, *mut c_void);
+        fn BIO_get_callback_arg(*const BIO) -> *mut c_void;
+        fn BIO_set_flags(*mut BIO, c_int);
         fn BIO_number_read(*mut BIO) -> u64;
         fn BIO_number_written(*mut BIO) -> u64;
 

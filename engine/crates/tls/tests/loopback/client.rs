@@ -53,6 +53,7 @@ pub fn handshake(connection: &mut Connection) -> Result<(), TlsError> {
     loop {
         match connection.handshake()? {
             HandshakeStatus::Done => return Ok(()),
+            HandshakeStatus::Paused => {}
             HandshakeStatus::WantRead => wait(connection, PollFlags::IN, deadline),
             HandshakeStatus::WantWrite => wait(connection, PollFlags::OUT, deadline),
         }
@@ -66,6 +67,7 @@ pub fn read(connection: &mut Connection, buffer: &mut [u8]) -> Result<usize, Tls
         match connection.read(buffer)? {
             ReadStatus::Data(count) => return Ok(count),
             ReadStatus::Closed => return Ok(0),
+            ReadStatus::Paused => {}
             ReadStatus::WantRead => wait(connection, PollFlags::IN, deadline),
             ReadStatus::WantWrite => wait(connection, PollFlags::OUT, deadline),
         }
