@@ -86,6 +86,17 @@ fn a_bad_job_is_refused_with_the_fields_name() {
     assert!(tls.contains("verfy"), "{tls}");
 }
 
+/// One of the numbers that a reader which rounds twice gets wrong.
+#[test]
+fn a_time_is_read_as_it_was_written() {
+    let (_, text) = examples("job-mix").remove(0);
+    let mut job: Value = serde_json::from_str(&text).expect("an example is JSON");
+    let duration_s = 15.092_233_000_005_871;
+    job["duration_s"] = duration_s.into();
+    let read = Job::from_json(&job.to_string()).expect("the job is good");
+    assert_eq!(read.duration_s.to_bits(), f64::to_bits(duration_s));
+}
+
 #[test]
 fn what_is_not_json_is_refused_too() {
     assert!(matches!(Job::from_json("go"), Err(JobError::Shape { .. })));

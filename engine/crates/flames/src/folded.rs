@@ -84,6 +84,9 @@ fn unmistakable(stack: &str) -> String {
     }
     if text.starts_with("# ") {
         text.replace_range(1..2, NO_BREAK_SPACE);
+    } else if text == "#" {
+        // Its count is written behind a space.
+        text.push_str(NO_BREAK_SPACE);
     }
     text
 }
@@ -149,6 +152,7 @@ mod tests {
     fn a_name_cannot_be_taken_for_a_count_or_a_comment() {
         assert_eq!(lines("a;route 66 5", false).unwrap(), ["a;route\u{a0}66 5"]);
         assert_eq!(lines("# a 5", false).unwrap(), ["#\u{a0}a 5"]);
+        assert_eq!(lines("# 5", false).unwrap(), ["#\u{a0} 5"]);
     }
 
     #[test]

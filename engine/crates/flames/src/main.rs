@@ -6,15 +6,10 @@
 
 #![forbid(unsafe_code)]
 
-mod colours;
-mod drawing;
-mod folded;
-mod options;
-
 use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use crate::options::Options;
+use tlstax_flames::{drawing, folded, options::Options};
 
 fn main() -> ExitCode {
     match draw() {

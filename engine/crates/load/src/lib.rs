@@ -34,4 +34,5 @@ mod worker;
 pub use failure::Failure;
 pub use fleet::run;
 pub use prepare::prepare;
+pub use script::rehearse;
 pub use shared::Shared;

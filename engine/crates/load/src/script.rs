@@ -5,8 +5,8 @@ use tlstax_contract::{ErrorKind, Fault, Protocol, Transaction, Workload};
 
 use crate::failure::Failure;
 use crate::statement::{Sequences, Slots, Template};
-use crate::supply::{Reservation, Span};
-use crate::values::Generator;
+use crate::supply::{Reservation, Span, Supply};
+use crate::values::{Generator, Values};
 
 /// More steps than all operations that make sense have together; each is kept in memory.
 const MOST_STEPS: usize = 100_000;
@@ -82,6 +82,34 @@ pub enum Resumption {
     Off,
     /// Every handshake but a connection's very first is resumed.
     On,
+}
+
+/// Compiles a workload and fills in each of its statements as often as it is run, without a server; how
+/// long the longest is, in bytes.
+///
+/// # Errors
+/// As for a job that is carried out.
+pub fn rehearse(workload: &Workload, seed: u64) -> Result<usize, Failure> {
+    let script = Script::compile(workload, Resumption::Off)?;
+    let supply = Supply::new(None, &script.spans);
+    let (mut rng, mut values) = (Rng::with_seed(seed), Values::default());
+    let (mut sql, mut longest) = (Vec::new(), 0);
+    let _ = script.choose(&mut rng);
+    for operation in &script.operations {
+        if !supply.take(true, &operation.reservations, values.start_afresh()) {
+            break;
+        }
+        values.draw_shared(&operation.shared, &mut rng);
+        for step in &operation.round.steps {
+            let Step::Run(number) = *step else { continue };
+            let template = &script.templates[number];
+            values.draw(&template.generators, &mut rng);
+            sql.clear();
+            template.render(&values, &mut sql);
+            longest = longest.max(sql.len());
+        }
+    }
+    Ok(longest)
 }
 
 impl Script {

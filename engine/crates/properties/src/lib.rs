@@ -1,7 +1,8 @@
-//! What must hold of the wire crate whatever bytes a server sends, as functions of any input.
+//! What must hold whatever comes in, as functions of any input: of the wire crate, whatever bytes a server
+//! sends; of the reader of jobs; of what draws folded stacks.
 //!
-//! Each target reads its input as a peer, some settings and the places at which the bytes are cut,
-//! and panics where a property does not hold. libFuzzer searches for such inputs (`engine/fuzz`);
+//! Each target of the wire crate reads its input as a peer, some settings and the places at which the
+//! bytes are cut; the others read it as text. They panic where a property does not hold. libFuzzer searches for such inputs (`engine/fuzz`);
 //! this crate's tests replay those that it found worth keeping.
 #![forbid(unsafe_code)]
 
@@ -9,15 +10,19 @@ pub(crate) mod auth;
 mod client_packets;
 mod commands;
 pub mod corpus;
+mod folded;
 mod greeting;
 mod input;
+mod job;
 mod prepare;
 pub(crate) mod result_sets;
 pub mod seeds;
 
 pub use auth::auth;
 pub use commands::commands;
+pub use folded::folded;
 pub use greeting::greeting;
+pub use job::job;
 pub use prepare::prepare;
 pub use result_sets::result_sets;
 
@@ -25,10 +30,12 @@ pub use result_sets::result_sets;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every property.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 7] = [
     ("auth", auth),
     ("commands", commands),
+    ("folded", folded),
     ("greeting", greeting),
+    ("job", job),
     ("prepare", prepare),
     ("result_sets", result_sets),
 ];

@@ -19,13 +19,35 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
+/// Jobs to begin with.
+const JOBS: [&str; 8] = [
+    include_str!("../../../../contract/examples/job-driver-required.json"),
+    include_str!("../../../../contract/examples/job-driver.json"),
+    include_str!("../../../../contract/examples/job-mix.json"),
+    include_str!("../../../../contract/examples/job-open-loop-prepared.json"),
+    include_str!("../../../../contract/examples/job-plaintext-closed-loop.json"),
+    include_str!("../../../../contract/examples/job-plaintext-without-key.json"),
+    include_str!("../../../../contract/examples/job-storm.json"),
+    include_str!("../../../../contract/examples/job-tls13-resumed.json"),
+];
+
+/// Folded stacks to begin with, each with its options.
+const FOLDED: [&[u8]; 4] = [
+    b"\x02main [mysqld];f<T> [libssl.so.3] 1500\nmain [mysqld] 500\n[cut off];g [kernel] 7\n",
+    b"\x03main [p];grew [p] 0 100\nmain [p];shrank [p] 100 50\nmain [p];same [p] 7 7\n",
+    b"\x02</title><script>alert(1)</script>\"' & ]]> [x] 5\n# x 3\na 1 2\n~ 1",
+    b"\x01a;b 1000000000000 1\n\na;b 1 1000000000001\n",
+];
+
 /// An input and the target that it is for.
 pub type Seed = (&'static str, Vec<u8>);
 
-/// Every recorded conversation as an input of each target that it says something to, and a few
-/// inputs beside them.
+/// Every recorded conversation as an input of each target that it says something to, the contract's
+/// examples, and a few inputs beside them.
 pub fn from_recordings() -> Vec<Seed> {
     let mut seeds = vec![("commands", commands())];
+    seeds.extend(JOBS.map(|text| ("job", text.into())));
+    seeds.extend(FOLDED.map(|text| ("folded", text.into())));
     for options in [0, auth::TLS, auth::LOCAL_SOCKET] {
         seeds.push(("auth", clear_password(options)));
     }

@@ -2,10 +2,12 @@
 
 use tlstax_properties::{TARGETS, corpus, seeds};
 
-const CORPORA: [(&str, &[u8]); 5] = [
+const CORPORA: [(&str, &[u8]); 7] = [
     ("auth", include_bytes!("../../../fuzz/packed/auth")),
     ("commands", include_bytes!("../../../fuzz/packed/commands")),
+    ("folded", include_bytes!("../../../fuzz/packed/folded")),
     ("greeting", include_bytes!("../../../fuzz/packed/greeting")),
+    ("job", include_bytes!("../../../fuzz/packed/job")),
     ("prepare", include_bytes!("../../../fuzz/packed/prepare")),
     (
         "result_sets",
