@@ -18,11 +18,12 @@ from tlstax.specimens.server import Database
 KILLED = """
 import os, signal, sys
 from tlstax.guests import access as guest_access
+from tlstax.guests import given_password
 from tlstax.guests.access import GuestOptions
 from tlstax.guests.made import Made
 from tlstax.guests.server import GuestServer
 from tlstax.specimens.server import TableContent
-guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1])))
+guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=300, seed=5))
 database = guest.admin()
 for statement in sys.argv[2:]:
