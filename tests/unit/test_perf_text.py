@@ -69,6 +69,8 @@ def test_a_name_stays_a_name(symbol: str) -> None:
         "a" + ".part.1" * 10_000,
         "a(" + " const" * 10_000 + "x",
         "a" + " [clone " * 10_000,
+        "a()" + "&" * 5_000 + "x",
+        "a()" + "&" * 50_000,
         "operator" + " " * 50_000 + "x<",
         "f" + " (" * 50_000,
         "f" + "(a) " * 20_000,

@@ -10,7 +10,7 @@ _APPENDED = re.compile(
     r"|\s*\[clone [^\]]*\]|\s*\[abi:[^\]]*\])$"
 )
 _OPERATOR = re.compile(r"operator\s*(?:\(\)|\[\]|<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>|[^\w\s(<]+)")
-_QUALIFIERS = re.compile(r"(?:\s*(?:const|volatile|noexcept|&&?))+$")
+_QUALIFIERS = ("const", "volatile", "noexcept", "&")
 _ANONYMOUS = "(anonymous namespace)"
 LONGEST_NAME = 10_000
 """Nobody reads the rest of a longer name, and the work on it grows with the square of its length."""
@@ -37,7 +37,7 @@ def readable(symbol: str) -> str:
     if name.startswith("<"):
         end = _end(name, 0)
         return f"<{_cut(name[1 : end - 1], types=_DEEPEST)}>{_cut(name[end:])}"
-    return _without_return_type(_cut(_QUALIFIERS.sub("", name))) or name
+    return _without_return_type(_cut(_without_qualifiers(name))) or name
 
 
 def _without_appended(name: str) -> str:
@@ -47,6 +47,15 @@ def _without_appended(name: str) -> str:
             break
         name = name[: match.start()]
     return name
+
+
+def _without_qualifiers(name: str) -> str:
+    """The name without what stands behind a member function's parameters: `const`, `&&` and so on."""
+    kept = name
+    while (left := kept.rstrip()).endswith(_QUALIFIERS):
+        ending = next(word for word in _QUALIFIERS if left.endswith(word))
+        kept = left.removesuffix(ending).rstrip()
+    return kept
 
 
 def _cut(name: str, *, types: int = 0) -> str:
