@@ -9,9 +9,9 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from typed import status_of
 
 from tlstax.cli import quantities
-from tlstax.cli.app import main
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.errors import UserMistake
@@ -25,14 +25,6 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
-
-
-def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["tlstax", *arguments])
-    try:
-        return main()
-    except SystemExit as end:
-        return int(end.code or 0)
 
 
 @pytest.mark.parametrize(

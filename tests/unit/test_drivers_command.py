@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from typed import status_of
 
-from tlstax.cli.app import main
 from tlstax.cli.drivers_command import ProbeOptions, request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.clients.choice import ClientProgram, obtain_client
@@ -26,14 +26,6 @@ from tlstax.store import Store
 def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
-
-
-def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["tlstax", *arguments])
-    try:
-        return main()
-    except SystemExit as end:
-        return int(end.code or 0)
 
 
 @pytest.mark.parametrize(

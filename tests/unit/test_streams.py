@@ -13,9 +13,9 @@ import pytest
 from hostile_texts import STEERING, hostile, hostile_run, steering
 from hypothesis import given
 from hypothesis import strategies as st
+from typed import status_of
 
 import tlstax
-from tlstax.cli.app import main
 from tlstax.doctor.check import Check
 from tlstax.doctor.rendering import to_text
 from tlstax.drivers.listed_table import listed_text
@@ -49,14 +49,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TLSTAX_DATA", str(folder))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
     return folder
-
-
-def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["tlstax", *arguments])
-    try:
-        return main()
-    except SystemExit as end:
-        return int(end.code or 0)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

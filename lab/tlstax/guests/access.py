@@ -84,21 +84,14 @@ def settle(
     else:
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
-        _check_text(text, what, address)
+        _check_text(text, f"the {what} for {address}")
     return GuestAccess(address=address, user=user, password=password, tls=tls)
 
 
-def _check_text(text: str, what: str, address: GuestAddress) -> None:
+def _check_text(text: str, what: str) -> None:
     """MySQL's protocol has these as text that ends with a NUL. The text itself is not told."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UserMistake(
-            f"the {what} for {address} is not UTF-8 text",
-            remedy="check the encoding of the terminal or the file",
-        ) from error
-    if "\0" in text:
-        raise UserMistake(f"the {what} for {address} has a NUL in it", remedy="give it without")
+    if "\0" in _in_utf8(text, what):
+        raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
 
 def _stored(options: GuestOptions) -> dict[str, str | None]:

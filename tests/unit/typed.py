@@ -1,0 +1,15 @@
+"""What a user types, carried out in this process: the exit status of a command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlstax.cli.app import main
+
+
+def status_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["tlstax", *arguments])
+    try:
+        return main()
+    except SystemExit as end:
+        return int(end.code or 0)
