@@ -62,39 +62,39 @@ step() {
 unseen() {
     local guard=()
     if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
+    stop_with=TERM
     TMPDIR=$scratch "${guard[@]}" env -u TLSTAX_PASSWORD timeout --kill-after=10 3600 "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
-    stop_with=TERM
     await_running
 }
 
 # The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
 unseen_whole() {
+    stop_with=
     env -u TLSTAX_PASSWORD setsid -- "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
-    stop_with=
     await_running
 }
 
+# Looks ten times a second instead of waiting once: a signal that comes between two commands would be seen only after a
+# `wait` that it came just before.
 await_running() {
     local status=0
-    if [[ -t 2 ]]; then show_seconds; fi
+    while kill -0 "$running" 2>/dev/null; do
+        if [[ -t 2 ]]; then printf '\r\e[K  %d s' "$((SECONDS - step_started))" >&2; fi
+        sleep 0.1
+    done
+    if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
     wait "$running" || status=$?
     running=
     return "$status"
 }
 
-show_seconds() {
-    while kill -0 "$running" 2>/dev/null; do
-        printf '\r\e[K  %d s' "$((SECONDS - step_started))" >&2
-        sleep 1
-    done
-    printf '\r\e[K' >&2
-}
-
 # Ends what is running; what it had begun is begun afresh, or gone on with, by the next start.
 interrupted() {
     trap '' INT TERM HUP
+    # The signal may have come before the process that was just started had been noted.
+    running=${running:-$(jobs -pr)}
     if [[ -n $running ]]; then
         # More than once, because a process that is being started loses a signal.
         while [[ -n $stop_with ]] && kill -s "$stop_with" "$running" 2>/dev/null; do sleep 0.3; done
