@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax.frozen import Frozen
+from tlstax.contract.frozen import Frozen
 
 Sender = Literal["client", "server"]
 

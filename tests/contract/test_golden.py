@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax import contract
 from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Event, Job
-from tlstax.contract_schemas import event_schema, job_schema
+from tlstax.contract.schemas import event_schema, job_schema
 from tlstax.findings.histograms import decode
 
 CONTRACT = Path(__file__).parents[2] / "contract"

@@ -57,7 +57,13 @@ def sources() -> dict[str, str]:
 
 
 def test_the_project_is_found() -> None:
-    assert {"tlstax", "test", ".ci/run", "lab/tlstax/contract.py", "engine/Cargo.toml"} <= texts().keys()
+    assert {
+        "tlstax",
+        "test",
+        ".ci/run",
+        "lab/tlstax/contract/__init__.py",
+        "engine/Cargo.toml",
+    } <= texts().keys()
     assert len(sources()) > 30
 
 
@@ -185,7 +191,7 @@ def test_every_module_is_used() -> None:
     imported = {name for module, path in modules.items() for name in _imports(path, module)}
     started_by_name = {
         "tlstax.__main__",
-        "tlstax.contract_schemas",
+        "tlstax.contract.schemas",
         "tlstax.clients.sysbench.__main__",
         "tlstax.clients.mysqlslap.__main__",
         "tlstax.distance.making",

@@ -8,8 +8,8 @@ from typing import Literal, TypeVar
 
 from pydantic import ConfigDict, Json, ValidationError
 
+from tlstax.contract.frozen import Frozen
 from tlstax.errors import MachineFault
-from tlstax.frozen import Frozen
 from tlstax.store.writer import Writer
 
 Status = Literal["running", "complete", "interrupted", "failed"]

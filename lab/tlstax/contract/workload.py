@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveInt, model_validator
 
-from tlstax.frozen import Frozen
+from tlstax.contract.frozen import Frozen
 
 
 class UniformInt(Frozen):

@@ -1,20 +1,10 @@
-"""The one protocol between laboratory and load clients: a job in, events out, as frozen types.
-
-The laboratory writes one `Job` (one JSON line) to the client's standard input. The client answers
-with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
-flight; then it waits. The laboratory reads the servers' counters and writes the line `go`. The
-client measures, says `interval` about once a second, finishes what is in flight and says `done`.
-End of file on standard input means that the laboratory is gone: the client stops at once.
-
-The JSON schemas in `contract/` are generated from here.
-"""
+"""The events: what a load client answers, one JSON object a line on its standard output."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from pydantic import (
-    ConfigDict,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -22,81 +12,12 @@ from pydantic import (
     PositiveInt,
 )
 
-from tlstax.contract_tls import (
+from tlstax.contract.frozen import Frozen
+from tlstax.contract.tls import (
     Handshakes,
     Negotiated,
-    Tls,
     TlsLibrary,
-    TlsOff,
-    TlsOn,
-    TlsRequired,
-    TlsUnset,
-    TlsVersion,
-    TlsView,
 )
-from tlstax.contract_workload import (
-    Digits,
-    Offset,
-    OneOf,
-    Parameter,
-    Protocol,
-    Sequence,
-    Statement,
-    Transaction,
-    UniformInt,
-    Workload,
-)
-from tlstax.frozen import Frozen
-
-__all__ = [
-    "HIGHEST_RATE_PER_S",
-    "LONGEST_S",
-    "PHASES",
-    "Account",
-    "ClosedLoop",
-    "Counts",
-    "CpuTime",
-    "Digits",
-    "Done",
-    "DriverTerms",
-    "Endpoint",
-    "ErrorCount",
-    "ErrorEvent",
-    "ErrorKind",
-    "Event",
-    "Frozen",
-    "Handshakes",
-    "Interval",
-    "Job",
-    "Negotiated",
-    "Offset",
-    "OneOf",
-    "OpenLoop",
-    "Overhead",
-    "Parameter",
-    "PhaseWire",
-    "Protocol",
-    "Ready",
-    "RowSample",
-    "Schedule",
-    "Sequence",
-    "Statement",
-    "TcpEndpoint",
-    "Tls",
-    "TlsLibrary",
-    "TlsOff",
-    "TlsOn",
-    "TlsRequired",
-    "TlsUnset",
-    "TlsVersion",
-    "TlsView",
-    "Transaction",
-    "UniformInt",
-    "UnixEndpoint",
-    "WarmupSlice",
-    "Wire",
-    "Workload",
-]
 
 PHASES = (
     "tcp_connect",
@@ -114,111 +35,6 @@ PHASES = (
 first SYN to the server's OK packet, all phases before it together), `operation` (what the workload
 counts as one operation) and, in an open loop, `start_delay` (from when an operation was due to when it
 was begun)."""
-
-HIGHEST_RATE_PER_S = 10_000_000
-"""More operations a second than any client can start; a rate beyond it is a slip of the pen."""
-
-LONGEST_S = 365 * 24 * 3600
-"""A year: no time in a job is longer, so that a client's clock can count to its end."""
-
-
-class TcpEndpoint(Frozen):
-    """A server reached over TCP."""
-
-    kind: Literal["tcp"] = "tcp"
-    host: str
-    port: Annotated[int, Field(ge=1, le=65535)]
-
-
-class UnixEndpoint(Frozen):
-    """A server reached over a Unix socket."""
-
-    kind: Literal["unix"] = "unix"
-    path: str
-
-
-Endpoint = Annotated[TcpEndpoint | UnixEndpoint, Field(discriminator="kind")]
-
-
-class Account(Frozen):
-    """Whom to log in as. The password travels on standard input only."""
-
-    user: str
-    password: str = Field(repr=False)
-    database: str | None = None
-
-
-class ClosedLoop(Frozen):
-    """Every connection starts its next operation when the last one is answered."""
-
-    mode: Literal["closed"] = "closed"
-
-
-class OpenLoop(Frozen):
-    """Operations are due at scheduled times whatever the server does; latency counts from then.
-
-    What is due within `duration_s` and cannot be started in it is started later, for as long again;
-    then it is skipped.
-    """
-
-    mode: Literal["open"] = "open"
-    rate_per_s: Annotated[float, Field(gt=0, le=HIGHEST_RATE_PER_S)]
-    arrivals: Literal["uniform", "poisson"] = "poisson"
-
-
-Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
-
-
-class DriverTerms(Frozen):
-    """What only a driver is told: its own options, word by word, and how long it may take to become steady.
-
-    The client warms up in slices of 0.1 s until the CPU time per operation has stopped to fall,
-    `steady_within_s` at most (contract/README.md has the rule); 0 leaves the warm-up as long as the job
-    says. With `batch`, so many operations are handed to the driver at once, by its own way of doing so;
-    each counts as an operation.
-    """
-
-    options: dict[str, str] = {}
-    steady_within_s: NonNegativeFloat = 0.0
-    batch: PositiveInt = 1
-
-
-class Job(Frozen):
-    """All that a client is told. Never stored as it is: `without_password` is.
-
-    `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
-    window ends when so many were started, and `duration_s` is the longest that it may last; a client that
-    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back. A
-    storm has `rounds` rounds of `connections` operations each. `driver` is for clients that are drivers
-    alone.
-    """
-
-    schema_version: Literal[1] = Field(default=1, alias="schema")
-    endpoint: Endpoint
-    account: Account
-    tls: Tls
-    workload: Workload
-    schedule: Schedule = ClosedLoop()
-    connections: PositiveInt
-    threads: PositiveInt = 1
-    cpus: tuple[NonNegativeInt, ...] = ()
-    warmup_s: Annotated[float, Field(ge=0, le=LONGEST_S)] = 0.1
-    duration_s: Annotated[float, Field(gt=0, le=LONGEST_S)]
-    operations: PositiveInt | None = None
-    rounds: PositiveInt = 1
-    reset: tuple[str, ...] = ()
-    timeout_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 10.0
-    source_addresses: tuple[str, ...] = ()
-    seed: NonNegativeInt
-    row_samples: NonNegativeInt = 16
-    attributes: dict[str, str] = {}
-    driver: DriverTerms | None = None
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
-
-    def without_password(self) -> Job:
-        """The same job with the password blanked, fit for the store and the report."""
-        return self.model_copy(update={"account": self.account.model_copy(update={"password": ""})})
 
 
 class Overhead(Frozen):

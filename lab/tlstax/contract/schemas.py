@@ -1,4 +1,4 @@
-"""The contract's JSON schemas, generated from its types: `python -m tlstax.contract_schemas` writes them.
+"""The contract's JSON schemas, generated from its types: `python -m tlstax.contract.schemas` writes them.
 
 They are JSON Schema, draft 2020-12. A job's schema describes what the laboratory writes (every field is
 there); an event's what it accepts (a field with a default may be left out).
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from tlstax.contract import Event, Job
 
-FOLDER = Path(__file__).parents[2] / "contract"
+FOLDER = Path(__file__).parents[3] / "contract"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from tlstax.frozen import Frozen
+from tlstax.contract.frozen import Frozen
 
 
 class TlsOff(Frozen):

@@ -1,0 +1,118 @@
+"""The one protocol between laboratory and load clients: a job in, events out, as frozen types.
+
+The laboratory writes one `Job` (one JSON line) to the client's standard input. The client answers
+with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
+flight; then it waits. The laboratory reads the servers' counters and writes the line `go`. The
+client measures, says `interval` about once a second, finishes what is in flight and says `done`.
+End of file on standard input means that the laboratory is gone: the client stops at once.
+
+The JSON schemas in `contract/` are generated from here.
+"""
+
+from __future__ import annotations
+
+from tlstax.contract.event import (
+    PHASES,
+    Counts,
+    CpuTime,
+    Done,
+    ErrorCount,
+    ErrorEvent,
+    ErrorKind,
+    Event,
+    Interval,
+    Overhead,
+    PhaseWire,
+    Ready,
+    RowSample,
+    WarmupSlice,
+    Wire,
+)
+from tlstax.contract.frozen import Frozen
+from tlstax.contract.job import (
+    HIGHEST_RATE_PER_S,
+    LONGEST_S,
+    Account,
+    ClosedLoop,
+    DriverTerms,
+    Endpoint,
+    Job,
+    OpenLoop,
+    Schedule,
+    TcpEndpoint,
+    UnixEndpoint,
+)
+from tlstax.contract.tls import (
+    Handshakes,
+    Negotiated,
+    Tls,
+    TlsLibrary,
+    TlsOff,
+    TlsOn,
+    TlsRequired,
+    TlsUnset,
+    TlsVersion,
+    TlsView,
+)
+from tlstax.contract.workload import (
+    Digits,
+    Offset,
+    OneOf,
+    Parameter,
+    Protocol,
+    Sequence,
+    Statement,
+    Transaction,
+    UniformInt,
+    Workload,
+)
+
+__all__ = [
+    "HIGHEST_RATE_PER_S",
+    "LONGEST_S",
+    "PHASES",
+    "Account",
+    "ClosedLoop",
+    "Counts",
+    "CpuTime",
+    "Digits",
+    "Done",
+    "DriverTerms",
+    "Endpoint",
+    "ErrorCount",
+    "ErrorEvent",
+    "ErrorKind",
+    "Event",
+    "Frozen",
+    "Handshakes",
+    "Interval",
+    "Job",
+    "Negotiated",
+    "Offset",
+    "OneOf",
+    "OpenLoop",
+    "Overhead",
+    "Parameter",
+    "PhaseWire",
+    "Protocol",
+    "Ready",
+    "RowSample",
+    "Schedule",
+    "Sequence",
+    "Statement",
+    "TcpEndpoint",
+    "Tls",
+    "TlsLibrary",
+    "TlsOff",
+    "TlsOn",
+    "TlsRequired",
+    "TlsUnset",
+    "TlsVersion",
+    "TlsView",
+    "Transaction",
+    "UniformInt",
+    "UnixEndpoint",
+    "WarmupSlice",
+    "Wire",
+    "Workload",
+]

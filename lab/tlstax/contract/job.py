@@ -1,0 +1,126 @@
+"""The job: all that a load client is told, in one JSON line on its standard input."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+)
+
+from tlstax.contract.frozen import Frozen
+from tlstax.contract.tls import (
+    Tls,
+)
+from tlstax.contract.workload import (
+    Workload,
+)
+
+HIGHEST_RATE_PER_S = 10_000_000
+"""More operations a second than any client can start; a rate beyond it is a slip of the pen."""
+
+LONGEST_S = 365 * 24 * 3600
+"""A year: no time in a job is longer, so that a client's clock can count to its end."""
+
+
+class TcpEndpoint(Frozen):
+    """A server reached over TCP."""
+
+    kind: Literal["tcp"] = "tcp"
+    host: str
+    port: Annotated[int, Field(ge=1, le=65535)]
+
+
+class UnixEndpoint(Frozen):
+    """A server reached over a Unix socket."""
+
+    kind: Literal["unix"] = "unix"
+    path: str
+
+
+Endpoint = Annotated[TcpEndpoint | UnixEndpoint, Field(discriminator="kind")]
+
+
+class Account(Frozen):
+    """Whom to log in as. The password travels on standard input only."""
+
+    user: str
+    password: str = Field(repr=False)
+    database: str | None = None
+
+
+class ClosedLoop(Frozen):
+    """Every connection starts its next operation when the last one is answered."""
+
+    mode: Literal["closed"] = "closed"
+
+
+class OpenLoop(Frozen):
+    """Operations are due at scheduled times whatever the server does; latency counts from then.
+
+    What is due within `duration_s` and cannot be started in it is started later, for as long again;
+    then it is skipped.
+    """
+
+    mode: Literal["open"] = "open"
+    rate_per_s: Annotated[float, Field(gt=0, le=HIGHEST_RATE_PER_S)]
+    arrivals: Literal["uniform", "poisson"] = "poisson"
+
+
+Schedule = Annotated[ClosedLoop | OpenLoop, Field(discriminator="mode")]
+
+
+class DriverTerms(Frozen):
+    """What only a driver is told: its own options, word by word, and how long it may take to become steady.
+
+    The client warms up in slices of 0.1 s until the CPU time per operation has stopped to fall,
+    `steady_within_s` at most (contract/README.md has the rule); 0 leaves the warm-up as long as the job
+    says. With `batch`, so many operations are handed to the driver at once, by its own way of doing so;
+    each counts as an operation.
+    """
+
+    options: dict[str, str] = {}
+    steady_within_s: NonNegativeFloat = 0.0
+    batch: PositiveInt = 1
+
+
+class Job(Frozen):
+    """All that a client is told. Never stored as it is: `without_password` is.
+
+    `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
+    window ends when so many were started, and `duration_s` is the longest that it may last; a client that
+    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back. A
+    storm has `rounds` rounds of `connections` operations each. `driver` is for clients that are drivers
+    alone.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    endpoint: Endpoint
+    account: Account
+    tls: Tls
+    workload: Workload
+    schedule: Schedule = ClosedLoop()
+    connections: PositiveInt
+    threads: PositiveInt = 1
+    cpus: tuple[NonNegativeInt, ...] = ()
+    warmup_s: Annotated[float, Field(ge=0, le=LONGEST_S)] = 0.1
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_S)]
+    operations: PositiveInt | None = None
+    rounds: PositiveInt = 1
+    reset: tuple[str, ...] = ()
+    timeout_s: Annotated[float, Field(gt=0, le=LONGEST_S)] = 10.0
+    source_addresses: tuple[str, ...] = ()
+    seed: NonNegativeInt
+    row_samples: NonNegativeInt = 16
+    attributes: dict[str, str] = {}
+    driver: DriverTerms | None = None
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    def without_password(self) -> Job:
+        """The same job with the password blanked, fit for the store and the report."""
+        return self.model_copy(update={"account": self.account.model_copy(update={"password": ""})})
