@@ -10,7 +10,6 @@ from tlstax import legacy_tls
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
-from tlstax.errors import MachineFault
 from tlstax.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
@@ -33,6 +32,7 @@ from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels
+from tlstax.support.errors import MachineFault
 from tlstax.travel import Route, RunningPath, Span
 from tlstax.workload_choice import DataNeeds
 

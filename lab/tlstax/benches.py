@@ -13,7 +13,6 @@ from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
-from tlstax.errors import TlstaxError, UserMistake
 from tlstax.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import countable
@@ -46,6 +45,7 @@ from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.changes import OWN_OPTIONS
+from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.travel import RunningPath
 
 Say = Callable[[str], None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.counted import counted
 from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.factors import (
     CACHING_SHA2,
@@ -20,6 +19,7 @@ from tlstax.factors import (
     UNSET,
     is_driver,
 )
+from tlstax.support.text import counted
 from tlstax.user_workload import UserSequence, UserWorkload, is_one_sequence
 
 SYSBENCH = "sysbench"

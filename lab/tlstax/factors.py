@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from tlstax.drivers.catalogue import DRIVERS
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 CIPHERS = (
     "AES256-SHA",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 
 from tlstax.clients.engine import built_beside
-from tlstax.errors import MachineFault
 from tlstax.report.flames import COUNT_NAME, FlameGraph
+from tlstax.support.errors import MachineFault
 
 BINARY = "tlstax-flames"
 """Built with the engine, and kept beside its binary."""

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.counted import counted
 from tlstax.drivers.catalogue import DRIVERS
 from tlstax.factors import (
     DIRECT,
@@ -38,6 +37,7 @@ from tlstax.server_choice import (
     twin_words,
 )
 from tlstax.study import Case, Level, Levels, Study
+from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
 """Added to the levels of a control in a finding, so that it differs from its baseline."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.contract import ErrorEvent
-from tlstax.errors import UserMistake
 from tlstax.factors import is_driver
 from tlstax.labels import full_label
 from tlstax.records import TrialRecord
 from tlstax.server_choice import client_of
 from tlstax.study import Study
+from tlstax.support.errors import UserMistake
 from tlstax.workload_choice import name_of
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})

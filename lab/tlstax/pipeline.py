@@ -15,7 +15,6 @@ from tlstax.abilities import settled
 from tlstax.bench import Bench, Needs
 from tlstax.benches import Benches, obtain, open_benches, open_guest
 from tlstax.contract import Job
-from tlstax.errors import Interrupted, TlstaxError
 from tlstax.findings.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
 from tlstax.jobs import captured, job_for
@@ -30,6 +29,7 @@ from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.support.errors import Interrupted, TlstaxError
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
 from tlstax.workload_choice import data_needs

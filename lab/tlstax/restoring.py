@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.records import TableState
 from tlstax.specimens import answers, table
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.study import Levels
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.user_workload import UserWorkload, with_table
 from tlstax.workload_choice import DataNeeds, changes_data, name_of, table_of
 from tlstax.workloads import Shape

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax import __version__
-from tlstax.errors import UserMistake
 from tlstax.findings.stopping import Stop, decide
 from tlstax.plan import trials_per_block
 from tlstax.records import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.support.errors import UserMistake
 
 ANEW = "leave out --resume to begin a new run"
 

@@ -14,12 +14,12 @@ import pymysql
 
 from tlstax.bench import Bench
 from tlstax.benches import Benches
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import DURABILITY
 from tlstax.server_choice import choice_of, is_switched_at_server
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.study import Levels, Study
+from tlstax.support.errors import MachineFault, UserMistake
 
 NO_TLS = ""
 """The value of tls_version that leaves a server no TLS (MySQL reference manual, 8.0.16 and later)."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tlstax.errors import MachineFault
 from tlstax.records import DistanceObservation, PathObservation
+from tlstax.support.errors import MachineFault
 from tlstax.travel import Route, Span
 
 LINK_DIED = "the link that makes the distance died in the trial"

@@ -15,7 +15,6 @@ from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
-from tlstax.errors import MachineFault
 from tlstax.jobs import longest_warmup_s
 from tlstax.observed import Window
 from tlstax.observers import process, status
@@ -36,6 +35,7 @@ from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, Server
 from tlstax.study import Levels
+from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured, capturing
 from tlstax.travelling import Travelled, travelling
 from tlstax.workloads import writes

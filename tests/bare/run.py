@@ -16,7 +16,7 @@ from pathlib import Path
 
 from roots import USER, NotMade, Root, pack, unpack
 
-from tlstax.places import cache_dir, ensure_directory
+from tlstax.support.directories import cache_dir, ensure_directory
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RELEASES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}

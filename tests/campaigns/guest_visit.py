@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 
 from pymysql.err import MySQLError
 
-from tlstax.errors import MachineFault
 from tlstax.guests import connection as guest_connection
 from tlstax.guests import server as guest_server
 from tlstax.guests.access import GuestAccess
@@ -18,6 +17,7 @@ from tlstax.observers import status
 from tlstax.restoring import TrialData
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
+from tlstax.support.errors import MachineFault
 from tlstax.workload_choice import DataNeeds
 
 PASSWORD = "Sesame, open!"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import psutil
 
-from tlstax import places
 from tlstax.store import Store
+from tlstax.support import directories
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 ROWS, COLUMNS = 50, 200
@@ -39,8 +39,8 @@ class Home:
         self.cache.mkdir()
         self.data.mkdir()
         for name in SHARED:
-            if (places.cache_dir() / name).exists():
-                (self.cache / name).symlink_to(places.cache_dir() / name)
+            if (directories.cache_dir() / name).exists():
+                (self.cache / name).symlink_to(directories.cache_dir() / name)
 
     def environment(self, **more: str) -> dict[str, str]:
         """The variables of a laboratory at home here."""

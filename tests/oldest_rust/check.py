@@ -10,10 +10,10 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from tlstax.errors import TlstaxError
 from tlstax.specimens import shelf
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
+from tlstax.support.errors import TlstaxError
 
 ENGINE = Path(__file__).parents[2] / "engine"
 PROMISED = tomllib.loads((ENGINE / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]["rust-version"]

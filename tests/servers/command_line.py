@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 
 import tlstax
-from tlstax.places import cache_dir
 from tlstax.store import Store
+from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from guest_house import house, lending_server
 
-from tlstax.errors import TlstaxError
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import TlstaxError
 
 __all__ = ["house", "lending_server"]
 

@@ -19,11 +19,11 @@ import tlstax
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
-from tlstax.places import cache_dir
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.directories import cache_dir
 
 CONTENT = TableContent(rows=300, seed=5)
 WITHIN_S = 60.0

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from command_line import Home
 
-from tlstax import places
 from tlstax.paths.opening import obtain_path
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.support import directories
 
 AWKWARD = "a \"cache\" of 'mine'; #1, 100% $x"
 PATHS = ("ssh-aes256-ctr", "stunnel", "haproxy", "haproxy-tls", "router-passthrough")
@@ -38,7 +38,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> Awkwa
     cache = tmp_path_factory.mktemp("awkward") / AWKWARD
     for name in ("mysql-9.7", "openssh", "stunnel", "haproxy", "mysql-router", FAULT, DRIVER):
         shutil.copytree(
-            places.specimens_dir() / name,
+            directories.specimens_dir() / name,
             cache / "specimens" / name,
             symlinks=True,
             copy_function=_linked,

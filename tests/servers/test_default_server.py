@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.apt_command import AptCommand, Archive
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.support.errors import MachineFault
 
 NOBODY = 65534
 FORK = multiprocessing.get_context("fork")

@@ -10,7 +10,6 @@ from command_line import Home
 
 from tlstax.bench import Needs, Wanted, open_private_bench
 from tlstax.clients.process import LoadClient
-from tlstax.errors import UserMistake
 from tlstax.jobs import job_for
 from tlstax.records import ServerClaim, Trial, TrialRecord
 from tlstax.specimens import loading, shelf
@@ -20,6 +19,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Case, Level
+from tlstax.support.errors import UserMistake
 from tlstax.trial import run_trial
 
 NAME = "rand-per-byte"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests import connection as guest_connection
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
@@ -25,6 +24,7 @@ from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 SMALL = 64 * 1024 * 1024
 PASSWORD = "only-for-this-test"

@@ -10,10 +10,10 @@ from contextlib import closing
 import pytest
 from guest_house import OURS, WITHIN_S, House, environment, guest_of
 
-from tlstax.errors import Interrupted
 from tlstax.guests import made
 from tlstax.guests.server import GuestServer
 from tlstax.specimens.server import Database
+from tlstax.support.errors import Interrupted
 
 KILLED = """
 import os, signal, sys

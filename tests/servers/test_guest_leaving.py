@@ -11,7 +11,7 @@ import pytest
 from guest_house import House, guest_of
 from test_guest_run import PASSWORD
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 
 def test_tables_that_others_create_meanwhile_are_left(house: House) -> None:

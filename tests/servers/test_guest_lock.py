@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from guest_house import OURS, House, guest_of
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.guests.server import GuestServer
+from tlstax.support.errors import MachineFault, UserMistake
 
 
 @contextmanager

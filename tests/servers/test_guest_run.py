@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from tlstax.places import cache_dir
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.store import RunSummary, Store
+from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
 PASSWORD = "Sesame, open!"

@@ -15,7 +15,6 @@ from typing import Any
 import pymysql
 import pytest
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
@@ -24,6 +23,7 @@ from tlstax.specimens.server import Server, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault, UserMistake
 
 LAB = Path(__file__).parents[2] / "lab"
 CONTENT = TableContent(rows=3_000, seed=5)

@@ -16,12 +16,12 @@ import psutil
 import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
-from tlstax import places
 from tlstax.observers import profiler
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import Profiler, Sampling, probe
 from tlstax.profiles.stacks import frames
 from tlstax.study import load_study, study_toml
+from tlstax.support import directories
 
 ONE_LEVEL = ("--rows", "2000", "--tls", "1.3", "--workload", "reconnect", "--connections", "8")
 SPINS = "echo ready; read go; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; read end"
@@ -156,7 +156,7 @@ def test_a_profiled_study_that_is_cut_off_is_profiled_again_when_resumed(home: H
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: signal.Signals) -> None:
-    before = set(places.sessions_dir().iterdir())
+    before = set(directories.sessions_dir().iterdir())
     process = home.start("run", *ONE_LEVEL, "--profile", "--budget", "10m", "--precision", "0.1%")
 
     def sampling() -> bool:
@@ -172,7 +172,7 @@ def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: sign
         process.kill()
     assert "Traceback" not in err
     wait_until(lambda: all_gone(children))
-    left = [path for path in set(places.sessions_dir().iterdir()) - before if path.is_file()]
+    left = [path for path in set(directories.sessions_dir().iterdir()) - before if path.is_file()]
     assert not left
     with home.store() as store:
         assert store.load("last").status == "interrupted"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pymysql.err import MySQLError
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.restoring import TrialData
 from tlstax.specimens import table
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.workload_choice import DataNeeds
 from tlstax.workloads import TABLES, Shape
 

@@ -16,13 +16,13 @@ import pytest
 
 import tlstax
 from tlstax.clients.engine import engine_command, engine_specimen
-from tlstax.places import cache_dir
 from tlstax.selfbench import contestants, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.plan import CONTESTANTS, Trial, cells
+from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
 SMALL = ("self-bench", "--workload", "point-select", "--tls", "off", "--connections", "2")

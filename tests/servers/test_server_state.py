@@ -12,7 +12,6 @@ from tlstax import server_state
 from tlstax.bench import Bench, Needs, Wanted, private_bench
 from tlstax.benches import Benches
 from tlstax.contract import Job, TlsOn
-from tlstax.errors import UserMistake
 from tlstax.jobs import job_for
 from tlstax.observers.machine import describe_machine
 from tlstax.records import Trial, TrialRecord
@@ -22,6 +21,7 @@ from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override
+from tlstax.support.errors import UserMistake
 from tlstax.trial import run_trial
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)

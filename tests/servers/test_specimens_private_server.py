@@ -19,7 +19,6 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.specimens import tls_facts
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
@@ -27,6 +26,7 @@ from tlstax.specimens.server import Server, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault, UserMistake
 
 SMALL = 64 * 1024 * 1024
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tlstax import places
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.support import directories
 
 LAB = Path(__file__).parents[2] / "lab"
 
@@ -136,7 +136,7 @@ def test_the_next_session_kills_what_is_recorded(own_cache: Path, survivor: subp
     abandon(stale)
     with sessions.open_session() as fresh:
         assert survivor.wait(timeout=20) == -signal.SIGKILL
-        assert list(places.sessions_dir().glob("[0-9a-f]*")) == [fresh.path]
+        assert list(directories.sessions_dir().glob("[0-9a-f]*")) == [fresh.path]
     assert only_the_lock_remains(own_cache)
 
 
@@ -158,7 +158,7 @@ def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
 
 
 def test_a_session_killed_while_it_was_made_is_removed(own_cache: Path) -> None:
-    unfinished = places.sessions_dir() / "0badc0de"
+    unfinished = directories.sessions_dir() / "0badc0de"
     unfinished.mkdir()
     sessions.open_session().close()
     assert not unfinished.exists()

@@ -19,9 +19,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import apt_command, apt_mirror, shelf
 from tlstax.specimens.recipe import AptPackages, Recipe
+from tlstax.support.errors import MachineFault
 
 SOURCE = AptPackages(suites=("trixie",), packages=("hostname",), given=("libc6",))
 SMALL = Recipe(

@@ -12,7 +12,6 @@ from tls_libraries import copied
 
 from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
-from tlstax.errors import UserMistake
 from tlstax.observers import process, status
 from tlstax.plan import cases
 from tlstax.records import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
@@ -24,6 +23,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import load_study
+from tlstax.support.errors import UserMistake
 
 CASE = next(
     case

@@ -18,12 +18,11 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax import places, workloads
+from tlstax import workloads
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
-from tlstax.errors import MachineFault
 from tlstax.jobs import JobTerms, Verification, job_for
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
@@ -34,6 +33,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault
 from tlstax.trial import run_trial
 
 READS = ("point-select", "reconnect")
@@ -78,7 +79,7 @@ def kind_of(failure: ClientFailure) -> tuple[str, str]:
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the client's directories are, with nobody else's among them."""
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
-    return places.sessions_dir()
+    return directories.sessions_dir()
 
 
 def left_in(sessions: Path) -> list[Path]:

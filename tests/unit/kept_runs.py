@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from fake_trials import fake_run
 
-from tlstax.errors import TlstaxError
 from tlstax.records import StoredRun
 from tlstax.store import Store
+from tlstax.support.errors import TlstaxError
 
 RUN = fake_run(number_of_blocks=2)
 NAME = RUN.header.run

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlstax.errors import UserMistake
 from tlstax.plan import plan
 from tlstax.study import parse_study, study_toml
 from tlstax.study.workload_files import parse_workload
+from tlstax.support.errors import UserMistake
 from tlstax.user_workload import as_workload
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,6 @@ from tlstax.abilities import cut_to
 from tlstax.bench import Needs
 from tlstax.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.clients.choice import ClientProgram
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
@@ -23,6 +22,7 @@ from tlstax.plan import cases
 from tlstax.records import Machine
 from tlstax.server_choice import ServerChoice, server_choices, tls_libraries
 from tlstax.study import Study, load_study, override
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MACHINE: Machine = fake_header().machine
 NEEDS = Needs(rows=10, connections=8, seed=1, duration_s=0.1)

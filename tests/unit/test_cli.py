@@ -14,10 +14,10 @@ from typed import status_of
 from tlstax.cli import quantities
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
-from tlstax.errors import UserMistake
 from tlstax.plan import cases
 from tlstax.server_choice import server_choices
 from tlstax.study import load_study, parse_study
+from tlstax.support.errors import UserMistake
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import pytest
 from tlstax.client_limits import why_not
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.drivers.catalogue import DRIVERS
-from tlstax.errors import UserMistake
 from tlstax.plan import plan
 from tlstax.study import load_study, override
+from tlstax.support.errors import UserMistake
 from tlstax.user_workload import UserWorkload
 
 SLAP = "mysqlslap-8.0.33"

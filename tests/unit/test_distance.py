@@ -18,11 +18,11 @@ from tlstax.distance import netem
 from tlstax.distance.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.distance.places import Places, _places
 from tlstax.doctor import network
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.plan import cases
 from tlstax.records import LinkUse, RoundTripTime
 from tlstax.server_choice import Distance
 from tlstax.study import Level, load_study, override
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.timing import (
     CYCLES_IN_WINDOW,
     ROUND_TRIPS_IN_WINDOW,

@@ -23,9 +23,9 @@ from tlstax.doctor import (
 )
 from tlstax.doctor.check import guarded
 from tlstax.doctor.diagnosis import CHECKS
-from tlstax.errors import MachineFault
 from tlstax.observers import countable, machine, perf_events
 from tlstax.observers.profiler import Sampling
+from tlstax.support.errors import MachineFault
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
 CHECK_BAD = Check(

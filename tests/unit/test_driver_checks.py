@@ -9,10 +9,10 @@ from test_checks import FULL, PLAIN, reasons, record_of
 
 from tlstax.checks import judge
 from tlstax.contract import ErrorEvent, Negotiated, WarmupSlice
-from tlstax.errors import UserMistake
 from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.records import TrialRecord
 from tlstax.study import Case, load_study
+from tlstax.support.errors import UserMistake
 
 DRIVER = "pymysql-1.1"
 TAX = load_study("tax")

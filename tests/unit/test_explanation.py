@@ -23,7 +23,6 @@ from fake_samples import (
     without,
 )
 
-from tlstax.errors import UserMistake
 from tlstax.explained import Explanation
 from tlstax.findings import stats
 from tlstax.findings.explanation import explain, explanations
@@ -31,6 +30,7 @@ from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.study import Case
+from tlstax.support.errors import UserMistake
 
 TLS_STUDY = sampled_study({"tls": "off"}, {"tls": "1.3"})
 

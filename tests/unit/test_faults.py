@@ -13,7 +13,6 @@ from tlstax import benches
 from tlstax.benches import Benches, left_out
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import FAULTS, VARIANTS
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
@@ -25,6 +24,7 @@ from tlstax.specimens import catalogue, fault_recipes, listing, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
+from tlstax.support.errors import MachineFault, UserMistake
 
 STUDY = load_study("auth-rng")
 NAME, VARIANT = "rand-per-byte", "groups-lifted"

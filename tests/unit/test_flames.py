@@ -25,7 +25,6 @@ from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
 from test_report_html import Outline
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.document import document
 from tlstax.plan import cases
@@ -35,6 +34,7 @@ from tlstax.report import flame_section
 from tlstax.report.flames import FlameGraph, costliest, flame_graph, why_none
 from tlstax.report.html import html
 from tlstax.study import Case, load_study
+from tlstax.support.errors import MachineFault, UserMistake
 
 STUDIES = Path(__file__).parents[2] / "lab" / "tlstax" / "studies"
 

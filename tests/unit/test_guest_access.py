@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.errors import UserMistake
 from tlstax.guests import access as guest_access
 from tlstax.guests import address as guest_address
 from tlstax.guests import login_file, option_file
@@ -20,6 +19,7 @@ from tlstax.guests import tls as guest_tls
 from tlstax.guests.access import GuestOptions
 from tlstax.guests.address import GuestAddress
 from tlstax.specimens import certificates
+from tlstax.support.errors import UserMistake
 
 LOGIN_FILE = (
     "AAAAAAAdCxIHDB8ZFw4cEhoEGQAbHRwNEAAAAMBIVoyUpKVUtvaVJDunG3ogAAAAVPBTOtcnNeF8tu1M8PIGnHN0thn+JfZ5JRXmiVYP"

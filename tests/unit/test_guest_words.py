@@ -7,7 +7,6 @@ import ssl
 import pytest
 from pymysql.err import OperationalError
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests import failures as guest_failures
 from tlstax.guests import greeting
 from tlstax.guests import refusals as guest_refusals
@@ -15,6 +14,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.greeting import Greeting
 from tlstax.guests.tls import GuestTls
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MYSQL_GREETING = (
     b"K\x00\x00\x00\n9.7.4-2\x00!,\x00\x00R4^\x13\x15\x08Ic\x00\xff\xff\xff\x02\x00\xff\xdf\x15\x00\x00\x00\x00"

@@ -4,7 +4,6 @@ import pytest
 from fake_trials import crashed, fake_run
 
 from tlstax.contract import OpenLoop
-from tlstax.counted import counted
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.stats import Interval, judge
@@ -13,6 +12,7 @@ from tlstax.report.facts import facts
 from tlstax.report.figures import interval
 from tlstax.results import Finding, Ratio, RunDocument
 from tlstax.study import at_rate, load_study, override
+from tlstax.support.text import counted
 
 FLOOR = 0.013
 NO_DIFFERENCE = "no difference seen in point selects a second"

@@ -9,11 +9,11 @@ from fake_contestants import MACHINE, SERVER, observation
 from hdrh.histogram import HdrHistogram
 
 from tlstax.cli.self_bench_command import render
-from tlstax.errors import UserMistake
 from tlstax.selfbench.hold import check_limits
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
+from tlstax.support.errors import UserMistake
 
 BASE, PLAIN, ENCRYPTED = 5_000_000, 1_500, 41_500
 """What an engine needs at all, and for each connection without and with TLS, in bytes."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.records import Specimen
 from tlstax.specimens import loading
 from tlstax.specimens.loading import Loaded
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.support.errors import MachineFault, UserMistake
 
 LIBC = "/root/libc.so.6"
 LIBRARY = TlsLibrary(

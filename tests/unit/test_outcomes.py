@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.contract import DriverTerms, Overhead, WarmupSlice
-from tlstax.errors import MachineFault
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.observed import Window
@@ -20,6 +19,7 @@ from tlstax.outcome_table import COUNTED_WORDS, WIRE_PHASES
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, load_study
+from tlstax.support.errors import MachineFault
 
 BYTES = ("bytes_sent", "bytes_received")
 

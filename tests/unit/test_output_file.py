@@ -15,9 +15,9 @@ from fake_trials import fake_run
 
 from tlstax.cli import measuring
 from tlstax.cli.output_file import check_writable, write_text
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.pipeline import Request
 from tlstax.study import load_study
+from tlstax.support.errors import MachineFault, UserMistake
 
 TEXT = "µs\n"
 REQUEST = Request(study=load_study("tax"))

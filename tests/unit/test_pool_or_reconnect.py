@@ -8,7 +8,6 @@ from functools import cache
 import pytest
 from fake_trials import Truth, fake_run, kept, reconnecting
 
-from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
@@ -21,6 +20,7 @@ from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
 from tlstax.results import PoolSaving, Ratio, RunDocument
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
+from tlstax.support.errors import UserMistake
 
 STUDY = load_study("pool-or-reconnect")
 

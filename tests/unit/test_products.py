@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 from tlstax.specimens import credentials
 from tlstax.specimens.mariadb_server import MariaDb
@@ -14,6 +13,7 @@ from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql
 from tlstax.specimens.product import Product
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.support.errors import MachineFault
 
 FILES = (
     "mysql_system_tables.sql",

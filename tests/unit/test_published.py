@@ -11,13 +11,13 @@ from functools import cache
 import pytest
 from fake_trials import Truth, fake_run, reconnecting
 
-from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.records import StoredRun
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.results import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
+from tlstax.support.errors import UserMistake
 
 STUDY = load_study("auth-rng")
 TEXT = study_toml(STUDY)

@@ -6,7 +6,6 @@ import pytest
 from fake_trials import fake_header, fake_run
 from kept_runs import keep
 
-from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.outlook import Outlook
 from tlstax.plan import cases
@@ -14,6 +13,7 @@ from tlstax.records import Machine, Specimen, Trial
 from tlstax.resuming import check_same, check_study, slim, spent_s, unfinished
 from tlstax.store import Store
 from tlstax.study import Study, load_study
+from tlstax.support.errors import UserMistake
 
 TAX = load_study("tax")
 CUT = fake_run(number_of_blocks=2)

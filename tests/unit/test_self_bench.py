@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from fake_contestants import RECONNECT_TLS, SELECT, SELECT_TLS, Nobody, World, header
 
-from tlstax.errors import Interrupted, MachineFault, UserMistake
 from tlstax.records import Specimen
 from tlstax.selfbench import contestants, plan
 from tlstax.selfbench.document import Figure, SelfBenchDocument
@@ -20,6 +19,7 @@ from tlstax.selfbench.records import Absence, Observation, Run
 from tlstax.selfbench.rounds import left_s, run_blocks
 from tlstax.selfbench.table import READING, WIDTH, markdown, terminal
 from tlstax.selfbench.words import answer
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 COSTS = {"engine": 15.0, "sysbench": 10.0, "floor": 15.0}
 

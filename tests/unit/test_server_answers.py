@@ -7,11 +7,11 @@ from typing import Any, Self, cast
 import pytest
 from pymysql.err import OperationalError
 
-from tlstax.errors import MachineFault
 from tlstax.observers.status import read_status
 from tlstax.specimens import answers
 from tlstax.specimens.answers import Malformed
 from tlstax.specimens.server import Database
+from tlstax.support.errors import MachineFault
 
 
 class Answering:

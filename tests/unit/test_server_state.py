@@ -10,9 +10,9 @@ import pytest
 
 from tlstax import server_state
 from tlstax.benches import Benches
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.server_choice import ServerChoice, choice_of
 from tlstax.study import Level, parse_study
+from tlstax.support.errors import MachineFault, UserMistake
 
 OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}
 HAD = ("TLSv1.2,TLSv1.3", 1)

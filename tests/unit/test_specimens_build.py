@@ -11,13 +11,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from tlstax import places
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions, table
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.layout import Row
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import loader_of
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault, UserMistake
 
 APT_SAYS = [
     (
@@ -202,15 +202,15 @@ def test_a_certificate_can_have_expired(tmp_path: Path) -> None:
 def test_places_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "c"))
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "d"))
-    assert (places.cache_dir(), places.data_dir()) == (tmp_path / "c", tmp_path / "d")
-    assert places.sessions_dir().is_dir()
+    assert (directories.cache_dir(), directories.data_dir()) == (tmp_path / "c", tmp_path / "d")
+    assert directories.sessions_dir().is_dir()
     (tmp_path / "file").touch()
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "file"))
     with pytest.raises(MachineFault, match="cannot be created"):
-        places.sessions_dir()
+        directories.sessions_dir()
     monkeypatch.setenv("TLSTAX_CACHE", f"{tmp_path}:elsewhere")
     with pytest.raises(UserMistake, match="colon"):
-        places.cache_dir()
+        directories.cache_dir()
 
 
 def test_a_path_too_long_for_a_socket_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

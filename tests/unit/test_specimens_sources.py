@@ -16,10 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import shelf
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.recipe import Crate, MavenArtefact, MavenFile, NpmPackage, OpensslBuild, Recipe, Source
+from tlstax.support.errors import MachineFault
 
 MVN = """#!/bin/sh
 echo "$@" >> {calls}

@@ -18,10 +18,10 @@ from fake_trials import fake_header, fake_run
 from kept_runs import NAME, RUN, keep, sentence_of
 
 from tlstax.contract import Account
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.records import TrialRecord
 from tlstax.store import Store, new_run_id
 from tlstax.store.writer import Writer, this_process
+from tlstax.support.errors import MachineFault, UserMistake
 
 
 def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:

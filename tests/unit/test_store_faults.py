@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from kept_runs import NAME, RUN, keep, sentence_of
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.store import Store, rows, schema
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
 def test_a_locked_store_is_waited_for_then_named(path: Path, store: Store) -> None:

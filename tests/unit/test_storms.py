@@ -10,7 +10,6 @@ from counted_runs import storm_run
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.connecting import StormResult
-from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.outcomes import outcomes
@@ -19,6 +18,7 @@ from tlstax.jobs import rounds_of
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
 from tlstax.study import Published, Study, load_study, override
+from tlstax.support.errors import UserMistake
 from tlstax.timing import counted_s
 
 

@@ -21,9 +21,9 @@ from tlstax.doctor.rendering import to_text
 from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
 from tlstax.drivers.probe_table import probe_text
-from tlstax.errors import MachineFault
 from tlstax.report.untrusted import escaped_json, printable_lines
 from tlstax.store import Store
+from tlstax.support.errors import MachineFault
 
 COMMANDS = (
     ("report", "last"),

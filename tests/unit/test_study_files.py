@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.errors import UserMistake
 from tlstax.study import built_in_studies, load_study, parse_study, study_toml
+from tlstax.support.errors import UserMistake
 
 TEXT = study_toml(load_study("openssl-versions"))
 

@@ -25,7 +25,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 
 SECRET = "open sesame"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.errors import UserMistake
 from tlstax.findings.table_arithmetic import claim_result, is_average_row, table_faults
 from tlstax.study import (
     Claim,
@@ -17,6 +16,7 @@ from tlstax.study import (
     parse_study,
     study_toml,
 )
+from tlstax.support.errors import UserMistake
 
 STUDY = load_study("crud-tls")
 TEXT = study_toml(STUDY)

@@ -14,10 +14,10 @@ import pytest
 from fake_trials import fake_run
 
 import tlstax
-from tlstax.errors import Interrupted
 from tlstax.findings.document import document
 from tlstax.observers import turn as turns
 from tlstax.observers.turn import Turn, turn
+from tlstax.support.errors import Interrupted
 
 WITHIN_S = 60.0
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
-from tlstax.errors import UserMistake
 from tlstax.findings.case_choice import chosen_case
 from tlstax.report.own_workloads import own_workloads
 from tlstax.study import Study, load_study, override, parse_study, study_toml
 from tlstax.study.workload_files import load_workload, parse_workload
+from tlstax.support.errors import UserMistake
 from tlstax.user_workload import as_workload, with_table
 from tlstax.workload_choice import changes_data, data_needs, workload_of
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from tlstax import path_limits
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
-from tlstax.counted import counted
 from tlstax.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
 from tlstax.server_choice import client_of
+from tlstax.support.text import counted
 
 
 def connections(trial: Complete) -> Iterator[Doubt]:

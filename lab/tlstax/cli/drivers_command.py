@@ -14,8 +14,8 @@ from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe import ProbeRequest, probe
 from tlstax.drivers.probe_table import probe_text
 from tlstax.drivers.readiness import listed_drivers
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import OPTION, check_factor, check_level, closest
+from tlstax.support.errors import MachineFault, UserMistake
 
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of every driver's four cases; one driver alone is known well after a minute."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 
 from tlstax.cli import streams
-from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.guests import leaving
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 INTERRUPTED = 130
 """What shells report for a program ended by Ctrl-C (128 + SIGINT)."""
@@ -104,7 +104,7 @@ def _defect(error: Exception) -> int:
     details = "".join(traceback.format_exception(error))
     summary = f"a defect in tlstax ({type(error).__name__}: {error})"
     try:
-        from tlstax.places import cache_dir, ensure_directory
+        from tlstax.support.directories import cache_dir, ensure_directory
 
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         path: Path = ensure_directory(cache_dir()) / f"defect-{stamp}.txt"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.places import data_dir, ensure_directory
 from tlstax.store import Store
+from tlstax.support.directories import data_dir, ensure_directory
 
 
 def open_store() -> Store:

@@ -14,7 +14,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from tlstax.errors import MachineFault, UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 _THE_MACHINES = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE})
 """Errors for which nobody can blame the name of the file."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
-from tlstax.errors import UserMistake
 from tlstax.study.design import LONGEST_BUDGET_S
+from tlstax.support.errors import UserMistake
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 

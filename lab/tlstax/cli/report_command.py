@@ -8,10 +8,10 @@ from typing import get_args
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
-from tlstax.errors import UserMistake
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
 from tlstax.report.formats import Format, render
+from tlstax.support.errors import UserMistake
 
 
 def report_command(run_name: str, format_name: str, output: Path | None) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.measuring import bounded, measure
-from tlstax.errors import UserMistake
 from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
@@ -17,6 +16,7 @@ from tlstax.pipeline import Request
 from tlstax.records import Changes
 from tlstax.server_choice import has_plaintext
 from tlstax.study import Study, along_paths, at_rate, load_study, override
+from tlstax.support.errors import UserMistake
 from tlstax.workloads.storm import CONNECTIONS
 
 

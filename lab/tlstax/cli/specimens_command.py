@@ -10,10 +10,8 @@ from pathlib import Path
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.specimens_table import table_text
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.factors import closest
 from tlstax.paths.program import told_version
-from tlstax.places import ensure_directory
 from tlstax.specimens import added, facts, listing, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
@@ -21,6 +19,8 @@ from tlstax.specimens.facts import Facts
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Telling
+from tlstax.support.directories import ensure_directory
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
 def list_command(*, as_json: bool) -> int:

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tlstax.errors import MachineFault
 from tlstax.report.untrusted import escaped_json, printable, printable_lines
+from tlstax.support.errors import MachineFault
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.contract import ErrorEvent, ErrorKind, Job
-from tlstax.errors import TlstaxError
 from tlstax.observers.process import CpuReading, read_cpu
+from tlstax.support.errors import TlstaxError
 
 Fault = Literal["job", "client", "network", "server"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.support.errors import MachineFault
 
 _PLACES = ("bin", "usr/bin")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tlstax.clients.borrowed import borrowed
 from tlstax.drivers.catalogue import DRIVERS, FOLDER_VARIABLE
-from tlstax.errors import UserMistake
 from tlstax.records import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_server, specimen_of
 from tlstax.specimens.telling import Progress
+from tlstax.support.errors import UserMistake
 
 
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:

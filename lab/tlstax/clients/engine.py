@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from tlstax import __version__
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
 from tlstax.records import Specimen
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 BINARY_VARIABLE = "TLSTAX_ENGINE"
 """Set by the launcher to the binary that it built from these sources."""

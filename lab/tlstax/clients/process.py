@@ -16,8 +16,8 @@ from typing import BinaryIO
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready
-from tlstax.errors import MachineFault
 from tlstax.specimens.processes import mortal
+from tlstax.support.errors import MachineFault
 
 _EVENT: TypeAdapter[Ready | Interval | ErrorEvent | Done] = TypeAdapter(Event)
 _LONGEST_LINE = 64 * 1024 * 1024

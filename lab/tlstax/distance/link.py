@@ -16,12 +16,12 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import built_beside
-from tlstax.errors import MachineFault
 from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.records import LinkUse
 from tlstax.server_choice import Distance
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault
 
 BINARY = "tlstax-link"
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tlstax.distance.kernel import TUN
-from tlstax.errors import MachineFault
 from tlstax.server_choice import Distance
 from tlstax.specimens.processes import mortal, tool
+from tlstax.support.errors import MachineFault
 
 MAKING_TIMEOUT_S = 30
 

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax.clients.engine import built_beside
 from tlstax.distance.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.distance.link import BINARY
-from tlstax.errors import MachineFault
 from tlstax.records import RoundTripTime
 from tlstax.server_choice import Distance
 from tlstax.specimens.processes import mortal, put_first
+from tlstax.support.errors import MachineFault
 
 SAMPLES = 9
 SAMPLES_WITH_JITTER = 49

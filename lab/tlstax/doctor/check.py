@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Frozen
-from tlstax.errors import TlstaxError
+from tlstax.support.errors import TlstaxError
 
 Status = Literal["ok", "limited", "missing"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from tlstax.checks.distance import longest_ms
 from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
-from tlstax.errors import MachineFault
 from tlstax.server_choice import Distance
 from tlstax.specimens.sessions import open_session
+from tlstax.support.errors import MachineFault
 
 IPV4 = Path("/proc/sys/net/ipv4")
 TUN = Path("/dev/net/tun")

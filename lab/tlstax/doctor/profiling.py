@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.doctor.check import Check
-from tlstax.errors import MachineFault
 from tlstax.observers.profiler import Sampling, probe
+from tlstax.support.errors import MachineFault
 
 NAME = "profiler"
 SYMBOLS, HIDING = Path("/proc/kallsyms"), Path("/proc/sys/kernel/kptr_restrict")

@@ -7,11 +7,11 @@ import shutil
 
 from tlstax.clients.engine import engine_command
 from tlstax.doctor.check import Check
-from tlstax.errors import MachineFault
 from tlstax.specimens import path_recipes, shelf
 from tlstax.specimens.apt_mirror import codename, configured_mirror
 from tlstax.specimens.catalogue import DEFAULT_SERVER, default_servers
 from tlstax.study import listed
+from tlstax.support.errors import MachineFault
 
 OTHER_TUNNELS = {"ghostunnel": "ghostunnel", "WireGuard": "wg", "OpenVPN": "openvpn"}
 """Other ways to carry a connection, and the program by which each is known; there is no path of them."""

@@ -8,9 +8,9 @@ import resource
 import shutil
 from pathlib import Path
 
-from tlstax import places
 from tlstax.doctor.check import Check
 from tlstax.observers import cgroup
+from tlstax.support import directories
 
 MEMORY_WANTED_BYTES = 2_000_000_000
 """A server with its buffers, the client, the laboratory and its statistics."""
@@ -38,7 +38,7 @@ def memory() -> Check:
 
 def disk() -> Check:
     """Whether there is room for servers and runs, and we may write there."""
-    name, folder = "disk", places.cache_dir()
+    name, folder = "disk", directories.cache_dir()
     there = next(path for path in (folder, *folder.parents) if path.exists())
     free_bytes = shutil.disk_usage(there).free
     found = f"{free_bytes / 1e9:.1f} GB free for {folder}"

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from tlstax.contract.frozen import Frozen
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 FOLDER = Path(__file__).resolve().parents[3] / "drivers"
 """Where each driver's program lies, beside the list of them."""

@@ -20,13 +20,13 @@ from tlstax.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.drivers.statement_log import StatementLog, statement_log
-from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.observers.turn import turn
 from tlstax.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 SHOWN: tuple[tuple[Certificate, bool], ...] = (
     ("right", True),

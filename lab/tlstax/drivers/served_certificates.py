@@ -19,11 +19,11 @@ from typing import Final
 import pymysql
 
 from tlstax.drivers.probed import Certificate
-from tlstax.errors import MachineFault
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database
+from tlstax.support.errors import MachineFault
 
 ADDRESSES = (NO_LOCALHOST, LOOPBACK)
 """Where drivers meet the server, and where it really listens: what a right certificate names."""

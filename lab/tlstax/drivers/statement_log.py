@@ -13,8 +13,8 @@ from typing import Any
 import pymysql
 
 from tlstax.drivers.probed import Logged
-from tlstax.errors import MachineFault
 from tlstax.specimens.server import Database
+from tlstax.support.errors import MachineFault
 
 
 class StatementLog:

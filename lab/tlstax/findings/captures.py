@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.captured import Capture, Conversation, Frame
-from tlstax.counted import counted
 from tlstax.crossed import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.factors import UNIX_SOCKET
 from tlstax.labels import full_label, group_label, label
@@ -14,6 +13,7 @@ from tlstax.plan import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.server_choice import can_be_captured, distance_of, path_of
 from tlstax.study import Levels
+from tlstax.support.text import counted
 
 MOST_FRAMES = 8
 """So many frames of a kind are told of; the export has all that were kept."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tlstax.errors import UserMistake
 from tlstax.factors import check_factor, check_level, closest
 from tlstax.labels import full_label
 from tlstax.plan import cases
 from tlstax.study import Case, Study
+from tlstax.support.errors import UserMistake
 
 CONTROL = "control"
 MOST_LISTED = 6

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from tlstax.counted import counted
 from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison
@@ -19,6 +18,7 @@ from tlstax.findings.wording import known_to, percent
 from tlstax.labels import full_label, group_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Study
+from tlstax.support.text import counted
 
 CLIENT_BOUND_SHARE = 0.9
 """Above this share of a core the client's busiest thread may be what limits a trial."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log, log10
 
-from tlstax.counted import counted
 from tlstax.explained import Amount
 from tlstax.findings.wording import alike
 from tlstax.reached import ClaimResult, ClaimVerdict, DistanceCurve, Distances, Growth, PoolTime, Trend
+from tlstax.support.text import counted
 
 MOST_NAMED = 3
 """So many curves are named in a sentence, those with the largest effect first."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from tlstax.contract import Ready
-from tlstax.counted import counted
 from tlstax.driver_results import DriverWarmup, WarmupPoint
 from tlstax.labels import driver_label, full_label
 from tlstax.plan import cases
 from tlstax.records import TrialRecord
 from tlstax.study import Case, Study
+from tlstax.support.text import counted
 
 LAST_SLICES = 5
 """The slices that a warm client is told by: those that the rule for being steady looks at last."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from tlstax.errors import UserMistake
 from tlstax.explained import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings import stats
@@ -20,6 +19,7 @@ from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Case
+from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2
 """One block alone shows no scatter, so that nothing can be told apart from noise."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from tlstax.counted import counted
 from tlstax.explained import Amount, ComponentCost, Culprit, Explanation
 from tlstax.findings.wording import percent
 from tlstax.profiles.components import UNATTRIBUTED
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
 from tlstax.records import StoredRun
 from tlstax.study import Case
+from tlstax.support.text import counted
 
 MOST_COMPONENTS = 3
 ALL = 0.97

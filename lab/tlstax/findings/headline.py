@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.counted import counted
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.distances_words import claim_sentences
@@ -24,6 +23,7 @@ from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, sign
 from tlstax.labels import label_levels, schedule_label, way_words
 from tlstax.results import Finding, Ratio, RunDocument
 from tlstax.server_choice import DISTANCE_FACTORS, clients, server_choices
+from tlstax.support.text import counted
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_TOLD = ", which is no difference seen"

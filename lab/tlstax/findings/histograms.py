@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 
 SIGNIFICANT_FIGURES = 3
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.counted import counted
 from tlstax.findings.processors import shares, together, window_slices
 from tlstax.findings.wording import percent
 from tlstax.records import TrialRecord
+from tlstax.support.text import counted
 
 MUCH_STEAL = 0.01
 """Share of the processors' time, taken by the host during the windows, above which it is said."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.counted import counted
 from tlstax.labels import full_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.results import NeverValid
+from tlstax.support.text import counted
 
 
 def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tlstax.connecting import RoundTripsResult
-from tlstax.counted import counted
 from tlstax.labels import label_levels
 from tlstax.results import RunDocument
 from tlstax.study import Study
+from tlstax.support.text import counted
 
 CERTIFICATE = "certificate"
 

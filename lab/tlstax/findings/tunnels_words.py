@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor
 
-from tlstax.counted import counted
 from tlstax.findings.distances_words import away, number
 from tlstax.labels import label_levels
 from tlstax.reached import TunnelWorth
+from tlstax.support.text import counted
 
 HEADLINE = "ssh-aes256-ctr"
 """The tunnel that the answer tells of, where a study has several; all stand in the table."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlstax.errors import UserMistake
 from tlstax.guests import address as guest_address
 from tlstax.guests import login_file, option_file
 from tlstax.guests import tls as guest_tls
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.given_password import PASSWORD_VARIABLE
 from tlstax.guests.tls import GuestTls
+from tlstax.support.errors import UserMistake
 
 
 @dataclass(frozen=True)

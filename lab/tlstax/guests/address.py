@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 DEFAULT_PORT = 3306
 SHAPE = "write it as mysql://user@host:port/schema, with special characters percent-encoded"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 import ssl
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.greeting import Greeting
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 CERTIFICATE_EXPIRED = 10
 CERTIFICATE_NOT_YET_VALID = 9

@@ -16,9 +16,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives import padding
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from tlstax.errors import UserMistake
 from tlstax.guests import option_file
 from tlstax.guests.option_file import Groups
+from tlstax.support.errors import UserMistake
 
 UNUSED_BYTES = 4
 KEY_MATERIAL_BYTES = 20

@@ -25,12 +25,12 @@ from contextlib import suppress
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
-from tlstax.errors import UserMistake
 from tlstax.guests import objects, statements
 from tlstax.guests.objects import Thing
 from tlstax.guests.statements import KINDS, Creation, Kind, Unrecognised
 from tlstax.specimens import answers, table
 from tlstax.specimens.server import Database
+from tlstax.support.errors import UserMistake
 
 RECORD = "tlstax_made"
 _COLUMNS = (

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 Groups = dict[str, dict[str, str | None]]
 """Options by their group, in small letters. None is an option without `=`, which is not an empty one.

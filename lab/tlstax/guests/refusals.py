@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from pymysql.err import MySQLError
 
-from tlstax.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.given_password import PASSWORD_VARIABLE
 from tlstax.specimens import answers
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
 @dataclass(frozen=True)

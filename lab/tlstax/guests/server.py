@@ -17,7 +17,6 @@ from typing import Any, Self
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.guests import connection as guest_connection
 from tlstax.guests import objects
 from tlstax.guests import refusals as guest_refusals
@@ -29,6 +28,7 @@ from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
 from tlstax.specimens import answers, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.workloads import KEPT, TABLES, Shape
 
 OWN_SCHEMA = "tlstax"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 SslMode = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
 SSL_MODES: tuple[SslMode, ...] = get_args(SslMode)

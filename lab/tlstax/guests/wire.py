@@ -17,8 +17,8 @@ from pymysql.constants import CR
 from pymysql.cursors import Cursor
 from pymysql.err import MySQLError, OperationalError
 
-from tlstax.errors import TlstaxError
 from tlstax.specimens.answers import Malformed
+from tlstax.support.errors import TlstaxError
 
 ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
 """More than anything that the laboratory asks for, or a user's statement that prepares a table."""

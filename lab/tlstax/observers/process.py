@@ -8,10 +8,10 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
 from tlstax.observed import ProcessUse
 from tlstax.records import MappedLibrary, ServerCpu
+from tlstax.support.checksums import sha256_of
 
 _FAULT = re.compile(r"/libtlstax-(?:fault|variant)-[^/]*\.so[^/]*$")
 _TLS_LIBRARY = re.compile(r"/lib(?:ssl|crypto|wolfssl)[^/]*\.so[^/]*$")

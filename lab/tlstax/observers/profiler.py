@@ -22,12 +22,12 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
-from tlstax import places
-from tlstax.errors import MachineFault
 from tlstax.profiles.perf_script import FIELDS, parse
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records import Machine
 from tlstax.specimens.processes import mortal
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault
 
 CYCLES, CLOCK = "cycles", "cpu-clock"
 
@@ -145,7 +145,7 @@ class Profiler:
         self._child: subprocess.Popen[bytes] | None = None
         self._open = contextlib.ExitStack()
         try:
-            self._folder = folder or places.sessions_dir()
+            self._folder = folder or directories.sessions_dir()
             self._recording = self._open.enter_context(_recording(self._folder))
             self._errors = self._open.enter_context(_recording(None))
             self._start_perf()

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import pymysql
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import answers
 from tlstax.specimens.server import Database
+from tlstax.support.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
 """Counters that reading them changes; they are left out."""

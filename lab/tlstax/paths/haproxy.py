@@ -15,13 +15,13 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
+from tlstax.support.errors import MachineFault
 
 ENTRY, SERVER = "entry", "server"
 HOST_NAME = "localhost"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import psutil
 
-from tlstax.errors import MachineFault
 from tlstax.paths.ends import Place
 from tlstax.records import PathPart
 from tlstax.specimens import processes, server_settings
@@ -20,6 +19,7 @@ from tlstax.specimens.manifest import Kept
 from tlstax.specimens.path_recipes import VERSION_OPTION
 from tlstax.specimens.server_build import loader_of
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault
 
 ENDS_WITHIN_S = 5.0
 

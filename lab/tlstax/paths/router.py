@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import Ends, Place
 from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Plan, Program, own_command, ran
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
+from tlstax.support.errors import MachineFault
 
 USER = "tlstax"
 LIBRARIES = "usr/lib/mysql-router"

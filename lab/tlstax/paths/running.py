@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
-from tlstax.errors import MachineFault
 from tlstax.paths.design import Design, Laid, Ports
 from tlstax.paths.ends import Ends
 from tlstax.paths.exchange import Exchange, exchange
@@ -17,6 +16,7 @@ from tlstax.paths.program import Program
 from tlstax.records import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK, free_ports
+from tlstax.support.errors import MachineFault
 
 STARTS = 3
 """A port that was free a moment ago may be taken by now."""

@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import Ends
@@ -22,6 +21,7 @@ from tlstax.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
+from tlstax.support.errors import MachineFault
 
 LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"
 """What is logged beside faults: what was agreed on, and one line for each new channel, where -v would log

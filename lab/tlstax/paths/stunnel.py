@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
+from tlstax.support.errors import MachineFault
 
 _AGREED = re.compile(r"(?P<version>TLSv[\d.]+) ciphersuite: (?P<suite>\S+)")
 _ACCEPTED = re.compile(r"Service \[mysql\] accepted connection")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tlstax.captured import Frame, Hello
-from tlstax.counted import counted
 from tlstax.crossed import Captures, CaseCrossed
 from tlstax.findings.wording import capitalised
 from tlstax.report import figures
 from tlstax.report.hexdump import hexdump
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable
+from tlstax.support.text import counted
 
 TITLE = "What crossed the wire"
 BYTES = "The first bytes"

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.counted import counted
 from tlstax.findings.stats import ROUNDING
 from tlstax.findings.wording import percent
 from tlstax.labels import full_label, schedule_label
@@ -16,6 +15,7 @@ from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
 from tlstax.report.own_workloads import own_workloads
 from tlstax.results import Profiling, RunDocument
+from tlstax.support.text import counted
 
 COST_WORDS = {
     "ops_per_s": "operations per second",

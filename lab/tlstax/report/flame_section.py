@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tlstax.errors import MachineFault
 from tlstax.findings.case_choice import choice_text
 from tlstax.findings.scope import is_large
 from tlstax.labels import group_label, label
@@ -15,6 +14,7 @@ from tlstax.records import StoredRun
 from tlstax.report.flame_frame import Framed, framed
 from tlstax.report.flames import Draw, baseline_of, capital, flame_graph, why_none
 from tlstax.study import Case, Study
+from tlstax.support.errors import MachineFault
 
 MOST_BYTES = 4_000_000
 """So much of the page may be flame graphs; what is left out is said, with the command that draws it."""

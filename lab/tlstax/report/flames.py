@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from tlstax.counted import counted
-from tlstax.errors import UserMistake
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.labels import full_label, group_label, label
 from tlstax.plan import cases
@@ -18,6 +16,8 @@ from tlstax.records import StoredRun
 from tlstax.report import figures
 from tlstax.report.untrusted import printable
 from tlstax.study import Case, Study
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
 
 NS_PER_US = 1000
 COUNT_NAME = "ns per operation"

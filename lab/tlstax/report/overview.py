@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.counted import counted
 from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings.naming import (
     CERTIFICATE,
@@ -23,6 +22,7 @@ from tlstax.report import figures, outcome_names
 from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.server_choice import certificate_words, key_of, needs_distance
 from tlstax.study import Level, Levels, Study
+from tlstax.support.text import counted
 
 LADDER, INSTANCE = "connections", "instance"
 ALL = "all"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.counted import counted
 from tlstax.findings.comparisons import Pair, compare
 from tlstax.findings.distances_words import claim_verdicts
 from tlstax.findings.driver_words import driver_sentences
@@ -40,6 +39,7 @@ from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
 from tlstax.study import Study, study_toml
+from tlstax.support.text import counted
 
 MOST_CARDS = 6
 MOST_SENTENCES = 12

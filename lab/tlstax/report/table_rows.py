@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.counted import counted
 from tlstax.explained import Amount
 from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.results import Ratio
 from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable
+from tlstax.support.text import counted
 from tlstax.tabulated import (
     Answer,
     DifferenceHere,

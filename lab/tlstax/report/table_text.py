@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.counted import counted
 from tlstax.report.overview_text import TextTable
 from tlstax.report.table_rows import (
     ProcessorGrid,
@@ -16,6 +15,7 @@ from tlstax.report.table_rows import (
     time_grids,
 )
 from tlstax.study import PROCESSOR_COLUMNS
+from tlstax.support.text import counted
 from tlstax.tabulated import FaultKind, Tables
 
 TITLE = "What the published tables say, and what was seen here"

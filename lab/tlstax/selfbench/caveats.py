@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.counted import counted
 from tlstax.findings.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
 from tlstax.findings.machine_caveats import BESIDE_ANOTHER
 from tlstax.selfbench.document import CellFigures, TrialCounts
@@ -12,6 +11,7 @@ from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run
 from tlstax.selfbench.words import cell_words, listed
+from tlstax.support.text import counted
 
 
 def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCounts) -> tuple[str, ...]:

@@ -16,8 +16,6 @@ from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
-from tlstax.counted import counted
-from tlstax.errors import Interrupted, MachineFault, UserMistake
 from tlstax.jobs import job_for
 from tlstax.observers import process, status
 from tlstax.observers.turn import turn
@@ -31,6 +29,8 @@ from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import bounded_connections
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from tlstax.support.text import counted
 from tlstax.trial import GRACE_S, row_mismatches
 
 SERVER = "mariadb-11.8"

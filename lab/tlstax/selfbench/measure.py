@@ -10,7 +10,6 @@ import pymysql
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
-from tlstax.errors import MachineFault
 from tlstax.jobs import job_for
 from tlstax.observed import ProcessUse
 from tlstax.observers import process, status
@@ -19,6 +18,7 @@ from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.selfbench.plan import Contestant, Trial
 from tlstax.selfbench.records import Instructions, Observation
+from tlstax.support.errors import MachineFault
 from tlstax.trial import GRACE_S, row_mismatches
 
 CONNECT_S = 0.05

@@ -10,9 +10,9 @@ from typing import Literal, TypeVar
 from pydantic import NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.errors import UserMistake
 from tlstax.factors import closest
 from tlstax.study import Level
+from tlstax.support.errors import UserMistake
 
 Workload = Literal["point-select", "reconnect"]
 Tls = Literal["off", "1.3", "1.3-resumed"]

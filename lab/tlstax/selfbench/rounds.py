@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from tlstax.errors import Interrupted, MachineFault
 from tlstax.selfbench.outcomes import judged
 from tlstax.selfbench.plan import Contestant, Trial, blocks, trials_in_block
 from tlstax.selfbench.records import Header, Observation, Result, Run, Status
+from tlstax.support.errors import Interrupted, MachineFault
 
 Measure = Callable[[Trial], Observation]
 

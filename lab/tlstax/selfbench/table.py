@@ -9,7 +9,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.counted import counted
 from tlstax.report.facts import machine_words
 from tlstax.report.figures import NOTHING, significant
 from tlstax.report.markdown import escaped
@@ -18,6 +17,7 @@ from tlstax.report.untrusted import printable
 from tlstax.selfbench.document import CellFigures, ContestantFigures, Figure, SelfBenchDocument
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.words import answer, ratio_text
+from tlstax.support.text import counted
 
 WIDTH = 100
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.counted import counted
 from tlstax.selfbench.document import CellFigures, Figure, SelfBenchDocument
 from tlstax.selfbench.plan import Cell
+from tlstax.support.text import counted
 
 OPERATIONS = {"point-select": "a point select", "reconnect": "a reconnect"}
 TLS_WORDS = {"off": "in plaintext", "1.3": "under TLS 1.3", "1.3-resumed": "resuming TLS 1.3"}

@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
-from tlstax.errors import MachineFault, UserMistake
-from tlstax.places import data_dir, ensure_directory, plain
+from tlstax.support.directories import data_dir, ensure_directory, plain
+from tlstax.support.errors import MachineFault, UserMistake
 
 FILE = "specimens.json"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")

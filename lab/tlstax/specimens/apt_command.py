@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import processes
 from tlstax.specimens.apt_mirror import Mirror
 from tlstax.specimens.sources import tool
 from tlstax.specimens.telling import megabytes
+from tlstax.support.errors import MachineFault
 
 UPDATE_TIMEOUT_S = 300.0
 DOWNLOAD_TIMEOUT_S = 1800.0

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.errors import MachineFault, UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 MIRROR_VARIABLE = "TLSTAX_APT_MIRROR"
 KEYRINGS = Path("/usr/share/keyrings")

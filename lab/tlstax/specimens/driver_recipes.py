@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
 from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.specimens.recipe import DriverBuild, Recipe
+from tlstax.support.checksums import sha256_of
 
 RUN = "run"
 """The file that a folder's `build` makes: it becomes the program behind the contract."""

@@ -15,12 +15,12 @@ from tlstax import legacy_tls, workloads
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
-from tlstax.errors import MachineFault, TlstaxError
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.support.errors import MachineFault, TlstaxError
 
 FACTS = "facts.json"
 ASK_TIMEOUT_S = 30.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
 from tlstax.records import PlantedClaim, Specimen
+from tlstax.support.checksums import sha256_of
 
 
 @dataclass(frozen=True)

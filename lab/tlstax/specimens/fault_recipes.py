@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
 from tlstax.factors import GROUPS_LIFTED
 from tlstax.specimens.recipe import CSource, Kind, Recipe
+from tlstax.support.checksums import sha256_of
 
 SOURCES = Path(__file__).parent / "faults"
 """Where their sources are; each says at its top what it imitates and whom it reaches."""

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
-from tlstax.places import data_dir, specimens_dir
 from tlstax.specimens import added, facts, manifest, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.facts import Facts
 from tlstax.specimens.recipe import Kind, Recipe
+from tlstax.support.checksums import sha256_of
+from tlstax.support.directories import data_dir, specimens_dir
 
 Status = Literal["ready", "absent", "broken"]
 

@@ -13,10 +13,10 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.support.errors import MachineFault, UserMistake
 
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
 BINDINGS = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}

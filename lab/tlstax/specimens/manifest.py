@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tlstax.checksums import sha256_of
 from tlstax.contract import Frozen
 from tlstax.specimens.recipe import Kind, Recipe, Source
+from tlstax.support.checksums import sha256_of
 
 MANIFEST = "manifest.json"
 DIGESTS = "files.json"

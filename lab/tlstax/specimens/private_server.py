@@ -17,7 +17,6 @@ import pymysql
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import NATIVE_PASSWORD
 from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import accounts, answering, credentials, error_log, table, tls_facts
@@ -28,6 +27,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.workloads import TABLES, Shape
 
 LOGIN_TIMEOUT_S = 10

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 
 GATE = 'read -r go && exec "$@" <"$0"'
 POLL_S = 0.02

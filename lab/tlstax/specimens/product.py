@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.errors import MachineFault
 from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.support.errors import MachineFault
 
 
 class Product(Protocol):

@@ -9,8 +9,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.factors import closest
 from tlstax.records import Specimen
 from tlstax.specimens import added, shelf
@@ -25,6 +23,8 @@ from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault, UserMistake
 
 PROGRAMS = ("mysqld", "mariadbd")
 LISTED = "`tlstax specimens list` names them all"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tlstax.places import plain
 from tlstax.records import Specimen
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.support.directories import plain
 
 Flavour = Literal["mysql", "mariadb"]
 

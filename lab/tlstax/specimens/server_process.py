@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax import places
-from tlstax.errors import MachineFault
 from tlstax.specimens import error_log, loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.credentials import Credentials
@@ -23,6 +21,8 @@ from tlstax.specimens.product import Product
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault
 
 PORT_ATTEMPTS = 5
 POLL_S = 0.05
@@ -73,7 +73,7 @@ class ServerProcess:
         MachineFault with the telling line of the error log when it ends or stays silent for longer than
         `start_timeout_s`.
         """
-        places.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
+        directories.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
         self._write_files(credentials)
         self._initialise()
         accounts = self.directory / "init.sql"

@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax import places
-from tlstax.errors import MachineFault
 from tlstax.specimens import processes
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault
 
 UNIX_SOCKET_PATH_BYTES = 104
 """A Unix socket's path must be shorter: 108 bytes on Linux (unix(7)), 104 elsewhere."""
@@ -71,7 +71,7 @@ class Session:
 
 def open_session() -> Session:
     """Clean up after sessions whose process is gone, then open a new one below the cache directory."""
-    parent = places.sessions_dir()
+    parent = directories.sessions_dir()
     with _exclusively(parent):
         _remove_stale(parent)
         path = parent / secrets.token_hex(4)

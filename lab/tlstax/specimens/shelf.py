@@ -17,9 +17,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from tlstax import places
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
@@ -35,6 +32,9 @@ from tlstax.specimens.recipe import (
 from tlstax.specimens.sources import apt, compiler, driver, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Progress, Telling, telling
+from tlstax.support import directories
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 
 def present(recipe: Recipe) -> Kept | None:
@@ -42,7 +42,7 @@ def present(recipe: Recipe) -> Kept | None:
 
     One that was made of other parts, by an earlier version of tlstax, is not this recipe's.
     """
-    found = manifests.read(places.specimens_dir() / recipe.name)
+    found = manifests.read(directories.specimens_dir() / recipe.name)
     if found is None or found.manifest.recipe.source != recipe.source or broken(recipe):
         return None
     return found
@@ -50,7 +50,7 @@ def present(recipe: Recipe) -> Kept | None:
 
 def broken(recipe: Recipe) -> str:
     """Why the specimen that is there cannot be used; empty when it can, or when there is none."""
-    path = places.specimens_dir() / recipe.name
+    path = directories.specimens_dir() / recipe.name
     if not path.is_dir():
         return ""
     if manifests.read(path) is None:
@@ -79,7 +79,7 @@ def remove(recipe: Recipe) -> None:
     with _alone(recipe, telling(lambda _: None)):
         _remove_unfinished(recipe)
         shutil.rmtree(_downloads(recipe), ignore_errors=True)
-        path = places.specimens_dir() / recipe.name
+        path = directories.specimens_dir() / recipe.name
         if path.exists():
             _move_away(recipe, path)
 
@@ -103,7 +103,7 @@ def verify(kept: Kept) -> list[str]:
 
 def mark(recipe: Recipe, reason: str) -> None:
     """Note that the specimen is broken, and why; no reason takes the note away."""
-    note = places.specimens_dir() / recipe.name / BROKEN
+    note = directories.specimens_dir() / recipe.name / BROKEN
     if reason:
         note.write_text(reason, encoding="utf-8")
     else:
@@ -112,13 +112,15 @@ def mark(recipe: Recipe, reason: str) -> None:
 
 def _make(recipe: Recipe, told: Telling) -> Kept:
     _remove_unfinished(recipe)
-    shelf = places.specimens_dir()
-    places.check_room(shelf, recipe.bytes_needed, recipe.title)
+    shelf = directories.specimens_dir()
+    directories.check_room(shelf, recipe.bytes_needed, recipe.title)
     unfinished = shelf / f".{recipe.name}.partial-{secrets.token_hex(4)}"
     try:
-        place = Place(unfinished / TREE, unfinished / "work", places.ensure_directory(_downloads(recipe)))
+        place = Place(
+            unfinished / TREE, unfinished / "work", directories.ensure_directory(_downloads(recipe))
+        )
         for directory in (place.tree, place.work):
-            places.ensure_directory(directory)
+            directories.ensure_directory(directory)
         version, parts = _fill(recipe, place, told)
         if not (place.tree / recipe.program).is_file():
             raise MachineFault(
@@ -162,7 +164,7 @@ def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part,
 
 @contextlib.contextmanager
 def _alone(recipe: Recipe, told: Telling) -> Iterator[None]:
-    with (places.specimens_dir() / f".{recipe.name}.lock").open("w", encoding="ascii") as lock:
+    with (directories.specimens_dir() / f".{recipe.name}.lock").open("w", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -172,7 +174,7 @@ def _alone(recipe: Recipe, told: Telling) -> Iterator[None]:
 
 
 def _downloads(recipe: Recipe) -> Path:
-    return places.downloads_dir() / recipe.name
+    return directories.downloads_dir() / recipe.name
 
 
 def _move_away(recipe: Recipe, path: Path) -> None:
@@ -183,7 +185,7 @@ def _move_away(recipe: Recipe, path: Path) -> None:
 
 
 def _remove_unfinished(recipe: Recipe) -> None:
-    for unfinished in places.specimens_dir().glob(f".{recipe.name}.partial-*"):
+    for unfinished in directories.specimens_dir().glob(f".{recipe.name}.partial-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 
 _MEANINGS = {
     sqlite3.SQLITE_FULL: ("the disk is full", "make room and try again"),

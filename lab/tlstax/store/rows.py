@@ -9,8 +9,8 @@ from typing import Literal, TypeVar
 from pydantic import ConfigDict, Json, ValidationError
 
 from tlstax.contract.frozen import Frozen
-from tlstax.errors import MachineFault
 from tlstax.store.writer import Writer
+from tlstax.support.errors import MachineFault
 
 Status = Literal["running", "complete", "interrupted", "failed"]
 Kept = TypeVar("Kept", bound=Frozen)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 APPLICATION_ID = 0x746C7361
 """Marks a SQLite file as a store of this program (`PRAGMA application_id`): "tlsa" in ASCII."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Literal, Self
 
 from tlstax.contract import Frozen
-from tlstax.counted import counted
-from tlstax.errors import MachineFault, UserMistake
 from tlstax.findings.export import exported
 from tlstax.records import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
 from tlstax.store.writer import this_process
+from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import counted
 
 LAST = "last"
 """The name by which the run that was begun last can be asked for."""

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tlstax.contract import Digits, Frozen, Offset, OneOf
-from tlstax.errors import UserMistake
 from tlstax.factors import closest
 from tlstax.study.design import (
     Claim,
@@ -25,6 +24,7 @@ from tlstax.study.design import (
     TimeRow,
     TimeTable,
 )
+from tlstax.support.errors import UserMistake
 from tlstax.user_workload import (
     UserSequence,
     UserStatement,

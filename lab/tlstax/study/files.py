@@ -10,13 +10,13 @@ from pathlib import Path
 import tomli_w
 from pydantic import ValidationError
 
-from tlstax.errors import UserMistake
 from tlstax.factors import check_factor, check_level, closest
 from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.table_checks import check_tables
 from tlstax.study.texts import parsed_toml, read_text
+from tlstax.support.errors import UserMistake
 
 
 def built_in_studies() -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.errors import UserMistake
 from tlstax.factors import check_factor, check_level, closest
 from tlstax.outcome_table import UNITS
 from tlstax.study.design import (
@@ -17,6 +16,7 @@ from tlstax.study.design import (
     listed,
     within,
 )
+from tlstax.support.errors import UserMistake
 
 Wanted = Mapping[str, Choice]
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tlstax.errors import UserMistake
+from tlstax.support.errors import UserMistake
 
 
 def read_text(path: Path) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tlstax.errors import UserMistake
 from tlstax.study.design import Study
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.texts import parsed_toml, read_text
+from tlstax.support.errors import UserMistake
 from tlstax.user_workload import UserWorkload
 
 ENDING = ".toml"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tlstax.captured import Capture
 from tlstax.contract import Job, TcpEndpoint
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 from tlstax.tap.opening import Tap, open_tap
 
 

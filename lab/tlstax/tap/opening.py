@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tlstax.captured import Capture, Sender, Traffic
 from tlstax.contract import TcpEndpoint
-from tlstax.errors import MachineFault
+from tlstax.support.errors import MachineFault
 from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.tap.relay import Hearer, Relay
 

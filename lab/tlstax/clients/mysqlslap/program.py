@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 
-from tlstax.checksums import sha256_of
 from tlstax.client_limits import MYSQLSLAP
 from tlstax.clients.borrowed import borrowed
-from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.telling import Progress
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
 from tlstax.records import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
 from tlstax.specimens.telling import Progress
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 VERSION = "1.0.20"
 """The one version whose scripts, counters and clock are known (see quiescence.lua)."""

@@ -13,8 +13,6 @@ import re
 import subprocess
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
 from tlstax.specimens import apt_command, processes
 from tlstax.specimens.apt_command import AptCommand
 from tlstax.specimens.apt_mirror import configured_mirror
@@ -22,6 +20,8 @@ from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 TLS_DIRECTORY, SUPPORT_DIRECTORY = "tls", "support"
 SUPPORT = ("libz.so.1", "libzstd.so.1")

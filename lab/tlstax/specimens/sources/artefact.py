@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 
 def is_the_one(file: Path, sha256: str) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from tlstax.errors import MachineFault
 from tlstax.specimens.fault_recipes import SOURCES
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import CSource, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
+from tlstax.support.errors import MachineFault
 
 COMPILER = "cc"
 FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib", "-Wall", "-Werror")

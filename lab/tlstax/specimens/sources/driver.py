@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from tlstax.drivers.catalogue import DRIVERS
-from tlstax.errors import MachineFault
 from tlstax.specimens.driver_recipes import RUN, files_of
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.path_recipes import INSTALLING
@@ -21,6 +20,7 @@ from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
+from tlstax.support.errors import MachineFault
 
 BUILD, ROOT = "build", "root"
 TIMEOUT_S = 1800.0

@@ -11,7 +11,6 @@ import fnmatch
 import zipfile
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import MavenArtefact, MavenFile, Recipe
@@ -19,6 +18,7 @@ from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling, megabytes
+from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 3600.0
 UNUSED = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tlstax.errors import MachineFault
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import NpmPackage, Recipe
@@ -10,6 +9,7 @@ from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
+from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 1800.0
 NETWORK = (

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.checksums import sha256_of
-from tlstax.errors import MachineFault
 from tlstax.specimens.machine_names import CONFIGURE_TARGETS, machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.recipe import Crate, OpensslBuild, Recipe
 from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Meter, Telling
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
 
 CRATE = "openssl-src"
 PREFIX = Path("/opt/tlstax-openssl")

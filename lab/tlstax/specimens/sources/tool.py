@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlstax.errors import MachineFault
 from tlstax.specimens import processes
+from tlstax.support.errors import MachineFault
 
 WATCHED = 'exec 3<&0; { read -r _ <&3; kill -KILL 0; } & exec "$@" 3<&- </dev/null'
 LOOK_EVERY_S = 0.5

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
-from tlstax.errors import MachineFault, UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 PLAIN = frozenset("/._-+@,=~")
 """What may stand in a path beside letters and digits, and is read as it is by every program that we run."""

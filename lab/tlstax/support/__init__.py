@@ -1,0 +1,1 @@
+"""What every room stands on: errors, checksums, the directories of this machine, words for numbers."""
