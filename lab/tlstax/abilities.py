@@ -8,11 +8,11 @@ from tlstax.bench import Bench
 from tlstax.benches import Benches
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
-from tlstax.factors import LEFT_TO_THE_DRIVER
 from tlstax.jobs import job_for
-from tlstax.server_choice import SERVER_FACTORS, ServerChoice, choice_of
 from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
+from tlstax.study.factors import LEFT_TO_THE_DRIVER
+from tlstax.study.levels import SERVER_FACTORS, ServerChoice, choice_of
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from tlstax import legacy_tls
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
-from tlstax.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
@@ -20,7 +18,6 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.records import LibraryClaim, Machine
 from tlstax.restoring import TrialData
-from tlstax.server_choice import client_of, distance_of, path_of
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
@@ -31,10 +28,12 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Levels
+from tlstax.study import Levels, legacy_tls
+from tlstax.study.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
+from tlstax.study.levels import client_of, distance_of, path_of
+from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
 from tlstax.travel import Route, RunningPath, Span
-from tlstax.workload_choice import DataNeeds
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""

@@ -13,7 +13,6 @@ from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
-from tlstax.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.guests.access import GuestAccess
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
@@ -22,7 +21,16 @@ from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records import Machine, Specimen
-from tlstax.server_choice import (
+from tlstax.specimens.fault import Fault
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.sessions import Session, open_session
+from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study import Level, Levels, Study, listed
+from tlstax.study.changes import OWN_OPTIONS
+from tlstax.study.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.levels import (
     SERVER_FACTORS,
     STATE_FACTORS,
     WAY_FACTORS,
@@ -37,14 +45,6 @@ from tlstax.server_choice import (
     server_choices,
     tls_libraries,
 )
-from tlstax.specimens.fault import Fault
-from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
-from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.sessions import Session, open_session
-from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Level, Levels, Study, listed
-from tlstax.study.changes import OWN_OPTIONS
 from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.travel import RunningPath
 

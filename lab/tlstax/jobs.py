@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Literal
 
-from tlstax import __version__, legacy_tls
-from tlstax.client_limits import works_in_rounds
+from tlstax import __version__
 from tlstax.contract import (
     Account,
     ClosedLoop,
@@ -22,13 +21,14 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.factors import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET, is_driver
-from tlstax.server_choice import auth_of, choice_of, client_library_of, client_of, options_of
-from tlstax.study import Levels
-from tlstax.user_workload import UserWorkload, with_table
-from tlstax.workload_choice import changes_data, name_of, table_of, workload_of
-from tlstax.workloads import Shape, can_be_repeated, draws_once, put_back_sql
-from tlstax.workloads.storm import ROUNDS
+from tlstax.study import Levels, legacy_tls
+from tlstax.study.client_exclusions import works_in_rounds
+from tlstax.study.factors import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET, is_driver
+from tlstax.study.levels import auth_of, choice_of, client_library_of, client_of, options_of
+from tlstax.study.workload_level import changes_data, name_of, table_of, workload_of
+from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
+from tlstax.study.workloads.storm import ROUNDS
+from tlstax.study.workloads.user_defined import UserWorkload, with_table
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 """Where clients of a private server connect from. A closed connection keeps its port for a minute

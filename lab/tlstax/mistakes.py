@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.contract import ErrorEvent
-from tlstax.factors import is_driver
-from tlstax.labels import full_label
 from tlstax.records import TrialRecord
-from tlstax.server_choice import client_of
 from tlstax.study import Study
+from tlstax.study.factors import is_driver
+from tlstax.study.labels import full_label
+from tlstax.study.levels import client_of
+from tlstax.study.workload_level import name_of
 from tlstax.support.errors import UserMistake
-from tlstax.workload_choice import name_of
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
 """Errors of a client that every further trial of the case would meet again."""

@@ -29,10 +29,10 @@ from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.study.workload_level import data_needs
 from tlstax.support.errors import Interrupted, TlstaxError
 from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
-from tlstax.workload_choice import data_needs
 
 
 class Watcher(Protocol):

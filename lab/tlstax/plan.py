@@ -8,9 +8,10 @@ from random import Random
 from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
-from tlstax.factors import ENGINE
 from tlstax.records import Trial
-from tlstax.server_choice import (
+from tlstax.study import Case, Level, Study, within
+from tlstax.study.factors import ENGINE
+from tlstax.study.levels import (
     can_be_captured,
     clients,
     faults,
@@ -18,7 +19,6 @@ from tlstax.server_choice import (
     server_choices,
     tls_libraries,
 )
-from tlstax.study import Case, Level, Study, within
 from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
 
 CAPTURE_BLOCK = -1

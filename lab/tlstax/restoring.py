@@ -18,10 +18,10 @@ from tlstax.records import TableState
 from tlstax.specimens import answers, table
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.study import Levels
+from tlstax.study.workload_level import DataNeeds, changes_data, name_of, table_of
+from tlstax.study.workloads import Shape
+from tlstax.study.workloads.user_defined import UserWorkload, with_table
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.user_workload import UserWorkload, with_table
-from tlstax.workload_choice import DataNeeds, changes_data, name_of, table_of
-from tlstax.workloads import Shape
 
 CLIENT_ERRORS = range(2000, 3000)
 """Errors of the connection; those of the server have other numbers."""

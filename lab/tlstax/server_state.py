@@ -14,11 +14,11 @@ import pymysql
 
 from tlstax.bench import Bench
 from tlstax.benches import Benches
-from tlstax.factors import DURABILITY
-from tlstax.server_choice import choice_of, is_switched_at_server
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.study import Levels, Study
+from tlstax.study.factors import DURABILITY
+from tlstax.study.levels import choice_of, is_switched_at_server
 from tlstax.support.errors import MachineFault, UserMistake
 
 NO_TLS = ""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.factors import STORM, is_driver
 from tlstax.jobs import counted_operations, rounds_of
-from tlstax.server_choice import client_of, distance_of
 from tlstax.study import Case, Levels, Study
-from tlstax.workload_choice import changes_data, name_of, statements_of, table_of
+from tlstax.study.factors import STORM, is_driver
+from tlstax.study.levels import client_of, distance_of
+from tlstax.study.workload_level import changes_data, name_of, statements_of, table_of
 
 WANTED_BLOCKS = 20
 """So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a

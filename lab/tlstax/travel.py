@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from tlstax.contract import Endpoint
 from tlstax.records import LinkUse, PathObservation, RoundTripTime
-from tlstax.server_choice import Distance
+from tlstax.study.levels import Distance
 
 
 class Span(Protocol):

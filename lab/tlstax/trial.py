@@ -31,14 +31,14 @@ from tlstax.records import (
     Trial,
     TrialRecord,
 )
-from tlstax.server_choice import client_library_of, is_observed
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, Server
 from tlstax.study import Levels
+from tlstax.study.levels import client_library_of, is_observed
+from tlstax.study.workloads import writes
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured, capturing
 from tlstax.travelling import Travelled, travelling
-from tlstax.workloads import writes
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""

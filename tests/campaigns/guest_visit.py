@@ -17,8 +17,8 @@ from tlstax.observers import status
 from tlstax.restoring import TrialData
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
+from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
-from tlstax.workload_choice import DataNeeds
 
 PASSWORD = "Sesame, open!"
 CONTENT = TableContent(rows=60, seed=5)

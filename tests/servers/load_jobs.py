@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tlstax import workloads
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, Ready, TlsOff
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.study import workloads
 
 ROWS = 1000
 WITHIN_S = 60.0

@@ -18,9 +18,9 @@ import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
 from tlstax.distance.opening import open_span
 from tlstax.findings.histograms import decode
-from tlstax.server_choice import Distance
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
+from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault
 from tlstax.travel import Span
 

@@ -34,7 +34,6 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.drivers.catalogue import DRIVERS, FOLDER
 from tlstax.findings.histograms import decode
 from tlstax.observers.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
@@ -42,6 +41,7 @@ from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.study.driver_catalogue import DRIVERS, FOLDER
 
 NEWEST_TLS = {
     "connector-j-9.7": "1.3",

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from load_jobs import ROWS, WITHIN_S, job, measured
 
-from tlstax import workloads
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
@@ -36,6 +35,7 @@ from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.study import workloads
 
 
 @pytest.fixture

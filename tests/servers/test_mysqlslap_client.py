@@ -15,7 +15,7 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax import connections_seen, workloads
+from tlstax import connections_seen
 from tlstax.bench import Bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.mysqlslap.program import adapter_command
@@ -41,7 +41,7 @@ from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.study import Case
+from tlstax.study import Case, workloads
 from tlstax.trial import run_trial
 
 NAME = "mysqlslap-9.7"

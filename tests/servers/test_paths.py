@@ -16,11 +16,9 @@ import psutil
 import pytest
 
 from tlstax.bench import Bench, Needs, Wanted, private_bench
-from tlstax.factors import DIRECT, PATHS, UNIX_SOCKET
 from tlstax.findings.outcomes import outcomes
 from tlstax.jobs import job_for
 from tlstax.observers.machine import describe_machine
-from tlstax.path_limits import ENDS_TLS, PROTECTION
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records import Trial, TrialRecord
@@ -28,6 +26,8 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level
+from tlstax.study.factors import DIRECT, PATHS, UNIX_SOCKET
+from tlstax.study.path_exclusions import ENDS_TLS, PROTECTION
 from tlstax.trial import run_trial
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)

@@ -26,8 +26,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study
+from tlstax.study.workload_level import DataNeeds
 from tlstax.trial import run_trial
-from tlstax.workload_choice import DataNeeds
 
 SMALL = 64 * 1024 * 1024
 PASSWORD = "Sesame, open!"

@@ -14,9 +14,9 @@ from tlstax.specimens import table
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
+from tlstax.study.workload_level import DataNeeds
+from tlstax.study.workloads import TABLES, Shape
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.workload_choice import DataNeeds
-from tlstax.workloads import TABLES, Shape
 
 ROWS = 2_000
 CONTENTS: dict[Shape, TableContent] = {

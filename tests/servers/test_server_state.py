@@ -15,12 +15,12 @@ from tlstax.contract import Job, TlsOn
 from tlstax.jobs import job_for
 from tlstax.observers.machine import describe_machine
 from tlstax.records import Trial, TrialRecord
-from tlstax.server_choice import choice_of
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override
+from tlstax.study.levels import choice_of
 from tlstax.support.errors import UserMistake
 from tlstax.trial import run_trial
 

@@ -18,7 +18,6 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax import workloads
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
@@ -32,7 +31,7 @@ from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.study import Case
+from tlstax.study import Case, workloads
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 from tlstax.trial import run_trial

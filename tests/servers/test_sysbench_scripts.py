@@ -8,13 +8,13 @@ import load_jobs
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax import workloads
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import sysbench_command
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
 from tlstax.observers.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
+from tlstax.study import workloads
 
 PER_OPERATION: dict[str, dict[str, int]] = {
     "point-select": {"Com_select": 1},

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from load_jobs import ROWS, WITHIN_S, client, job, measured
 
-from tlstax import workloads
 from tlstax.contract import Done, Statement, TlsOff, TlsOn, UnixEndpoint, Workload
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
+from tlstax.study import workloads
 
 CONNECTING = ("tcp_connect", "greeting", "tls_handshake", "authentication")
 STORM = Workload(storm=True)

@@ -10,8 +10,8 @@ from fake_trials import Truth, fake_run, untrue
 from tlstax.contract import CpuTime, DriverTerms, Negotiated, TlsUnset, TlsView, WarmupSlice
 from tlstax.observed import Window
 from tlstax.records import ServerCpu, StoredRun, TrialRecord
-from tlstax.server_choice import options_of
 from tlstax.study import Case, Levels, Study, load_study
+from tlstax.study.levels import options_of
 
 OPERATIONS = 10_000
 """So many has each trial, whatever time they take."""

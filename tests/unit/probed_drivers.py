@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tlstax.captured import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.contract import Negotiated, Ready, TlsView
-from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.drivers.probed import INSERT, Asked, Gathered, Logged, TlsAsked
+from tlstax.study.driver_catalogue import DRIVERS, Driver
 
 NAME = "pymysql-1.1"
 SERVER = "mysql-9.7"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tlstax.plan import plan
 from tlstax.study import parse_study, study_toml
 from tlstax.study.workload_files import parse_workload
+from tlstax.study.workloads.user_defined import as_workload
 from tlstax.support.errors import UserMistake
-from tlstax.user_workload import as_workload
 
 ROOT = Path(__file__).parents[2]
 STUDY = (ROOT / "lab" / "tlstax" / "studies" / "tax.toml").read_text(encoding="utf-8")

@@ -20,8 +20,8 @@ from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan import cases
 from tlstax.records import Machine
-from tlstax.server_choice import ServerChoice, server_choices, tls_libraries
 from tlstax.study import Study, load_study, override
+from tlstax.study.levels import ServerChoice, server_choices, tls_libraries
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MACHINE: Machine = fake_header().machine

@@ -20,8 +20,8 @@ from tlstax.distance.places import Places, _places
 from tlstax.doctor import network
 from tlstax.plan import cases
 from tlstax.records import LinkUse, RoundTripTime
-from tlstax.server_choice import Distance
 from tlstax.study import Level, load_study, override
+from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.timing import (
     CYCLES_IN_WINDOW,

@@ -20,7 +20,6 @@ from tlstax.findings.driver_defaults import Found
 from tlstax.findings.driver_split import driver_splits
 from tlstax.findings.driver_words import driver_sentences
 from tlstax.findings.headline import headline
-from tlstax.labels import driver_label, full_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.csv_table import csv_table
@@ -30,6 +29,7 @@ from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
 from tlstax.results import RunDocument
 from tlstax.study import Levels, load_study, override, parse_study
+from tlstax.study.labels import driver_label, full_label
 
 PLANTED = Planted()
 STUDY = load_study("driver-defaults")

@@ -12,13 +12,13 @@ from tlstax.cli.drivers_command import ProbeOptions, request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.drivers import probe_costs
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe import ProbeRequest, probe
 from tlstax.drivers.probe_costs import Measurable, costs_study
 from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.plan import cases
 from tlstax.store import Store
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 

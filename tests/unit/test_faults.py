@@ -13,17 +13,17 @@ from tlstax import benches
 from tlstax.benches import Benches, left_out
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
-from tlstax.factors import FAULTS, VARIANTS
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
-from tlstax.labels import full_label, label_levels
 from tlstax.plan import cases, plan
 from tlstax.records import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
-from tlstax.server_choice import ServerChoice, choice_of, faults
 from tlstax.specimens import catalogue, fault_recipes, listing, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
+from tlstax.study.factors import FAULTS, VARIANTS
+from tlstax.study.labels import full_label, label_levels
+from tlstax.study.levels import ServerChoice, choice_of, faults
 from tlstax.support.errors import MachineFault, UserMistake
 
 STUDY = load_study("auth-rng")

@@ -15,7 +15,6 @@ from tlstax.contract import PhaseWire
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.hello_retried import Avoided, HelloRetries, RetryCost
-from tlstax.labels import full_label
 from tlstax.plan import cases, plan
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.csv_table import csv_table
@@ -24,6 +23,7 @@ from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
 from tlstax.results import RunDocument
 from tlstax.study import Case, Study, load_study, override
+from tlstax.study.labels import full_label
 
 STUDY = load_study("hello-retry")
 NEAR = override(override(STUDY, "rtt_ms", ["45"]), "client_tls_library", ["openssl-3.5.5"])

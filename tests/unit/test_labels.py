@@ -4,14 +4,14 @@ import pytest
 from fake_trials import crashed, fake_record, fake_run, tax_truth
 
 from tlstax.checks import judge
-from tlstax.factors import PATHS
 from tlstax.findings.naming import subject_label
 from tlstax.findings.proof import always_hello_retry, negotiated
-from tlstax.labels import full_label, group_label, label, label_levels, path_words
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord
-from tlstax.server_choice import choice_of
 from tlstax.study import Case, Level, load_study, override, parse_study
+from tlstax.study.factors import PATHS
+from tlstax.study.labels import full_label, group_label, label, label_levels, path_words
+from tlstax.study.levels import choice_of
 
 CASES = cases(load_study("tax"))
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"

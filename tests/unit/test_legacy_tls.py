@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax import legacy_tls
 from tlstax.contract import TlsVersion
+from tlstax.study import legacy_tls
 
 
 @pytest.mark.parametrize(

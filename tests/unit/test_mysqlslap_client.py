@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax import connections_seen, workloads
+from tlstax import connections_seen
 from tlstax.clients.adapter import Failed, Refusal
 from tlstax.clients.mysqlslap import demand, words
 from tlstax.clients.mysqlslap.events import Measured, done_event
@@ -29,6 +29,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
+from tlstax.study import workloads
 
 SECRET = "open \"sesame\" or 'not' \\ #1"
 PRINTED_8_0_33 = """Benchmark

@@ -15,10 +15,10 @@ from tlstax.contract import DriverTerms, Overhead, WarmupSlice
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.observed import Window
-from tlstax.outcome_table import COUNTED_WORDS, WIRE_PHASES
 from tlstax.plan import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, load_study
+from tlstax.study.outcomes import COUNTED_WORDS, WIRE_PHASES
 from tlstax.support.errors import MachineFault
 
 BYTES = ("bytes_sent", "bytes_received")

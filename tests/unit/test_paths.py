@@ -10,10 +10,10 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.proof import negotiated
-from tlstax.path_limits import is_of_client, tls_at_server, why_not
 from tlstax.plan import cases
 from tlstax.records import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study
+from tlstax.study.path_exclusions import is_of_client, tls_at_server, why_not
 from tlstax.support.errors import UserMistake
 
 PLAIN = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "off")

@@ -11,7 +11,6 @@ from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
-from tlstax.labels import full_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.html import html
@@ -20,6 +19,7 @@ from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
 from tlstax.results import PoolSaving, Ratio, RunDocument
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
+from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 
 STUDY = load_study("pool-or-reconnect")

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from fake_trials import fake_record, tax_truth
 
-from tlstax import workloads
 from tlstax.checks import judge
 from tlstax.contract import ErrorCount, Job
 from tlstax.observed import Window
 from tlstax.plan import cases
 from tlstax.records import Trial, TrialRecord, Verdict
-from tlstax.study import Case, load_study
+from tlstax.study import Case, load_study, workloads
 
 PLAIN = cases(load_study("tax"))[0]
 OPERATIONS = 5_000

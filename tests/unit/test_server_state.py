@@ -10,8 +10,8 @@ import pytest
 
 from tlstax import server_state
 from tlstax.benches import Benches
-from tlstax.server_choice import ServerChoice, choice_of
 from tlstax.study import Level, parse_study
+from tlstax.study.levels import ServerChoice, choice_of
 from tlstax.support.errors import MachineFault, UserMistake
 
 OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}

@@ -11,15 +11,15 @@ from test_identity_checks import SERVER
 from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.factors import CERTIFICATES
 from tlstax.plan import cases
 from tlstax.records import Trial
 from tlstax.report.evidence import proof
 from tlstax.report.groups import Row
 from tlstax.report.marks import Style
-from tlstax.server_choice import key_of
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
+from tlstax.study.factors import CERTIFICATES
+from tlstax.study.levels import key_of
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tlstax import client_limits, workloads
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages, program
 from tlstax.clients.sysbench.messages import MESSAGE, Told
@@ -25,6 +24,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
+from tlstax.study import client_exclusions, workloads
 from tlstax.support.errors import MachineFault
 
 SECRET = "open sesame"
@@ -104,7 +104,7 @@ def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: st
     asked = workloads.built_in(name, table, 1000)
     if protocol != "default":
         asked = asked.model_copy(update={"protocol": protocol})
-    if client_limits.why_not(levels, {}, ClosedLoop()):
+    if client_exclusions.why_not(levels, {}, ClosedLoop()):
         with pytest.raises(Refusal):
             demand.demand_of(job(workload=asked))
     else:

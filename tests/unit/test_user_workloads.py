@@ -12,9 +12,9 @@ from tlstax.findings.case_choice import chosen_case
 from tlstax.report.own_workloads import own_workloads
 from tlstax.study import Study, load_study, override, parse_study, study_toml
 from tlstax.study.workload_files import load_workload, parse_workload
+from tlstax.study.workload_level import changes_data, data_needs, workload_of
+from tlstax.study.workloads.user_defined import as_workload, with_table
 from tlstax.support.errors import UserMistake
-from tlstax.user_workload import as_workload, with_table
-from tlstax.workload_choice import changes_data, data_needs, workload_of
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "orders.toml"
 TABLES = {"sbtest": "sbtest1", "people": "people"}

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from tlstax import workloads
 from tlstax.contract import Offset, Sequence, Transaction
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.word_rows import chunks
+from tlstax.study import workloads
 
 ROWS = 1000
 

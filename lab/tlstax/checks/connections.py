@@ -14,7 +14,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes, is_of_level
 from tlstax.contract import Job, TlsOn
 from tlstax.records import ConnectionsSeen
-from tlstax.workloads import verb as verb_of
+from tlstax.study.workloads import verb as verb_of
 
 WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}
 """Versions of clients whose working connections were seen to ignore --ssl-mode: over TCP they encrypt where

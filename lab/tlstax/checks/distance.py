@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records import DistanceObservation, RoundTripTime
-from tlstax.server_choice import Distance, distance_of
+from tlstax.study.levels import Distance, distance_of
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05
 """By so much the median round trip may exceed what was asked: a millisecond, and a twentieth of it. Both

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax import path_limits
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
-from tlstax.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
-from tlstax.server_choice import client_of
+from tlstax.study import path_exclusions
+from tlstax.study.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
+from tlstax.study.levels import client_of
 from tlstax.support.text import counted
 
 
@@ -44,7 +44,7 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
         )
         return
     seen, made = trial.server.status_delta.get("Ssl_finished_accepts", 0), _connections(trial)
-    wanted = path_limits.tls_at_server(trial.levels)
+    wanted = path_exclusions.tls_at_server(trial.levels)
     if wanted == UNSET:
         yield from _left_to_the_driver(trial, seen, made)
     elif seen != (0 if wanted == "off" else made):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import UnixEndpoint
-from tlstax.factors import DIRECT, UNIX_SOCKET
-from tlstax.path_limits import PROTECTION, SSH_CIPHERS
 from tlstax.records import Evidence, PathObservation, PathPart
-from tlstax.server_choice import path_of
+from tlstax.study.factors import DIRECT, UNIX_SOCKET
+from tlstax.study.levels import path_of
+from tlstax.study.path_exclusions import PROTECTION, SSH_CIPHERS
 
 NAGLE = (
     "sshd holds small packets back on the tunnel (Nagle's algorithm), as it does wherever ssh opens no "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tlstax import workloads
 from tlstax.checks.complete import Complete, Doubt
+from tlstax.study import workloads
 
 
 class _Kind(NamedTuple):

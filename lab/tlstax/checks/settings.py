@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.factors import ENGINE, is_driver
-from tlstax.server_choice import choice_of, client_of, is_switched_at_server, key_of
+from tlstax.study.factors import ENGINE, is_driver
+from tlstax.study.levels import choice_of, client_of, is_switched_at_server, key_of
 
 VERIFYING_CLIENTS = (ENGINE, "sysbench")
 """Clients that verify on every connection where they are told to; mysqlslap's workers may not be told."""

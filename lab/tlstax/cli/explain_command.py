@@ -10,11 +10,11 @@ from tlstax.explained import Explanation
 from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
-from tlstax.labels import CONTROL_MARK, group_label
 from tlstax.plan import cases
 from tlstax.records import StoredRun
 from tlstax.report.explanation_text import explanation_text
 from tlstax.study import Case, Role
+from tlstax.study.labels import CONTROL_MARK, group_label
 
 
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:

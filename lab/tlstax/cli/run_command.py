@@ -9,15 +9,15 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.measuring import bounded, measure
-from tlstax.factors import STORM
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.pipeline import Request
 from tlstax.records import Changes
-from tlstax.server_choice import has_plaintext
 from tlstax.study import Study, along_paths, at_rate, load_study, override
+from tlstax.study.factors import STORM
+from tlstax.study.levels import has_plaintext
+from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
-from tlstax.workloads.storm import CONNECTIONS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.factors import closest
 from tlstax.report.untrusted import escaped_json
 from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
@@ -25,6 +24,7 @@ from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
 from tlstax.selfbench.plan import Trial
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
+from tlstax.study.factors import closest
 from tlstax.support.errors import MachineFault, UserMistake
 
 Document = SelfBenchDocument | HoldDocument

@@ -10,7 +10,6 @@ from pathlib import Path
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.specimens_table import table_text
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.factors import closest
 from tlstax.paths.program import told_version
 from tlstax.specimens import added, facts, listing, resolve, shelf
 from tlstax.specimens.added import Added
@@ -19,6 +18,7 @@ from tlstax.specimens.facts import Facts
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Telling
+from tlstax.study.factors import closest
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 

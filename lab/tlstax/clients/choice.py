@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlstax.client_limits import SYSBENCH
 from tlstax.clients import driver, sysbench
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.mysqlslap import program as mysqlslap
-from tlstax.factors import ENGINE, is_driver
 from tlstax.records import Specimen
 from tlstax.specimens.telling import Progress
+from tlstax.study.client_exclusions import SYSBENCH
+from tlstax.study.factors import ENGINE, is_driver
 
 
 @dataclass(frozen=True)

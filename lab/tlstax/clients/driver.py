@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tlstax.clients.borrowed import borrowed
-from tlstax.drivers.catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.records import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_server, specimen_of
 from tlstax.specimens.telling import Progress
+from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.support.errors import UserMistake
 
 

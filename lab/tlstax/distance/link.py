@@ -18,9 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax.clients.engine import built_beside
 from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.records import LinkUse
-from tlstax.server_choice import Distance
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
+from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault
 
 BINARY = "tlstax-link"

@@ -12,8 +12,8 @@ from tlstax.distance.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.distance.link import BINARY, Link
 from tlstax.distance.places import Places, open_places
 from tlstax.records import LinkUse, RoundTripTime
-from tlstax.server_choice import Distance
 from tlstax.specimens.sessions import Session
+from tlstax.study.levels import Distance
 from tlstax.travel import Span
 
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tlstax.distance.kernel import TUN
-from tlstax.server_choice import Distance
 from tlstax.specimens.processes import mortal, tool
+from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault
 
 MAKING_TIMEOUT_S = 30

@@ -11,8 +11,8 @@ from tlstax.clients.engine import built_beside
 from tlstax.distance.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.distance.link import BINARY
 from tlstax.records import RoundTripTime
-from tlstax.server_choice import Distance
 from tlstax.specimens.processes import mortal, put_first
+from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault
 
 SAMPLES = 9

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 
 from tlstax.doctor.check import Check
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.sources.driver import PACKAGES
 from tlstax.study import listed
+from tlstax.study.driver_catalogue import DRIVERS
 
 
 def drivers() -> Check:

@@ -23,11 +23,11 @@ from tlstax.contract import (
 )
 from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.drivers.statement_log import StatementLog
-from tlstax.factors import REQUIRED, UNSET
 from tlstax.jobs import job_for
 from tlstax.observers import status
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
+from tlstax.study.factors import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault
 from tlstax.tap.opening import Tap, open_tap
 

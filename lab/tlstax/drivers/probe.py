@@ -13,7 +13,6 @@ import pymysql
 from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.drivers.asking import Ask, asked, connected, make_table
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
 from tlstax.drivers.probe_document import ProbeDocument
 from tlstax.drivers.probe_reading import ONE, THREE, driver_row, encrypts
@@ -26,6 +25,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 SHOWN: tuple[tuple[Certificate, bool], ...] = (

@@ -7,11 +7,11 @@ from statistics import median
 
 from tlstax.contract import Frozen
 from tlstax.drivers.probe_document import Cost
-from tlstax.factors import OPTION
 from tlstax.findings import stats
 from tlstax.findings.series import Blocks, series, valid_values
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
+from tlstax.study.factors import OPTION
 
 NAME = "drivers"
 CONNECT, STATEMENT = "reconnect", "words-insert"

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from tlstax.captured import Conversation, TlsSeen
 from tlstax.contract import TlsView
-from tlstax.drivers.catalogue import Driver
 from tlstax.drivers.probe_costs import DriverCosts, WayCosts
 from tlstax.drivers.probe_document import DriverRow, TlsShown, Way
 from tlstax.drivers.probed import Asked, Certificate, Gathered, TlsAsked
 from tlstax.drivers.statements_sent import disagreement, encrypted_by_log, pings, sent
+from tlstax.study.driver_catalogue import Driver
 
 ONE, THREE = 1, 3
 """How many statements the two jobs of a kind have: what they differ by are the statements' round trips."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from typing import Literal
 
-from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.listing import of_recipe
+from tlstax.study.driver_catalogue import DRIVERS, Driver
 
 
 def listed_drivers() -> ListedDrivers:

@@ -15,7 +15,6 @@ from math import exp
 from statistics import fmean
 from typing import Literal
 
-from tlstax.factors import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.findings import stats
 from tlstax.findings.agreement_words import sentence
 from tlstax.findings.client_clues import Seen, clues, seen_by_case
@@ -24,11 +23,12 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.stats import Interval
-from tlstax.labels import TLS_SWITCH
 from tlstax.records import TrialRecord
 from tlstax.results import Agreement, ClientAgreement, Clue
-from tlstax.server_choice import client_of
 from tlstax.study import Level, Levels
+from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER
+from tlstax.study.labels import TLS_SWITCH
+from tlstax.study.levels import client_of
 
 CLIENT = "client"
 SWITCH = "tls_switch"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.explanation_words import microseconds
 from tlstax.findings.stats import relative_difference
 from tlstax.findings.wording import alike, is_telling, percent, signed_percent
-from tlstax.labels import client_words, group_label, label_levels
 from tlstax.results import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
+from tlstax.study.labels import client_words, group_label, label_levels
 from tlstax.support.text import counted
 
 MOST_SENTENCES = 4

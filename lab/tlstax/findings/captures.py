@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tlstax.captured import Capture, Conversation, Frame
 from tlstax.crossed import Captures, CaseCrossed, NotCaptured, Reading
-from tlstax.factors import UNIX_SOCKET
-from tlstax.labels import full_label, group_label, label
 from tlstax.plan import captures as planned
 from tlstax.plan import cases
 from tlstax.records import StoredRun, TrialRecord
-from tlstax.server_choice import can_be_captured, distance_of, path_of
 from tlstax.study import Levels
+from tlstax.study.factors import UNIX_SOCKET
+from tlstax.study.labels import full_label, group_label, label
+from tlstax.study.levels import can_be_captured, distance_of, path_of
 from tlstax.support.text import counted
 
 MOST_FRAMES = 8

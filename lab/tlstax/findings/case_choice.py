@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tlstax.factors import check_factor, check_level, closest
-from tlstax.labels import full_label
 from tlstax.plan import cases
 from tlstax.study import Case, Study
+from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 
 CONTROL = "control"

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison
 from tlstax.findings.estimates import Estimate
@@ -15,9 +14,10 @@ from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
 from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
-from tlstax.labels import full_label, group_label
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Study
+from tlstax.study.factors import STORM
+from tlstax.study.labels import full_label, group_label
 from tlstax.support.text import counted
 
 CLIENT_BOUND_SHARE = 0.9

@@ -16,11 +16,11 @@ from tlstax.findings import stats
 from tlstax.findings.explanation_words import microseconds, number, signed
 from tlstax.findings.series import Frozen, Series, difference, frozen
 from tlstax.findings.wording import signed_percent
-from tlstax.labels import client_words
 from tlstax.records import TrialRecord
 from tlstax.results import Clue
-from tlstax.server_choice import client_of
 from tlstax.study import Levels
+from tlstax.study.labels import client_words
+from tlstax.study.levels import client_of
 
 STATEMENTS = (
     "Com_begin",

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings import stats
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stack_costs import Stacks, stack_costs
@@ -16,6 +15,7 @@ from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Case, Levels
+from tlstax.study.factors import NO_FAULT, VARIANTS
 
 Place = tuple[Side, str]
 """A component on one side."""

@@ -19,8 +19,8 @@ from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.reached import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.records import TrialRecord
-from tlstax.server_choice import needs_distance
 from tlstax.study import GrowthClaim, Level, Levels, within
+from tlstax.study.levels import needs_distance
 
 Steps = dict[float, dict[str, Level]]
 """The cases of one treatment by their distance."""

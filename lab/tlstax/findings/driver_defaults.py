@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from tlstax.contract import TlsView
 from tlstax.driver_results import DriverDefault, Encrypts
-from tlstax.factors import UNSET, is_driver
 from tlstax.findings.outcomes import is_statement
 from tlstax.findings.series import Frozen, Series, frozen
 from tlstax.findings.stats import geometric_mean
-from tlstax.labels import driver_label, driver_words, shared_options
 from tlstax.records import TrialRecord
-from tlstax.server_choice import client_of, options_of
 from tlstax.study import Case, Levels, Study
+from tlstax.study.factors import UNSET, is_driver
+from tlstax.study.labels import driver_label, driver_words, shared_options
+from tlstax.study.levels import client_of, options_of
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,16 @@ from math import log
 
 from tlstax.driver_results import CostPart, DriverSplit, Encrypts, PartKind
 from tlstax.explained import Amount
-from tlstax.factors import OPTION
 from tlstax.findings import stats
 from tlstax.findings.driver_defaults import Found, is_left_alone, own_options
 from tlstax.findings.driver_words import split_sentence
 from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
-from tlstax.labels import driver_label, driver_words, other_workload
-from tlstax.server_choice import client_of
 from tlstax.study import Case, Published, Study, within
+from tlstax.study.factors import OPTION
+from tlstax.study.labels import driver_label, driver_words, other_workload
+from tlstax.study.levels import client_of
 
 ASKS_LESS = {"useLocalSessionState": "true"}
 """What keeps Connector/J from asking for its session's state, which it then keeps track of by itself."""

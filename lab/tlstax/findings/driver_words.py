@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tlstax.driver_results import DriverDefault, Drivers, DriverSplit
 from tlstax.explained import Amount
 from tlstax.findings.wording import MANY_TIMES, alike, percent, signed_percent
-from tlstax.server_choice import options_of
+from tlstax.study.levels import options_of
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)
 """What the names of options hold that have to do with encryption, whatever the driver."""

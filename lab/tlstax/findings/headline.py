@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tlstax import workloads
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement import CLIENT
 from tlstax.findings.agreement_words import summary
@@ -20,9 +19,10 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.labels import label_levels, schedule_label, way_words
 from tlstax.results import Finding, Ratio, RunDocument
-from tlstax.server_choice import DISTANCE_FACTORS, clients, server_choices
+from tlstax.study import workloads
+from tlstax.study.labels import label_levels, schedule_label, way_words
+from tlstax.study.levels import DISTANCE_FACTORS, clients, server_choices
 from tlstax.support.text import counted
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"

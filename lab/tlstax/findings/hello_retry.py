@@ -15,17 +15,17 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from tlstax.contract import Handshakes
-from tlstax.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.findings import stats
 from tlstax.findings.hello_retry_words import Told, command, remedy, sentences
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
 from tlstax.hello_retried import Avoided, Avoider, Extra, HelloRetries, Retried, RetriedCase, RetryCost
-from tlstax.labels import offered_words
 from tlstax.records import TrialRecord
-from tlstax.server_choice import VARIANT_WORDS, choice_of, distance_of
 from tlstax.study import Case, Level, Levels, Study
+from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
+from tlstax.study.labels import offered_words
+from tlstax.study.levels import VARIANT_WORDS, choice_of, distance_of
 
 ROUND_TRIPS, BYTES = "tls_handshake_round_trips", "tls_handshake_bytes"
 CONNECT = "connect_p50_us"

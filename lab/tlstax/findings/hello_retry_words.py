@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tlstax.factors import GROUP_LISTS, P256_FIRST
 from tlstax.findings.wording import alike
 from tlstax.hello_retried import Avoided, Retried, RetriedCase, RetryCost
 from tlstax.results import RunDocument
 from tlstax.study import Study
+from tlstax.study.factors import GROUP_LISTS, P256_FIRST
 
 STUDY = "hello-retry"
 """The built-in study that measures the remedy."""

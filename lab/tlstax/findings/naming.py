@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tlstax.factors import DIRECT, ENGINE, NO_FAULT, OPTION
 from tlstax.findings.series import LADDER
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import (
+from tlstax.study import Levels, Study
+from tlstax.study.factors import DIRECT, ENGINE, NO_FAULT, OPTION
+from tlstax.study.labels import (
     CONTROL_MARK,
     LOGIN,
     TLS_SWITCH,
@@ -16,8 +17,7 @@ from tlstax.labels import (
     telling,
     way_words,
 )
-from tlstax.server_choice import WAY_FACTORS, is_switched_at_server, key_of, planted_words
-from tlstax.study import Levels, Study
+from tlstax.study.levels import WAY_FACTORS, is_switched_at_server, key_of, planted_words
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
 MODE = ("workload", "tls", "resumption")

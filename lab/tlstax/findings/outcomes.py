@@ -11,7 +11,8 @@ from tlstax.contract import Done, PhaseWire
 from tlstax.findings import histograms
 from tlstax.findings.histograms import Histogram
 from tlstax.findings.processors import Whose, shares, together
-from tlstax.outcome_table import (
+from tlstax.records import TrialRecord
+from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,
     PERCENTILES,
@@ -22,7 +23,6 @@ from tlstax.outcome_table import (
     Outcome,
     percentile_name,
 )
-from tlstax.records import TrialRecord
 
 __all__ = [
     "OUTCOMES",

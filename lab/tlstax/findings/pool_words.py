@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import ceil, floor, log10
 
-from tlstax import workloads
 from tlstax.findings.naming import subject_label, tls_label
 from tlstax.findings.wording import alike, is_telling, percent
 from tlstax.results import PoolSaving, Ratio, RunDocument
-from tlstax.server_choice import key_of
+from tlstax.study import workloads
+from tlstax.study.levels import key_of
 
 
 def pool_sentences(document: RunDocument) -> list[str]:

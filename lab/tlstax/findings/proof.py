@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.contract import Handshakes, Negotiated, TlsView
-from tlstax.path_limits import is_of_client
 from tlstax.records import TrialRecord
+from tlstax.study.path_exclusions import is_of_client
 
 
 def negotiated(records: Iterable[TrialRecord]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log
 
-from tlstax.factors import NO_FAULT
 from tlstax.findings import stats
 from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.outcomes import OUTCOMES
@@ -21,6 +20,7 @@ from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent
 from tlstax.records import Machine
 from tlstax.results import PublishedFigure, Ratio
 from tlstax.study import Levels, Published, within
+from tlstax.study.factors import NO_FAULT
 
 FAULT = "fault"
 

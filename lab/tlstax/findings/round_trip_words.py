@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tlstax.connecting import RoundTripsResult
-from tlstax.labels import label_levels
 from tlstax.results import RunDocument
 from tlstax.study import Study
+from tlstax.study.labels import label_levels
 from tlstax.support.text import counted
 
 CERTIFICATE = "certificate"

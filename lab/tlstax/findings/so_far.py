@@ -8,11 +8,11 @@ from math import log
 
 from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.stopping import Progress
-from tlstax.labels import full_label, label_levels
-from tlstax.outcome_table import OUTCOMES
 from tlstax.plan import cases
 from tlstax.results import Ratio
 from tlstax.study import Study
+from tlstax.study.labels import full_label, label_levels
+from tlstax.study.outcomes import OUTCOMES
 
 
 @dataclass(frozen=True)

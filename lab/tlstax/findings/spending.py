@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from tlstax.explained import Amount
-from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
 from tlstax.findings.twins import INSTANCE
-from tlstax.labels import USUAL, label_levels
-from tlstax.server_choice import distance_of
 from tlstax.study import Level, Levels, Study
-from tlstax.workload_choice import name_of
+from tlstax.study.factors import STORM
+from tlstax.study.labels import USUAL, label_levels
+from tlstax.study.levels import distance_of
+from tlstax.study.workload_level import name_of
 
 WORKLOAD, RTT, PATH, SERVER = "workload", "rtt_ms", "path", "server"
 RECONNECT = "reconnect"

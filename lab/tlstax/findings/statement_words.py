@@ -8,10 +8,10 @@ from typing import Literal
 
 from tlstax.findings.naming import mode_label
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.labels import way_words
 from tlstax.results import Ratio, StatementCase, StatementResult, Tally
-from tlstax.server_choice import DISTANCE_FACTORS
 from tlstax.study import Statement
+from tlstax.study.labels import way_words
+from tlstax.study.levels import DISTANCE_FACTORS
 from tlstax.support.text import counted
 
 Verdict = Literal["held", "held in part", "did not hold", "could not be told"]

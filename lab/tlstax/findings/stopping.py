@@ -12,9 +12,9 @@ from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
-from tlstax.labels import full_label
 from tlstax.records import TrialRecord
 from tlstax.study import Case, Study
+from tlstax.study.labels import full_label
 
 HOPELESS_BLOCKS = 3
 """A comparison that has not given one usable pair in so many blocks is no longer waited for."""

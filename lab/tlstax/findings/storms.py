@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from tlstax.connecting import PublishedRate, StormInterval, StormResult
-from tlstax.factors import STORM
 from tlstax.findings import stats
 from tlstax.findings.estimates import Estimate
 from tlstax.findings.outcomes import storm_rates
-from tlstax.labels import finding_levels, group_label, label
 from tlstax.records import StoredRun
 from tlstax.study import Levels, Study, within
+from tlstax.study.factors import STORM
+from tlstax.study.labels import finding_levels, group_label, label
 
 RATE = "connections_per_s"
 _RATES = frozenset({RATE, "ops_per_s"})

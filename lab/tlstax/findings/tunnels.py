@@ -19,16 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.factors import DIRECT, PATHS
 from tlstax.findings import spending
 from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, PATH, RATE, RECONNECT, SERVER, WORKLOAD
 from tlstax.findings.tunnels_words import sentence
 from tlstax.reached import TunnelWorth
-from tlstax.server_choice import path_of
 from tlstax.study import Level, Levels
-from tlstax.workload_choice import name_of
+from tlstax.study.factors import DIRECT, PATHS
+from tlstax.study.levels import path_of
+from tlstax.study.workload_level import name_of
 
 TUNNELS = (*(path for path in PATHS if path.startswith("ssh-")), "stunnel", "haproxy-tls")
 """The paths that protect the bytes between two ends of their own, whatever client and server do."""

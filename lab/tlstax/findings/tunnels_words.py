@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import ceil, floor
 
 from tlstax.findings.distances_words import away, number
-from tlstax.labels import label_levels
 from tlstax.reached import TunnelWorth
+from tlstax.study.labels import label_levels
 from tlstax.support.text import counted
 
 HEADLINE = "ssh-aes256-ctr"

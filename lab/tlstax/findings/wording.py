@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.results import Ratio
+from tlstax.study.driver_catalogue import DRIVERS
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""

@@ -28,8 +28,8 @@ from tlstax.guests.tls import GuestTls
 from tlstax.records import Specimen
 from tlstax.specimens import answers, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
+from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
-from tlstax.workloads import KEPT, TABLES, Shape
 
 OWN_SCHEMA = "tlstax"
 GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Design
 from tlstax.paths.ends import Ends
 from tlstax.paths.haproxy import Haproxy
@@ -17,6 +16,7 @@ from tlstax.records import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
 from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Progress
+from tlstax.study.path_exclusions import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 from tlstax.travel import RunningPath
 

@@ -14,13 +14,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.path_limits import SSH_CIPHERS
 from tlstax.paths.design import Laid, Ports
 from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
+from tlstax.study.path_exclusions import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 
 LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from tlstax.explained import ComponentCost, Explanation
 from tlstax.findings.explanation_words import ends, number, signed
 from tlstax.findings.wording import capitalised
-from tlstax.labels import CONTROL_MARK, group_label, label_levels
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results import RunDocument
 from tlstax.study import Level
+from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the table."""

@@ -43,7 +43,6 @@ from io import StringIO
 from itertools import chain
 
 from tlstax.explained import Explanation
-from tlstax.outcome_table import UNITS
 from tlstax.report import captures, hello_retry
 from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.driver_csv import driver_rows
@@ -60,6 +59,7 @@ from tlstax.results import (
     Unpaired,
 )
 from tlstax.study import Levels
+from tlstax.study.outcomes import UNITS
 
 FORMULA_STARTS = ("=", "+", "-", "@")
 """A text that begins with one of these is run as a formula by spreadsheets."""

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.stats import ROUNDING
 from tlstax.findings.wording import percent
-from tlstax.labels import full_label, schedule_label
 from tlstax.records import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
 from tlstax.report.own_workloads import own_workloads
 from tlstax.results import Profiling, RunDocument
+from tlstax.study.labels import full_label, schedule_label
 from tlstax.support.text import counted
 
 COST_WORDS = {

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from tlstax.findings.case_choice import choice_text
 from tlstax.findings.scope import is_large
-from tlstax.labels import group_label, label
 from tlstax.plan import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun
 from tlstax.report.flame_frame import Framed, framed
 from tlstax.report.flames import Draw, baseline_of, capital, flame_graph, why_none
 from tlstax.study import Case, Study
+from tlstax.study.labels import group_label, label
 from tlstax.support.errors import MachineFault
 
 MOST_BYTES = 4_000_000

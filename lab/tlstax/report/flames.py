@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
-from tlstax.labels import full_label, group_label, label
 from tlstax.plan import cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records import StoredRun
 from tlstax.report import figures
 from tlstax.report.untrusted import printable
 from tlstax.study import Case, Study
+from tlstax.study.labels import full_label, group_label, label
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 

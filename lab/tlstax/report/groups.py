@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tlstax.labels import finding_levels, group_label, label_levels
 from tlstax.plan import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report import palette
@@ -13,6 +12,7 @@ from tlstax.report.marks import Style
 from tlstax.report.outcome_names import MAIN_OUTCOMES, in_order
 from tlstax.results import Finding, RunDocument, Unpaired
 from tlstax.study import Case, Level, Study
+from tlstax.study.labels import finding_levels, group_label, label_levels
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tlstax.findings.hello_retry_words import COST_WORDS, is_answer, is_seen
 from tlstax.findings.wording import capitalised, percent
 from tlstax.hello_retried import HelloRetries, Retried, RetriedCase, RetryCost
-from tlstax.labels import offered_words
 from tlstax.report import figures
 from tlstax.report.overview_text import TextTable
 from tlstax.results import RunDocument
+from tlstax.study.labels import offered_words
 
 TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
 AVOIDED = "What avoids it"

@@ -11,13 +11,13 @@ from markupsafe import Markup
 
 from tlstax.findings.statement_words import case_label, change_words
 from tlstax.findings.wording import capitalised, percent
-from tlstax.labels import full_label
 from tlstax.records import StoredRun
 from tlstax.report import figures, palette
 from tlstax.report.flames import Draw
 from tlstax.report.page import page
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
+from tlstax.study.labels import full_label
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 

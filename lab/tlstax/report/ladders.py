@@ -21,7 +21,6 @@ from tlstax.findings.naming import (
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.series import LADDER, Series, series
 from tlstax.findings.wording import capitalised
-from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, outcome_names, palette
@@ -30,6 +29,7 @@ from tlstax.report.drawing import svg
 from tlstax.report.marks import Style
 from tlstax.report.page_charts import Drawing, Panel
 from tlstax.study import Level, Levels
+from tlstax.study.outcomes import OUTCOMES
 
 WIDTH, HEIGHT = 345, 170
 DODGE = 0.05

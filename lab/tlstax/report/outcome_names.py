@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tlstax.outcome_table import OUTCOMES
+from tlstax.study.outcomes import OUTCOMES
 
 
 class Names(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.factors import NO_FAULT, VARIANTS
 from tlstax.findings.naming import (
     CERTIFICATE,
     FAULT,
@@ -17,11 +16,12 @@ from tlstax.findings.naming import (
 )
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import percent
-from tlstax.outcome_table import OUTCOMES
 from tlstax.report import figures, outcome_names
 from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
-from tlstax.server_choice import certificate_words, key_of, needs_distance
 from tlstax.study import Level, Levels, Study
+from tlstax.study.factors import NO_FAULT, VARIANTS
+from tlstax.study.levels import certificate_words, key_of, needs_distance
+from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import counted
 
 LADDER, INSTANCE = "connections", "instance"

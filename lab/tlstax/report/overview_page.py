@@ -22,7 +22,7 @@ from tlstax.report.overview import (
 from tlstax.report.pool_table import pool_table
 from tlstax.report.processes import Process, processes
 from tlstax.results import RunDocument
-from tlstax.server_choice import needs_distance
+from tlstax.study.levels import needs_distance
 
 CPU = "server_cpu_us_per_op"
 SPENT = (CPU, "server_instructions_per_op")

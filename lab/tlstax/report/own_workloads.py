@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.study import Study
-from tlstax.user_workload import UserTransaction, UserWorkload
+from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
 
 
 def own_workloads(study: Study) -> dict[str, str]:

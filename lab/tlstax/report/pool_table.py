@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tlstax import workloads
 from tlstax.findings.pool_words import saving_label
 from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.report.overview import Cell, Grid, Line, Part
 from tlstax.results import Ratio, RunDocument
+from tlstax.study import workloads
 
 
 def pool_table(document: RunDocument) -> Grid | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tlstax.findings.naming import subject_label
 from tlstax.records import MappedLibrary, StoredRun, TrialRecord
 from tlstax.results import RunDocument
-from tlstax.server_choice import SERVER_FACTORS, changed_words
+from tlstax.study.levels import SERVER_FACTORS, changed_words
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from tlstax.findings.headline import headline
 from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
-from tlstax.outcome_table import OUTCOMES
 from tlstax.records import StoredRun
 from tlstax.report import agreements, captures, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
@@ -44,6 +43,7 @@ from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
 from tlstax.results import RunDocument
+from tlstax.study.outcomes import OUTCOMES
 from tlstax.tabulated import Tables
 
 NARROWEST = 60

@@ -10,8 +10,8 @@ from typing import Literal, TypeVar
 from pydantic import NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.factors import closest
 from tlstax.study import Level
+from tlstax.study.factors import closest
 from tlstax.support.errors import UserMistake
 
 Workload = Literal["point-select", "reconnect"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tlstax.drivers.catalogue import DRIVERS, Driver
 from tlstax.specimens.recipe import DriverBuild, Recipe
+from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.support.checksums import sha256_of
 
 RUN = "run"

@@ -11,7 +11,6 @@ from typing import Literal, get_args
 
 from pydantic import ValidationError
 
-from tlstax import legacy_tls, workloads
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
@@ -20,6 +19,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study import legacy_tls, workloads
 from tlstax.support.errors import MachineFault, TlstaxError
 
 FACTS = "facts.json"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.factors import GROUPS_LIFTED
 from tlstax.specimens.recipe import CSource, Kind, Recipe
+from tlstax.study.factors import GROUPS_LIFTED
 from tlstax.support.checksums import sha256_of
 
 SOURCES = Path(__file__).parent / "faults"

@@ -17,7 +17,6 @@ import pymysql
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.factors import NATIVE_PASSWORD
 from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import accounts, answering, credentials, error_log, table, tls_facts
 from tlstax.specimens.answering import Answering, Listener
@@ -27,8 +26,9 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.study.factors import NATIVE_PASSWORD
+from tlstax.study.workloads import TABLES, Shape
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.workloads import TABLES, Shape
 
 LOGIN_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 600

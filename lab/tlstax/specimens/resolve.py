@@ -9,7 +9,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from tlstax.factors import closest
 from tlstax.records import Specimen
 from tlstax.specimens import added, shelf
 from tlstax.specimens.added import Added
@@ -23,6 +22,7 @@ from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study.factors import closest
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault, UserMistake
 

@@ -11,7 +11,7 @@ from pymysql.connections import Connection
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.records import Specimen
-from tlstax.workloads import Shape
+from tlstax.study.workloads import Shape
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from tlstax import workloads
 from tlstax.records import TableState
 from tlstax.specimens import answers
 from tlstax.specimens.layout import Layout, Row
@@ -18,8 +17,9 @@ from tlstax.specimens.people_rows import PEOPLE
 from tlstax.specimens.sbtest_rows import SBTEST
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.word_rows import WORDS
+from tlstax.study import workloads
+from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
-from tlstax.workloads import KEPT, Shape
 
 LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE, "words": WORDS}
 

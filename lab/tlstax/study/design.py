@@ -8,11 +8,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
-from tlstax import client_limits, path_limits
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
-from tlstax.factors import closest
-from tlstax.study import unset_options
-from tlstax.user_workload import UserWorkload
+from tlstax.study import client_exclusions, path_exclusions, unset_options
+from tlstax.study.factors import closest
+from tlstax.study.workloads.user_defined import UserWorkload
 
 Level = str | int | float
 Levels = Mapping[str, Level]
@@ -319,8 +318,8 @@ class Study(Frozen):
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
         written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
-        why = "" if written else client_limits.why_not(levels, self.workloads, self.schedule)
-        why = why or ("" if written else path_limits.why_not(levels))
+        why = "" if written else client_exclusions.why_not(levels, self.workloads, self.schedule)
+        why = why or ("" if written else path_exclusions.why_not(levels))
         return Exclusion(levels=dict(levels), why=why) if why else written
 
     def included(self) -> Iterator[dict[str, Level]]:

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tlstax.contract import Digits, Frozen, Offset, OneOf
-from tlstax.factors import closest
 from tlstax.study.design import (
     Claim,
     Column,
@@ -24,14 +23,15 @@ from tlstax.study.design import (
     TimeRow,
     TimeTable,
 )
-from tlstax.support.errors import UserMistake
-from tlstax.user_workload import (
+from tlstax.study.factors import closest
+from tlstax.study.workloads.user_defined import (
     UserSequence,
     UserStatement,
     UserTransaction,
     UserUniformInt,
     UserWorkload,
 )
+from tlstax.support.errors import UserMistake
 
 PARTS: dict[str, type[Frozen]] = {
     "exclude": Exclusion,

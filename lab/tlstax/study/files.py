@@ -10,10 +10,10 @@ from pathlib import Path
 import tomli_w
 from pydantic import ValidationError
 
-from tlstax.factors import check_factor, check_level, closest
-from tlstax.outcome_table import OUTCOMES
 from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
+from tlstax.study.factors import check_factor, check_level, closest
 from tlstax.study.faults import first_fault, rebuilt
+from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.table_checks import check_tables
 from tlstax.study.texts import parsed_toml, read_text
 from tlstax.support.errors import UserMistake

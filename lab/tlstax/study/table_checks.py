@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.factors import check_factor, check_level, closest
-from tlstax.outcome_table import UNITS
 from tlstax.study.design import (
     PROCESSOR_COLUMNS,
     Choice,
@@ -16,6 +14,8 @@ from tlstax.study.design import (
     listed,
     within,
 )
+from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.outcomes import UNITS
 from tlstax.support.errors import UserMistake
 
 Wanted = Mapping[str, Choice]

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from tlstax.study.design import Study
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.texts import parsed_toml, read_text
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake
-from tlstax.user_workload import UserWorkload
 
 ENDING = ".toml"
 

@@ -6,11 +6,11 @@ import re
 import subprocess
 import sys
 
-from tlstax.client_limits import MYSQLSLAP
 from tlstax.clients.borrowed import borrowed
 from tlstax.records import Specimen
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.telling import Progress
+from tlstax.study.client_exclusions import MYSQLSLAP
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 

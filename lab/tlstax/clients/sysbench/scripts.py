@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax import workloads
 from tlstax.clients.adapter import Refusal
 from tlstax.contract import Parameter, Sequence, UniformInt, Workload
+from tlstax.study import workloads
 
 TABLE = re.compile(r"(?:FROM|INTO|UPDATE) ([A-Za-z0-9_]+) ")
 STOCK_TABLE = "sbtest1"

@@ -12,7 +12,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.specimens.driver_recipes import RUN, files_of
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.path_recipes import INSTALLING
@@ -20,6 +19,7 @@ from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
 
 BUILD, ROOT = "build", "root"

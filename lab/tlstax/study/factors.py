@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tlstax.drivers.catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
 
 CIPHERS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tlstax import workloads
 from tlstax.contract import Statement, Transaction, Workload
-from tlstax.study import Levels, Study
-from tlstax.user_workload import UserWorkload, as_workload
-from tlstax.workloads import TABLES, Shape
+from tlstax.study import workloads
+from tlstax.study.design import Levels, Study
+from tlstax.study.workloads import TABLES, Shape
+from tlstax.study.workloads.user_defined import UserWorkload, as_workload
 
 Own = Mapping[str, UserWorkload]
 """The workloads that a user wrote, by name."""

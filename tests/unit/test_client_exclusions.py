@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.client_limits import why_not
 from tlstax.contract import ClosedLoop, OpenLoop
-from tlstax.drivers.catalogue import DRIVERS
 from tlstax.plan import plan
 from tlstax.study import load_study, override
+from tlstax.study.client_exclusions import why_not
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake
-from tlstax.user_workload import UserWorkload
 
 SLAP = "mysqlslap-8.0.33"
 CLOSED = ClosedLoop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tlstax.factors import DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.factors import DIRECT, ENGINE, UNIX_SOCKET
 
 SSH_CIPHERS = {
     "ssh-aes256-cbc": "aes256-cbc",

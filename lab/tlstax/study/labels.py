@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tlstax import workloads
 from tlstax.contract import OpenLoop
-from tlstax.drivers.catalogue import DRIVERS
-from tlstax.factors import (
+from tlstax.study import workloads
+from tlstax.study.design import Case, Level, Levels, Study
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.factors import (
     DIRECT,
     ENGINE,
     GROUP_LISTS,
@@ -25,7 +26,7 @@ from tlstax.factors import (
     VARIANTS,
     is_driver,
 )
-from tlstax.server_choice import (
+from tlstax.study.levels import (
     SERVER_FACTORS,
     changed_words,
     choice_of,
@@ -36,7 +37,6 @@ from tlstax.server_choice import (
     planted_words,
     twin_words,
 )
-from tlstax.study import Case, Level, Levels, Study
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}

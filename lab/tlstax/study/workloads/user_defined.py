@@ -21,8 +21,8 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.factors import WORKLOADS, closest
-from tlstax.workloads.tables import Shape
+from tlstax.study.factors import WORKLOADS, closest
+from tlstax.study.workloads.tables import Shape
 
 Bound = int | Literal["rows"]
 """A number, or how many rows the table has."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.drivers.catalogue import DRIVERS, Driver
-from tlstax.factors import (
+from tlstax.study.driver_catalogue import DRIVERS, Driver
+from tlstax.study.factors import (
     CACHING_SHA2,
     DEFAULT_AUTH,
     ENGINE,
@@ -19,8 +19,8 @@ from tlstax.factors import (
     UNSET,
     is_driver,
 )
+from tlstax.study.workloads.user_defined import UserSequence, UserWorkload, is_one_sequence
 from tlstax.support.text import counted
-from tlstax.user_workload import UserSequence, UserWorkload, is_one_sequence
 
 SYSBENCH = "sysbench"
 MYSQLSLAP = "mysqlslap-"

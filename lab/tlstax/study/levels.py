@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.factors import (
+from tlstax.study.design import Level, Levels, Study
+from tlstax.study.factors import (
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,
@@ -16,7 +17,6 @@ from tlstax.factors import (
     UNIX_SOCKET,
     UNSET,
 )
-from tlstax.study import Level, Levels, Study
 
 SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
