@@ -8,7 +8,7 @@ from tlstax.bench import Bench
 from tlstax.benches import Benches
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
-from tlstax.jobs import job_for
+from tlstax.plan.jobs import job_for
 from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import LEFT_TO_THE_DRIVER

@@ -11,11 +11,11 @@ from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
-from tlstax.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.observers.counters import Counters
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
+from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records import LibraryClaim, Machine
 from tlstax.restoring import TrialData
 from tlstax.specimens import certificates

@@ -17,13 +17,14 @@ from tlstax.benches import Benches, obtain, open_benches, open_guest
 from tlstax.contract import Job
 from tlstax.findings.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.jobs import captured, job_for
 from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
 from tlstax.outlook import Outlook, Step
-from tlstax.plan import blocks, cases
+from tlstax.plan.jobs import captured, job_for
+from tlstax.plan.order import blocks, cases
+from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
@@ -31,7 +32,6 @@ from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.study.workload_level import data_needs
 from tlstax.support.errors import Interrupted, TlstaxError
-from tlstax.timing import trial_duration_s, window_s
 from tlstax.trial import run_trial
 
 

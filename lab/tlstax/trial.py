@@ -15,12 +15,12 @@ from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
-from tlstax.jobs import longest_warmup_s
 from tlstax.observed import Window
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.observers.window import Side, Watch, Watched
+from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records import (
     Evidence,
     LibraryClaim,

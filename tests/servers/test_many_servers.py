@@ -14,7 +14,7 @@ import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
 from tlstax.observers.process import read_cpu
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import TrialRecord
 
 STUDY = """

@@ -32,9 +32,9 @@ from tlstax.contract import (
     TlsOn,
     Workload,
 )
-from tlstax.jobs import JobTerms, Verification, job_for
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
+from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent

@@ -19,7 +19,7 @@ from tlstax.contract import Account, TcpEndpoint, TlsOff
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.tls import GuestTls
-from tlstax.jobs import job_for
+from tlstax.plan.jobs import job_for
 from tlstax.records import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild

@@ -12,8 +12,8 @@ from tlstax import server_state
 from tlstax.bench import Bench, Needs, Wanted, private_bench
 from tlstax.benches import Benches
 from tlstax.contract import Job, TlsOn
-from tlstax.jobs import job_for
 from tlstax.observers.machine import describe_machine
+from tlstax.plan.jobs import job_for
 from tlstax.records import Trial, TrialRecord
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database

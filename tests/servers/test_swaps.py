@@ -13,7 +13,7 @@ from tls_libraries import copied
 from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
 from tlstax.observers import process, status
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
 from tlstax.specimens import loading
 from tlstax.specimens.private_server import PrivateServer

@@ -22,9 +22,9 @@ from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
-from tlstax.jobs import JobTerms, Verification, job_for
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
+from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records import Trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent

@@ -6,7 +6,7 @@ from fake_trials import fake_record, fake_run, tax_truth
 
 from tlstax.captured import Capture, Conversation, Frame, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.contract import TcpEndpoint
-from tlstax.plan import captures
+from tlstax.plan.order import captures
 from tlstax.records import StoredRun, Trial, TrialRecord
 from tlstax.study import Study, load_study
 

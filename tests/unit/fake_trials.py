@@ -36,7 +36,7 @@ from tlstax.contract import (
     Wire,
     Workload,
 )
-from tlstax.plan import blocks
+from tlstax.plan.order import blocks
 from tlstax.records import (
     Machine,
     MappedLibrary,

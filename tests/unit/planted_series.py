@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tlstax.findings.series import Series, frozen
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.study import Levels, Study
 
 Planted = Callable[[Levels, int], dict[str, float]]

@@ -6,7 +6,7 @@ from itertools import islice
 
 from fake_trials import Truth, fake_record, fake_run, tax_truth
 
-from tlstax.plan import blocks
+from tlstax.plan.order import blocks
 from tlstax.profiles.stacks import Profile, SideProfile
 from tlstax.records import StoredRun, Trial, TrialRecord
 from tlstax.study import Study, load_study

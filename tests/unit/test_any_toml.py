@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlstax.plan import plan
+from tlstax.plan.order import plan
 from tlstax.study import parse_study, study_toml
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workloads.user_defined import as_workload

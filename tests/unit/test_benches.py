@@ -18,7 +18,7 @@ from tlstax.clients.choice import ClientProgram
 from tlstax.guests.access import GuestAccess
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Machine
 from tlstax.study import Study, load_study, override
 from tlstax.study.levels import ServerChoice, server_choices, tls_libraries

@@ -15,7 +15,7 @@ from tlstax.findings.captures import captures as told
 from tlstax.findings.document import document
 from tlstax.findings.export import exported
 from tlstax.outlook import Outlook
-from tlstax.plan import blocks, captures, cases, plan
+from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records import Changes, Evidence, StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.report.hexdump import hexdump

@@ -9,7 +9,7 @@ from fake_trials import LIBSSL, fake_record, tax_truth, with_errors
 
 from tlstax.checks import NOT_STARTED, judge, judged
 from tlstax.checks.treatment import registered_suite
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Evidence, MappedLibrary, Trial, TrialRecord
 from tlstax.study import Case, load_study
 

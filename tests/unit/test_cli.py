@@ -14,7 +14,7 @@ from typed import status_of
 from tlstax.cli import quantities
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.study import load_study, parse_study
 from tlstax.study.levels import server_choices
 from tlstax.support.errors import UserMistake

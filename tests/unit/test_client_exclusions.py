@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.contract import ClosedLoop, OpenLoop
-from tlstax.plan import plan
+from tlstax.plan.order import plan
 from tlstax.study import load_study, override
 from tlstax.study.client_exclusions import why_not
 from tlstax.study.driver_catalogue import DRIVERS

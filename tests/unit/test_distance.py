@@ -15,15 +15,11 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
 from tlstax.distance import netem
-from tlstax.distance.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.distance.places import Places, _places
 from tlstax.doctor import network
-from tlstax.plan import cases
-from tlstax.records import LinkUse, RoundTripTime
-from tlstax.study import Level, load_study, override
-from tlstax.study.levels import Distance
-from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.timing import (
+from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
+from tlstax.plan.order import cases
+from tlstax.plan.timing import (
     CYCLES_IN_WINDOW,
     ROUND_TRIPS_IN_WINDOW,
     counted_s,
@@ -31,6 +27,10 @@ from tlstax.timing import (
     trial_duration_s,
     window_s,
 )
+from tlstax.records import LinkUse, RoundTripTime
+from tlstax.study import Level, load_study, override
+from tlstax.study.levels import Distance
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.travel import Route
 from tlstax.travelling import LINK_DIED, Travelled, travelling
 

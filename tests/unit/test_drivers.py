@@ -20,7 +20,7 @@ from tlstax.findings.driver_defaults import Found
 from tlstax.findings.driver_split import driver_splits
 from tlstax.findings.driver_words import driver_sentences
 from tlstax.findings.headline import headline
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.html import html

@@ -16,7 +16,7 @@ from tlstax.drivers.listed_table import listed_text
 from tlstax.drivers.probe import ProbeRequest, probe
 from tlstax.drivers.probe_costs import Measurable, costs_study
 from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake

@@ -27,7 +27,7 @@ from tlstax.explained import Explanation
 from tlstax.findings import stats
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake

@@ -15,7 +15,7 @@ from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
-from tlstax.plan import cases, plan
+from tlstax.plan.order import cases, plan
 from tlstax.records import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.specimens import catalogue, fault_recipes, listing, shelf
 from tlstax.specimens.resolve import named_fault

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tlstax.findings.document import document
 from tlstax.findings.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.stats import geometric_mean
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results import Finding, RunDocument
 from tlstax.study import Case, load_study, override

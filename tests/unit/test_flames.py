@@ -27,7 +27,7 @@ from test_report_html import Outline
 
 from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.document import document
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report import flame_section

@@ -15,7 +15,7 @@ from tlstax.contract import PhaseWire
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.hello_retried import Avoided, HelloRetries, RetryCost
-from tlstax.plan import cases, plan
+from tlstax.plan.order import cases, plan
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.csv_table import csv_table
 from tlstax.report.html import html

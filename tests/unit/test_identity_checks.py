@@ -8,7 +8,7 @@ import pytest
 from fake_trials import LIBSSL, fake_record, tax_truth
 
 from tlstax.checks import judge
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Evidence, LibraryClaim, MappedLibrary, ServerClaim, Trial, TrialRecord
 from tlstax.study import load_study
 

@@ -6,7 +6,7 @@ from fake_trials import crashed, fake_record, fake_run, tax_truth
 from tlstax.checks import judge
 from tlstax.findings.naming import subject_label
 from tlstax.findings.proof import always_hello_retry, negotiated
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study, override, parse_study
 from tlstax.study.factors import PATHS

@@ -65,7 +65,6 @@ PURE = (
     "explained",
     "findings",
     "hello_retried",
-    "jobs",
     "mistakes",
     "observed",
     "outlook",
@@ -96,7 +95,6 @@ PURE = (
     "tap.listening",
     "tap.names",
     "tap.units",
-    "timing",
     "travel",
 )
 

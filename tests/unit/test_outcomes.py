@@ -15,7 +15,7 @@ from tlstax.contract import DriverTerms, Overhead, WarmupSlice
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.observed import Window
-from tlstax.plan import blocks, cases
+from tlstax.plan.order import blocks, cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Case, load_study
 from tlstax.study.outcomes import COUNTED_WORDS, WIRE_PHASES

@@ -10,7 +10,7 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.proof import negotiated
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study
 from tlstax.study.path_exclusions import is_of_client, tls_at_server, why_not

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.plan import blocks, cases, plan
+from tlstax.plan.order import blocks, cases, plan
+from tlstax.plan.timing import SHORTEST_S, WANTED_BLOCKS, overhead_s, window_s
 from tlstax.study import Exclusion, Level, Study, load_study, override
-from tlstax.timing import SHORTEST_S, WANTED_BLOCKS, overhead_s, window_s
 
 
 @st.composite

@@ -11,7 +11,7 @@ from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown

@@ -18,7 +18,7 @@ from tlstax.findings.export import exported
 from tlstax.findings.stopping import decide
 from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.outlook import Outlook
-from tlstax.plan import blocks, cases, plan
+from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import SideProfile
 from tlstax.records import StoredRun
 from tlstax.report.formats import render

@@ -8,7 +8,7 @@ from kept_runs import keep
 
 from tlstax.findings.document import document
 from tlstax.outlook import Outlook
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Machine, Specimen, Trial
 from tlstax.resuming import check_same, check_study, slim, spent_s, unfinished
 from tlstax.store import Store

@@ -12,7 +12,7 @@ from fake_trials import fake_run
 from tlstax.connecting import RoundTripsResult
 from tlstax.findings.document import document
 from tlstax.findings.outcomes import outcomes
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
 from tlstax.report.round_trips import every_line

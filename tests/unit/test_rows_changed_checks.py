@@ -10,7 +10,7 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.contract import ErrorCount, Job
 from tlstax.observed import Window
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Trial, TrialRecord, Verdict
 from tlstax.study import Case, load_study, workloads
 

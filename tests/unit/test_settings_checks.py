@@ -11,7 +11,7 @@ from test_identity_checks import SERVER
 from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Trial
 from tlstax.report.evidence import proof
 from tlstax.report.groups import Row

@@ -6,7 +6,7 @@ import pytest
 from fake_trials import Truth, crashed, fake_record, fake_run, untrue
 
 from tlstax.findings.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Study, load_study, override
 

@@ -10,7 +10,7 @@ from tlstax.findings import stats
 from tlstax.findings.estimates import estimates
 from tlstax.findings.stats import judge
 from tlstax.findings.stopping import Stop, decide
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import Trial, TrialRecord
 from tlstax.study import Study
 

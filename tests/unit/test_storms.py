@@ -14,12 +14,12 @@ from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.outcomes import outcomes
 from tlstax.guests.access import GuestOptions
-from tlstax.jobs import rounds_of
+from tlstax.plan.jobs import rounds_of
+from tlstax.plan.timing import counted_s
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
 from tlstax.study import Published, Study, load_study, override
 from tlstax.support.errors import UserMistake
-from tlstax.timing import counted_s
 
 
 def rounds(record: TrialRecord) -> list[float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import OpenLoop
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.study import Exclusion, Study, at_rate, built_in_studies, load_study, override, parse_study
 from tlstax.support.errors import UserMistake
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.cli.progress import time_left
-from tlstax.plan import Plan
+from tlstax.plan.order import Plan
 from tlstax.study import Level, Study, listed
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.support.text import counted

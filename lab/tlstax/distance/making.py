@@ -22,7 +22,7 @@ from pathlib import Path
 from pyroute2 import IPRoute
 
 from tlstax.distance import kernel, netem
-from tlstax.distance.addresses import DEVICE, FAR_ADDRESS, MTU, NEAR_ADDRESSES, PREFIX_LENGTH
+from tlstax.plan.addresses import DEVICE, FAR_ADDRESS, MTU, NEAR_ADDRESSES, PREFIX_LENGTH
 
 SETTINGS = {"net/ipv4/tcp_no_metrics_save": "1", "net/ipv6/conf/all/disable_ipv6": "1"}
 """Of each place. TCP remembers of each address how fast it was (tcp(7), tcp_no_metrics_save); here one

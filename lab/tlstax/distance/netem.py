@@ -12,7 +12,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from tlstax.distance import kernel
-from tlstax.distance.addresses import DEVICE, MTU
+from tlstax.plan.addresses import DEVICE, MTU
 
 LIMIT_PACKETS = 100_000
 """So many packets may be delayed at once; tc-netem's own limit is 1,000, which a fast line over a long way

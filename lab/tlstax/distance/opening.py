@@ -8,9 +8,9 @@ from typing import Literal
 
 from tlstax.clients.engine import built_beside
 from tlstax.distance import round_trips
-from tlstax.distance.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.distance.link import BINARY, Link
 from tlstax.distance.places import Places, open_places
+from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.records import LinkUse, RoundTripTime
 from tlstax.specimens.sessions import Session
 from tlstax.study.levels import Distance

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import built_beside
-from tlstax.distance.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.distance.link import BINARY
+from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.records import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
 from tlstax.study.levels import Distance

@@ -23,8 +23,8 @@ from tlstax.contract import (
 )
 from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.drivers.statement_log import StatementLog
-from tlstax.jobs import job_for
 from tlstax.observers import status
+from tlstax.plan.jobs import job_for
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
 from tlstax.study.factors import REQUIRED, UNSET

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tlstax.captured import Capture, Conversation, Frame
 from tlstax.crossed import Captures, CaseCrossed, NotCaptured, Reading
-from tlstax.plan import captures as planned
-from tlstax.plan import cases
+from tlstax.plan.order import captures as planned
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Levels
 from tlstax.study.factors import UNIX_SOCKET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.study import Case, Study
 from tlstax.study.factors import check_factor, check_level, closest
 from tlstax.study.labels import full_label

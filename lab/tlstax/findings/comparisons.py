@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import TrialRecord
 from tlstax.study import Case, Study
 

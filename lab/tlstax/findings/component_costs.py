@@ -10,7 +10,7 @@ from tlstax.findings import stats
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stack_costs import Stacks, stack_costs
 from tlstax.findings.stats import Difference
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun, TrialRecord

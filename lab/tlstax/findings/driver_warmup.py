@@ -7,7 +7,7 @@ from statistics import median
 
 from tlstax.contract import Ready
 from tlstax.driver_results import DriverWarmup, WarmupPoint
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import TrialRecord
 from tlstax.study import Case, Study
 from tlstax.study.labels import driver_label, full_label

@@ -13,7 +13,7 @@ from tlstax.connecting import OverDistance, PhaseCrossing, RoundTripsResult, Wir
 from tlstax.contract import PhaseWire
 from tlstax.findings.outcomes import outcome, phases_together
 from tlstax.findings.proof import negotiated
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label_levels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.study import Level, Study
 
 MOST_GROUPS = 12

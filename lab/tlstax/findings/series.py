@@ -10,7 +10,7 @@ from typing import Any
 
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.scope import phases
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import TrialRecord
 from tlstax.study import Case, Level, Levels, Study
 

@@ -8,7 +8,7 @@ from math import log
 
 from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.stopping import Progress
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.results import Ratio
 from tlstax.study import Study
 from tlstax.study.labels import full_label, label_levels

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.distance.addresses import DEVICE
 from tlstax.observed import WireUse
+from tlstax.plan.addresses import DEVICE
 
 ROOT = Path("/")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tlstax.findings.case_choice import choice_text
 from tlstax.findings.scope import is_large
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records import StoredRun
 from tlstax.report.flame_frame import Framed, framed

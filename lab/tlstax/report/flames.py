@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records import StoredRun
 from tlstax.report import figures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tlstax.plan import cases
+from tlstax.plan.order import cases
 from tlstax.records import StoredRun, TrialRecord
 from tlstax.report import palette
 from tlstax.report.marks import Style

@@ -16,10 +16,10 @@ from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
-from tlstax.jobs import job_for
 from tlstax.observers import process, status
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
+from tlstax.plan.jobs import job_for
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial

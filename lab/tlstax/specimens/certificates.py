@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tlstax.distance.addresses import FAR_ADDRESS
+from tlstax.plan.addresses import FAR_ADDRESS
 
 KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"]
 KEY_KINDS: tuple[KeyKind, ...] = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")

@@ -8,6 +8,7 @@ from random import Random
 from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
+from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
 from tlstax.records import Trial
 from tlstax.study import Case, Level, Study, within
 from tlstax.study.factors import ENGINE
@@ -19,7 +20,6 @@ from tlstax.study.levels import (
     server_choices,
     tls_libraries,
 )
-from tlstax.timing import SERVER_START_S, block_s, trial_duration_s
 
 CAPTURE_BLOCK = -1
 """The block of captured trials, before all others: they are not estimated from."""

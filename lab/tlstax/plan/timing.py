@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.jobs import counted_operations, rounds_of
+from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.study import Case, Levels, Study
 from tlstax.study.factors import STORM, is_driver
 from tlstax.study.levels import client_of, distance_of
