@@ -16,7 +16,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
-from tlstax.records import LibraryClaim, Machine
+from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.restoring import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest

@@ -20,7 +20,7 @@ from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
-from tlstax.records import Machine, Specimen
+from tlstax.records.trial import Machine, Specimen
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import Job
-from tlstax.records import ConnectionsSeen
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.specimens.server import Database
 
 TABLE = "tlstax_connections"

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import NonNegativeInt
 
-from tlstax.captured import Frame, Hello, StatementSeen
 from tlstax.contract import Frozen
+from tlstax.records.capture import Frame, Hello, StatementSeen
 from tlstax.study import Level, Role
 
 Reading = Literal["clear", "compressed", "encrypted", "none"]

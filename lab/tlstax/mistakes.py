@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.contract import ErrorEvent
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Study
 from tlstax.study.factors import is_driver
 from tlstax.study.labels import full_label

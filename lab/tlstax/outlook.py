@@ -8,7 +8,7 @@ from tlstax.findings.so_far import SoFar, short_labels, so_far
 from tlstax.findings.stopping import Progress
 from tlstax.plan.order import captures, cases, trials_per_block
 from tlstax.plan.timing import block_s
-from tlstax.records import Trial
+from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.labels import full_label
 

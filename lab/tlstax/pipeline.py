@@ -25,7 +25,7 @@ from tlstax.outlook import Outlook, Step
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import trial_duration_s, window_s
-from tlstax.records import Changes, RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.resuming import check_same, slim, spent_s
 from tlstax.server_state import check_switchable
 from tlstax.store import Store, new_run_id

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
-from tlstax.records import TableState
+from tlstax.records.trial import TableState
 from tlstax.specimens import answers, table
 from tlstax.specimens.server import Database, Server, TableContent
 from tlstax.study import Levels

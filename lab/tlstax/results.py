@@ -14,7 +14,7 @@ from tlstax.explained import Explanation
 from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
 from tlstax.reached import Distances, TunnelWorth
-from tlstax.records import Machine, Specimen
+from tlstax.records.trial import Machine, Specimen
 from tlstax.study import Level, Role, Study
 from tlstax.tabulated import Tables
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tlstax import __version__
 from tlstax.findings.stopping import Stop, decide
 from tlstax.plan.order import trials_per_block
-from tlstax.records import Machine, RunHeader, Specimen, StoredRun, TrialRecord
+from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.support.errors import UserMistake

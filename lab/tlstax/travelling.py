@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tlstax.records import DistanceObservation, PathObservation
+from tlstax.records.trial import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
 from tlstax.travel import Route, Span
 

@@ -15,13 +15,12 @@ from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
-from tlstax.observed import Window
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import longest_warmup_s
-from tlstax.records import (
+from tlstax.records.trial import (
     Evidence,
     LibraryClaim,
     MappedLibrary,
@@ -31,6 +30,7 @@ from tlstax.records import (
     Trial,
     TrialRecord,
 )
+from tlstax.records.window import Window
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, Server
 from tlstax.study import Levels

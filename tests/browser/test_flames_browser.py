@@ -14,7 +14,7 @@ from tlstax.findings.case_choice import chosen_case
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
 from tlstax.profiles.stacks import Frame, folded
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.flames import flame_graph
 from tlstax.report.html import html
 

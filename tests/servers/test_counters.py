@@ -16,7 +16,6 @@ from tlstax.bench import Bench
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
-from tlstax.observed import Window
 from tlstax.observers import process, status
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
@@ -24,7 +23,8 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import JobTerms, Verification, job_for
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Window
 from tlstax.specimens import processes
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent

@@ -11,7 +11,7 @@ from command_line import Home
 from tlstax.bench import Needs, Wanted, open_private_bench
 from tlstax.clients.process import LoadClient
 from tlstax.plan.jobs import job_for
-from tlstax.records import ServerClaim, Trial, TrialRecord
+from tlstax.records.trial import ServerClaim, Trial, TrialRecord
 from tlstax.specimens import loading, shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.fault import Fault

@@ -15,7 +15,7 @@ from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
 from tlstax.observers.process import read_cpu
 from tlstax.plan.order import cases
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 
 STUDY = """
 name = "pairs"

@@ -35,7 +35,7 @@ from tlstax.contract import (
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild

@@ -10,7 +10,7 @@ import pytest
 from command_line import Home
 from test_guest_run import as_owner, lent, tlstax_run, url_of
 
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

@@ -21,7 +21,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.plan.jobs import job_for
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session

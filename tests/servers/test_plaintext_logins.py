@@ -20,7 +20,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.tls import GuestTls
 from tlstax.plan.jobs import job_for
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

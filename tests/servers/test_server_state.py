@@ -14,7 +14,7 @@ from tlstax.benches import Benches
 from tlstax.contract import Job, TlsOn
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild

@@ -14,7 +14,7 @@ from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
 from tlstax.observers import process, status
 from tlstax.plan.order import cases
-from tlstax.records import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
+from tlstax.records.trial import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
 from tlstax.specimens import loading
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent

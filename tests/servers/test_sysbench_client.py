@@ -25,7 +25,7 @@ from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsO
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
-from tlstax.records import Trial
+from tlstax.records.trial import Trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fake_trials import fake_record, fake_run, tax_truth
 
-from tlstax.captured import Capture, Conversation, Frame, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.contract import TcpEndpoint
 from tlstax.plan.order import captures
-from tlstax.records import StoredRun, Trial, TrialRecord
+from tlstax.records.capture import Capture, Conversation, Frame, Hello, StatementSeen, TlsSeen, Traffic
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.study import Study, load_study
 
 TAX = load_study("tax").model_copy(update={"capture": True})

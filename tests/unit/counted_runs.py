@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fake_trials import fake_run, reconnecting
 
 from tlstax.contract import PhaseWire
-from tlstax.records import DistanceObservation, RoundTripTime, StoredRun, TrialRecord
+from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun, TrialRecord
 from tlstax.study import Study, load_study, override
 
 Crossings = Mapping[str, tuple[int, int, int]]

@@ -19,7 +19,7 @@ from tlstax.contract import (
     TlsView,
     Wire,
 )
-from tlstax.records import Machine, ServerCpu, Specimen
+from tlstax.records.trial import Machine, ServerCpu, Specimen
 from tlstax.selfbench.plan import RESUMED, Cell, Contestant, Trial
 from tlstax.selfbench.records import Header, Instructions, Observation, ServerFacts
 

@@ -13,7 +13,7 @@ from fake_trials import Truth, fake_run, kept, untrue
 from observed_windows import seconds, ticks, window
 
 from tlstax.findings.document import document
-from tlstax.records import ConnectionsSeen, StoredRun, TrialRecord
+from tlstax.records.trial import ConnectionsSeen, StoredRun, TrialRecord
 from tlstax.results import RunDocument
 from tlstax.study import Case, Study, load_study
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 from fake_trials import Truth, fake_run, untrue
 
 from tlstax.contract import CpuTime, DriverTerms, Negotiated, TlsUnset, TlsView, WarmupSlice
-from tlstax.observed import Window
-from tlstax.records import ServerCpu, StoredRun, TrialRecord
+from tlstax.records.trial import ServerCpu, StoredRun, TrialRecord
+from tlstax.records.window import Window
 from tlstax.study import Case, Levels, Study, load_study
 from tlstax.study.levels import options_of
 

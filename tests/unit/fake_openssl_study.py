@@ -11,7 +11,7 @@ from functools import cache
 
 from fake_trials import Truth, fake_run, kept, reconnecting
 
-from tlstax.records import LibraryClaim, MappedLibrary, ServerClaim, StoredRun, TrialRecord
+from tlstax.records.trial import LibraryClaim, MappedLibrary, ServerClaim, StoredRun, TrialRecord
 from tlstax.study import Case, Study, load_study
 
 GAIN = 1.10

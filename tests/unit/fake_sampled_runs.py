@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fake_trials import fake_run
 
 from tlstax.profiles.stacks import Profile, SideProfile
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import load_study
 
 ROOT = "_start [mysqld];handle_connection(void*) [mysqld]"

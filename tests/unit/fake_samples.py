@@ -16,7 +16,7 @@ from fake_trials import fake_header, fake_record, reconnecting
 
 from tlstax.plan.order import blocks
 from tlstax.profiles.stacks import Profile, Side, SideProfile
-from tlstax.records import StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.study import Case, Study
 
 ROOT = "_start [mysqld];handle_connection [mysqld]"

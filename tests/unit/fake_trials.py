@@ -37,7 +37,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.plan.order import blocks
-from tlstax.records import (
+from tlstax.records.trial import (
     Machine,
     MappedLibrary,
     RunHeader,

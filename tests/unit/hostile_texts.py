@@ -8,7 +8,7 @@ from typing import Any
 
 from fake_trials import fake_run
 
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b2J\x7f\u202etxt\u2066\r\x08"
 """A title, a cleared screen, hidden text, the same with C1 controls, and text that runs backwards."""

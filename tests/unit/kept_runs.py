@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_trials import fake_run
 
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 from tlstax.support.errors import TlstaxError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.observed import CpuSlice, CpuTicks, ProcessUse, Window, WireUse
+from tlstax.records.window import CpuSlice, CpuTicks, ProcessUse, Window, WireUse
 
 
 def ticks(**some: int) -> CpuTicks:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlstax.captured import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.contract import Negotiated, Ready, TlsView
 from tlstax.drivers.probed import INSERT, Asked, Gathered, Logged, TlsAsked
+from tlstax.records.capture import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 
 NAME = "pymysql-1.1"

@@ -8,7 +8,7 @@ from fake_trials import Truth, fake_record, fake_run, tax_truth
 
 from tlstax.plan.order import blocks
 from tlstax.profiles.stacks import Profile, SideProfile
-from tlstax.records import StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.study import Study, load_study
 
 SLOWED = 0.8

@@ -12,8 +12,8 @@ from fake_trials import Truth, fake_run, kept
 from tlstax.findings.agreement_words import summary
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.observed import ProcessUse, Window
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.window import ProcessUse, Window
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal

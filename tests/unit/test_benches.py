@@ -19,7 +19,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.order import cases
-from tlstax.records import Machine
+from tlstax.records.trial import Machine
 from tlstax.study import Study, load_study, override
 from tlstax.study.levels import ServerChoice, server_choices, tls_libraries
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake

@@ -8,7 +8,6 @@ import pytest
 from captured_runs import ENTRY, OPERATIONS, SERVER, TAX, captured_record, captured_run
 from fake_trials import fake_run
 
-from tlstax.captured import Capture
 from tlstax.checks import judge
 from tlstax.crossed import CaseCrossed
 from tlstax.findings.captures import captures as told
@@ -16,7 +15,8 @@ from tlstax.findings.document import document
 from tlstax.findings.export import exported
 from tlstax.outlook import Outlook
 from tlstax.plan.order import blocks, captures, cases, plan
-from tlstax.records import Changes, Evidence, StoredRun, TrialRecord
+from tlstax.records.capture import Capture
+from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.report.hexdump import hexdump
 from tlstax.resuming import spent_s

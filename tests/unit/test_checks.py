@@ -10,7 +10,7 @@ from fake_trials import LIBSSL, fake_record, tax_truth, with_errors
 from tlstax.checks import NOT_STARTED, judge, judged
 from tlstax.checks.treatment import registered_suite
 from tlstax.plan.order import cases
-from tlstax.records import Evidence, MappedLibrary, Trial, TrialRecord
+from tlstax.records.trial import Evidence, MappedLibrary, Trial, TrialRecord
 from tlstax.study import Case, load_study
 
 CASES = cases(load_study("tax"))

@@ -11,7 +11,7 @@ from test_checks import reasons, with_done, with_server
 
 from tlstax.checks import judge
 from tlstax.contract import Counts, TlsOff, TlsOn
-from tlstax.records import ConnectionsSeen, Trial, TrialRecord
+from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
 from tlstax.study import Case
 
 PLAIN = ConnectionsSeen(connections=8, version=None, cipher=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake

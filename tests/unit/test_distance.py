@@ -27,7 +27,7 @@ from tlstax.plan.timing import (
     trial_duration_s,
     window_s,
 )
-from tlstax.records import LinkUse, RoundTripTime
+from tlstax.records.trial import LinkUse, RoundTripTime
 from tlstax.study import Level, load_study, override
 from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault, UserMistake

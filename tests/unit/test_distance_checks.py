@@ -13,7 +13,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.distance import distance
 from tlstax.contract import TcpEndpoint
 from tlstax.plan.order import cases
-from tlstax.records import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
+from tlstax.records.trial import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
 from tlstax.study import Level, load_study
 
 CASE = cases(load_study("tax"))[0]

@@ -16,7 +16,7 @@ from tlstax.findings.distances_words import away, claim_verdict, growth_sentence
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.reached import DistanceCurve, Distances, Trend
-from tlstax.records import DistanceObservation, RoundTripTime, StoredRun
+from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.distances_table import distance_tables
 from tlstax.report.html import html

@@ -21,7 +21,7 @@ from tlstax.findings.driver_split import driver_splits
 from tlstax.findings.driver_words import driver_sentences
 from tlstax.findings.headline import headline
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.html import html
 from tlstax.report.json_document import json_document

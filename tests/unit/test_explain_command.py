@@ -18,7 +18,7 @@ from tlstax.cli.app import main
 from tlstax.explained import Explanation
 from tlstax.findings.document import document
 from tlstax.profiles.components import component_order
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import palette
 from tlstax.report.explanation_text import explanation_text
 from tlstax.report.formats import render

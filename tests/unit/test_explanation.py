@@ -28,7 +28,7 @@ from tlstax.findings import stats
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 

@@ -16,7 +16,7 @@ from tlstax.cli.specimens_table import table_text
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
 from tlstax.plan.order import cases, plan
-from tlstax.records import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
+from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.specimens import catalogue, fault_recipes, listing, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild

@@ -12,7 +12,7 @@ from tlstax.findings.document import document
 from tlstax.findings.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.stats import geometric_mean
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun, Trial, TrialRecord, Verdict
+from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results import Finding, RunDocument
 from tlstax.study import Case, load_study, override
 

@@ -29,7 +29,7 @@ from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.document import document
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report import flame_section
 from tlstax.report.flames import FlameGraph, costliest, flame_graph, why_none
 from tlstax.report.html import html

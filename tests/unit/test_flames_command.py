@@ -10,7 +10,7 @@ from fake_trials import fake_run
 from kept_runs import keep
 from test_cli import status_of
 
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 
 TLS = "tls=1.3,resumption=off,workload=point-select"

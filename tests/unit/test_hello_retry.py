@@ -16,7 +16,7 @@ from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.hello_retried import Avoided, HelloRetries, RetryCost
 from tlstax.plan.order import cases, plan
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.csv_table import csv_table
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown

@@ -9,7 +9,7 @@ from fake_trials import LIBSSL, fake_record, tax_truth
 
 from tlstax.checks import judge
 from tlstax.plan.order import cases
-from tlstax.records import Evidence, LibraryClaim, MappedLibrary, ServerClaim, Trial, TrialRecord
+from tlstax.records.trial import Evidence, LibraryClaim, MappedLibrary, ServerClaim, Trial, TrialRecord
 from tlstax.study import load_study
 
 CASE = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "1.3")

@@ -10,7 +10,7 @@ import pytest
 from tlstax.contract import Account, DriverTerms, TcpEndpoint, TlsOff, TlsOn, TlsUnset
 from tlstax.plan.jobs import STEADY_WITHIN_S, JobTerms, Verification, job_for, longest_warmup_s
 from tlstax.plan.timing import overhead_s, window_s
-from tlstax.records import LibraryClaim, Trial
+from tlstax.records.trial import LibraryClaim, Trial
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.trial import _client_claim

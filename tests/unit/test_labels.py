@@ -7,7 +7,7 @@ from tlstax.checks import judge
 from tlstax.findings.naming import subject_label
 from tlstax.findings.proof import always_hello_retry, negotiated
 from tlstax.plan.order import cases
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study, override, parse_study
 from tlstax.study.factors import PATHS
 from tlstax.study.labels import full_label, group_label, label, label_levels, path_words

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import loading
 from tlstax.specimens.loading import Loaded
 from tlstax.specimens.server_build import ServerBuild

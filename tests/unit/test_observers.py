@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.observed import CpuTicks
 from tlstax.observers.processors import CpuSeries, difference, read_ticks
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.observers.wire import read_wire, wire_between
+from tlstax.records.window import CpuTicks
 
 STAT = """\
 cpu  1000 20 300 4000 50 6 70 8 9 0

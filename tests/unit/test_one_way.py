@@ -49,7 +49,6 @@ ACTING = (
     "trial",
 )
 PURE = (
-    "captured",
     "checks",
     "connecting",
     "contract",
@@ -66,7 +65,6 @@ PURE = (
     "findings",
     "hello_retried",
     "mistakes",
-    "observed",
     "outlook",
     "plan",
     "profiles",

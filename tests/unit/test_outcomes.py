@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tlstax.contract import DriverTerms, Overhead, WarmupSlice
 from tlstax.findings.histograms import decode, merge
 from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
-from tlstax.observed import Window
 from tlstax.plan.order import blocks, cases
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Window
 from tlstax.study import Case, load_study
 from tlstax.study.outcomes import COUNTED_WORDS, WIRE_PHASES
 from tlstax.support.errors import MachineFault

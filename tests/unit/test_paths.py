@@ -11,7 +11,7 @@ from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.proof import negotiated
 from tlstax.plan.order import cases
-from tlstax.records import PathObservation, PathPart, Trial, TrialRecord
+from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study
 from tlstax.study.path_exclusions import is_of_client, tls_at_server, why_not
 from tlstax.support.errors import UserMistake

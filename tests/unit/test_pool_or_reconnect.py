@@ -12,7 +12,7 @@ from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.pool_words import rounded, whole
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.overview_page import overview

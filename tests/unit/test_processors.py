@@ -12,8 +12,8 @@ from tlstax.findings.estimates import estimates
 from tlstax.findings.export import exported
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.processors import series, shares
-from tlstax.observed import CpuSlice, Window
-from tlstax.records import StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.records.window import CpuSlice, Window
 from tlstax.report.html import html
 from tlstax.study import Case
 

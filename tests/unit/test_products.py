@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import credentials
 from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5

@@ -20,7 +20,7 @@ from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.outlook import Outlook
 from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import SideProfile
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
 from tlstax.resuming import slim
 from tlstax.study import load_study

@@ -13,7 +13,7 @@ from fake_trials import Truth, fake_run, reconnecting
 
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.results import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml

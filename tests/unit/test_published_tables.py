@@ -15,8 +15,8 @@ from report_runs import HOSTILE, changed
 from tlstax.findings.document import document
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.processor_tables import steps
-from tlstax.observed import CpuSlice
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.window import CpuSlice
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.results import RunDocument
 from tlstax.tabulated import DifferenceResult, MeasuredProcessors, PartOfTime, Tables

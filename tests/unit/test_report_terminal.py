@@ -21,7 +21,7 @@ from report_runs import (
 )
 
 from tlstax.findings.headline import headline
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -9,7 +9,7 @@ from kept_runs import keep
 from tlstax.findings.document import document
 from tlstax.outlook import Outlook
 from tlstax.plan.order import cases
-from tlstax.records import Machine, Specimen, Trial
+from tlstax.records.trial import Machine, Specimen, Trial
 from tlstax.resuming import check_same, check_study, slim, spent_s, unfinished
 from tlstax.store import Store
 from tlstax.study import Study, load_study

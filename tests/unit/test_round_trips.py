@@ -13,7 +13,7 @@ from tlstax.connecting import RoundTripsResult
 from tlstax.findings.document import document
 from tlstax.findings.outcomes import outcomes
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
 from tlstax.report.round_trips import every_line
 from tlstax.study import load_study

@@ -9,9 +9,9 @@ from fake_trials import fake_record, tax_truth
 
 from tlstax.checks import judge
 from tlstax.contract import ErrorCount, Job
-from tlstax.observed import Window
 from tlstax.plan.order import cases
-from tlstax.records import Trial, TrialRecord, Verdict
+from tlstax.records.trial import Trial, TrialRecord, Verdict
+from tlstax.records.window import Window
 from tlstax.study import Case, load_study, workloads
 
 PLAIN = cases(load_study("tax"))[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fake_contestants import RECONNECT_TLS, SELECT, SELECT_TLS, Nobody, World, header
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.selfbench import contestants, plan
 from tlstax.selfbench.document import Figure, SelfBenchDocument
 from tlstax.selfbench.estimate import document

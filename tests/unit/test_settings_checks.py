@@ -12,7 +12,7 @@ from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
-from tlstax.records import Trial
+from tlstax.records.trial import Trial
 from tlstax.report.evidence import proof
 from tlstax.report.groups import Row
 from tlstax.report.marks import Style

@@ -16,7 +16,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.series import pooled
 from tlstax.findings.statement_words import verdict_of
 from tlstax.findings.statements import best_without_hindsight
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.results import RunDocument, StatementResult, Tally
 from tlstax.study import Statement
 

@@ -7,7 +7,7 @@ from fake_trials import Truth, crashed, fake_record, fake_run, untrue
 
 from tlstax.findings.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
 from tlstax.plan.order import cases
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Study, load_study, override
 
 STUDY = load_study("tax").model_copy(update={"budget_s": 1000.0})

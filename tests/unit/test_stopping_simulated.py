@@ -11,7 +11,7 @@ from tlstax.findings.estimates import estimates
 from tlstax.findings.stats import judge
 from tlstax.findings.stopping import Stop, decide
 from tlstax.plan.order import cases
-from tlstax.records import Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Study
 
 STUDIES = 2500

@@ -18,7 +18,7 @@ from fake_trials import fake_header, fake_run
 from kept_runs import NAME, RUN, keep, sentence_of
 
 from tlstax.contract import Account
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.store import Store, new_run_id
 from tlstax.store.writer import Writer, this_process
 from tlstax.support.errors import MachineFault, UserMistake

@@ -26,7 +26,7 @@ from wire_bytes import (
     vector,
 )
 
-from tlstax.captured import Conversation, TlsSeen
+from tlstax.records.capture import Conversation, TlsSeen
 from tlstax.tap.listening import FRAME_BYTES, MOST_FRAMES, MOST_STATEMENTS, Listening, Tally
 
 LOGIN: tuple[Said, ...] = (("server", greeting()), ("client", login()), ("server", packet(2, OK)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.captured import Sender
+from tlstax.records.capture import Sender
 
 CLIENT_SSL, CLIENT_COMPRESS, CLIENT_QUERY_ATTRIBUTES = 1 << 11, 1 << 5, 1 << 27
 FLAGS = 0x000F_A685 & ~CLIENT_SSL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tlstax.contract import Done, Ready
-from tlstax.records import Evidence, ServerObservation
+from tlstax.records.trial import Evidence, ServerObservation
 from tlstax.study import Levels
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes, is_of_level
 from tlstax.contract import Job, TlsOn
-from tlstax.records import ConnectionsSeen
+from tlstax.records.trial import ConnectionsSeen
 from tlstax.study.workloads import verb as verb_of
 
 WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}

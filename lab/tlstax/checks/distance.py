@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
-from tlstax.records import DistanceObservation, RoundTripTime
+from tlstax.records.trial import DistanceObservation, RoundTripTime
 from tlstax.study.levels import Distance, distance_of
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
-from tlstax.records import LibraryClaim, MappedLibrary
+from tlstax.records.trial import LibraryClaim, MappedLibrary
 from tlstax.study.factors import NO_FAULT
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import UnixEndpoint
-from tlstax.records import Evidence, PathObservation, PathPart
+from tlstax.records.trial import Evidence, PathObservation, PathPart
 from tlstax.study.factors import DIRECT, UNIX_SOCKET
 from tlstax.study.levels import path_of
 from tlstax.study.path_exclusions import PROTECTION, SSH_CIPHERS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
-from tlstax.records import ServerObservation
+from tlstax.records.trial import ServerObservation
 from tlstax.study import path_exclusions, workloads
 from tlstax.study.factors import GROUP_LISTS, GROUPS, UNSET, is_driver
 from tlstax.study.levels import client_of

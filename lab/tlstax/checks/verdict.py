@@ -16,7 +16,7 @@ from tlstax.checks import (
     treatment,
 )
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.records import Evidence, TrialRecord, Verdict
+from tlstax.records.trial import Evidence, TrialRecord, Verdict
 
 CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     paths.way,

@@ -11,7 +11,7 @@ from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.explanation_text import explanation_text
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label

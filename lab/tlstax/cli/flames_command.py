@@ -11,7 +11,7 @@ from tlstax.cli.streams import show, show_page, tell
 from tlstax.findings.case_choice import chosen_case
 from tlstax.flame_program import draw
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake

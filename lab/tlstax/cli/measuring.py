@@ -13,7 +13,7 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.document import document
 from tlstax.flame_program import draw
 from tlstax.pipeline import Request, run
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
 from tlstax.study import Study
 

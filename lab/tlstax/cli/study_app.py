@@ -54,7 +54,7 @@ def study_plan(
 ) -> None:
     """What running a study would mean: its cases, trials and time."""
     from tlstax.cli.study_command import plan_command
-    from tlstax.records import Changes
+    from tlstax.records.trial import Changes
 
     changes = Changes(
         set=tuple(settings or ()),
@@ -92,7 +92,7 @@ def study_run(
 ) -> None:
     """Run a study: start its servers, measure in blocks, say what was found."""
     from tlstax.cli.study_command import StudyRunOptions, run_command
-    from tlstax.records import Changes
+    from tlstax.records.trial import Changes
 
     changes = Changes(
         set=tuple(settings or ()),

@@ -14,7 +14,7 @@ from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.pipeline import Request
 from tlstax.plan.order import plan
-from tlstax.records import Changes
+from tlstax.records.trial import Changes
 from tlstax.resuming import check_study, unfinished
 from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
 from tlstax.support.errors import UserMistake

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.clients.borrowed import borrowed
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_server, specimen_of

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tlstax import __version__
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.clients.engine import built_beside, specimen_of
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 
 BINARY = "tlstax-floor"
 """Built with the engine, and kept beside its binary."""

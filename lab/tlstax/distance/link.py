@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import built_beside
 from tlstax.observers.machine import available_cpus, split_cpus
-from tlstax.records import LinkUse
+from tlstax.records.trial import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
 from tlstax.study.levels import Distance

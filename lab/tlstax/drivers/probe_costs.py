@@ -9,7 +9,7 @@ from tlstax.contract import Frozen
 from tlstax.drivers.probe_document import Cost
 from tlstax.findings import stats
 from tlstax.findings.series import Blocks, series, valid_values
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import OPTION
 

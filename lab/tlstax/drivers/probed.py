@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax.captured import Capture
 from tlstax.contract import ErrorKind, Frozen, Ready
+from tlstax.records.capture import Capture
 
 TlsAsked = Literal["unset", "off", "required", "verified"]
 """What the driver was told of TLS: nothing, to leave it, that there must be some and nothing else, or that

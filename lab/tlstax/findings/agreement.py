@@ -23,7 +23,7 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.stats import Interval
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.results import Agreement, ClientAgreement, Clue
 from tlstax.study import Level, Levels
 from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER

@@ -14,7 +14,7 @@ from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
 from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Study
 from tlstax.study.factors import STORM
 from tlstax.study.labels import full_label, group_label

@@ -13,7 +13,7 @@ from tlstax.findings.stats import Difference
 from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Case, Levels
 from tlstax.study.factors import NO_FAULT, VARIANTS
 

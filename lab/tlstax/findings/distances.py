@@ -18,7 +18,7 @@ from tlstax.findings import spending
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.reached import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import GrowthClaim, Level, Levels, within
 from tlstax.study.levels import needs_distance
 

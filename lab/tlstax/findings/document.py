@@ -28,7 +28,7 @@ from tlstax.findings.statements import statements
 from tlstax.findings.stats import Interval
 from tlstax.findings.storms import storms
 from tlstax.findings.tunnels import tunnels
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.results import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
 from tlstax.study.labels import finding_levels
 

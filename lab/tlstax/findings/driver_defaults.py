@@ -14,7 +14,7 @@ from tlstax.driver_results import DriverDefault, Encrypts
 from tlstax.findings.outcomes import is_statement
 from tlstax.findings.series import Frozen, Series, frozen
 from tlstax.findings.stats import geometric_mean
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Case, Levels, Study
 from tlstax.study.factors import UNSET, is_driver
 from tlstax.study.labels import driver_label, driver_words, shared_options

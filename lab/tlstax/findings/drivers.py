@@ -9,7 +9,7 @@ from tlstax.findings.driver_defaults import driver_defaults, found
 from tlstax.findings.driver_split import driver_splits
 from tlstax.findings.driver_warmup import driver_warmups, restless
 from tlstax.findings.series import Series
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Study
 
 

@@ -11,7 +11,7 @@ from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import OUTCOMES, UNITS
 from tlstax.findings.series import Frozen, Values, frozen, valid_values
 from tlstax.findings.stats import Interval
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Study
 
 

@@ -15,7 +15,7 @@ from tlstax.findings.explanation_words import caveats, programs_differ, sentence
 from tlstax.findings.outcomes import OUTCOMES, outcome
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Case
 from tlstax.study.factors import NO_FAULT, VARIANTS
 from tlstax.study.labels import finding_levels, full_label, label

@@ -9,7 +9,7 @@ from tlstax.explained import Amount, ComponentCost, Culprit, Explanation
 from tlstax.findings.wording import percent
 from tlstax.profiles.components import UNATTRIBUTED
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.text import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tlstax.findings.outcomes import outcomes
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 
 SCHEMA = 1
 """Version of the export."""

@@ -21,7 +21,7 @@ from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
 from tlstax.hello_retried import Avoided, Avoider, Extra, HelloRetries, Retried, RetriedCase, RetryCost
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.labels import offered_words

@@ -21,7 +21,7 @@ from tlstax.findings.table_words import (
     verdict_of,
     within_floor,
 )
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, within
 from tlstax.tabulated import DifferenceHere, DifferenceResult
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tlstax.findings.processors import shares, together, window_slices
 from tlstax.findings.wording import percent
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.support.text import counted
 
 MUCH_STEAL = 0.01

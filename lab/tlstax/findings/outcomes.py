@@ -11,7 +11,7 @@ from tlstax.contract import Done, PhaseWire
 from tlstax.findings import histograms
 from tlstax.findings.histograms import Histogram
 from tlstax.findings.processors import Whose, shares, together
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,

@@ -9,8 +9,8 @@ from statistics import fmean
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.processors import shares, together
 from tlstax.findings.table_sides import Measured
-from tlstax.observed import CpuSlice
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
+from tlstax.records.window import CpuSlice
 from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable
 from tlstax.tabulated import (
     MeasuredProcessors,

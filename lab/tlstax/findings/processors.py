@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.observed import CpuSlice, CpuTicks
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
+from tlstax.records.window import CpuSlice, CpuTicks
 
 Whose = Literal["machine", "server"]
 

@@ -12,7 +12,7 @@ from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import pooled
 from tlstax.findings.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results import Profiling, Ratio, TrialCounts
 
 MOST_LOST = 0.01

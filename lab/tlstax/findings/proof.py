@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.contract import Handshakes, Negotiated, TlsView
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study.path_exclusions import is_of_client
 
 

@@ -11,7 +11,7 @@ from tlstax.findings.table_arithmetic import claim_result, table_faults
 from tlstax.findings.table_sides import measured, part_result
 from tlstax.findings.time_differences import time_differences
 from tlstax.findings.time_tables import time_table
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Claim
 from tlstax.tabulated import ClaimHere, ClaimResult, PartOfProcessors, ProcessorTableResult, Tables
 

@@ -14,7 +14,7 @@ from tlstax.contract import PhaseWire
 from tlstax.findings.outcomes import outcome, phases_together
 from tlstax.findings.proof import negotiated
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label_levels
 

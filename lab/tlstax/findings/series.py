@@ -11,7 +11,7 @@ from typing import Any
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.scope import phases
 from tlstax.plan.order import cases
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Case, Level, Levels, Study
 
 LADDER = "connections"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from tlstax.findings.outcomes import outcome
 from tlstax.profiles.stacks import Side
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Case
 
 Stacks = Mapping[str, float]

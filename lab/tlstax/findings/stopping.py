@@ -12,7 +12,7 @@ from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label
 

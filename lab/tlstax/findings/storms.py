@@ -13,7 +13,7 @@ from tlstax.connecting import PublishedRate, StormInterval, StormResult
 from tlstax.findings import stats
 from tlstax.findings.estimates import Estimate
 from tlstax.findings.outcomes import storm_rates
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.study import Levels, Study, within
 from tlstax.study.factors import STORM
 from tlstax.study.labels import finding_levels, group_label, label

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.study import Choice, Level, Levels, Part, Study, within
 from tlstax.tabulated import PartResult, Shown, Standing
 

@@ -25,7 +25,7 @@ from tlstax.guests.leaving import leaving
 from tlstax.guests.lock import SchemaLock
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import answers, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workloads import KEPT, TABLES, Shape

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlstax.observers import cgroup
-from tlstax.records import Machine
+from tlstax.records.trial import Machine
 
 ROOT = Path("/")
 CPUS = "sys/devices/system/cpu"

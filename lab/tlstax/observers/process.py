@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from tlstax.contract import Frozen
-from tlstax.observed import ProcessUse
-from tlstax.records import MappedLibrary, ServerCpu
+from tlstax.records.trial import MappedLibrary, ServerCpu
+from tlstax.records.window import ProcessUse
 from tlstax.support.checksums import sha256_of
 
 _FAULT = re.compile(r"/libtlstax-(?:fault|variant)-[^/]*\.so[^/]*$")

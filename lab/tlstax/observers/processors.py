@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from tlstax.observed import CpuSlice, CpuTicks
+from tlstax.records.window import CpuSlice, CpuTicks
 
 ROOT = Path("/")
 SLICE_S = 1.0

@@ -24,7 +24,7 @@ from typing import BinaryIO, Self, TextIO
 
 from tlstax.profiles.perf_script import FIELDS, parse
 from tlstax.profiles.stacks import Profile, Side
-from tlstax.records import Machine
+from tlstax.records.trial import Machine
 from tlstax.specimens.processes import mortal
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from tlstax.observed import ProcessUse, Window, WireUse
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters, Readings, counted
 from tlstax.observers.process import CpuReading, cpu_between
@@ -17,7 +16,8 @@ from tlstax.observers.processors import CpuSeries
 from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.observers.threads import Threads, read_threads, threads_between
 from tlstax.observers.wire import read_wire, wire_between
-from tlstax.records import ServerCpu
+from tlstax.records.trial import ServerCpu
+from tlstax.records.window import ProcessUse, Window, WireUse
 
 ROOT = Path("/")
 

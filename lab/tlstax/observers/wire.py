@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlstax.observed import WireUse
 from tlstax.plan.addresses import DEVICE
+from tlstax.records.window import WireUse
 
 ROOT = Path("/")
 

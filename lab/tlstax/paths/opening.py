@@ -12,7 +12,7 @@ from tlstax.paths.router import MODES, Router
 from tlstax.paths.running import Running
 from tlstax.paths.ssh import Ssh
 from tlstax.paths.stunnel import Stunnel
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
 from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Progress

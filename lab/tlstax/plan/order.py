@@ -9,7 +9,7 @@ from pydantic import NonNegativeFloat
 
 from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
-from tlstax.records import Trial
+from tlstax.records.trial import Trial
 from tlstax.study import Case, Level, Study, within
 from tlstax.study.factors import ENGINE
 from tlstax.study.levels import (

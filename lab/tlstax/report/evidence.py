@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tlstax.contract import TlsView
-from tlstax.records import MappedLibrary, TrialRecord
+from tlstax.records.trial import MappedLibrary, TrialRecord
 from tlstax.report.figures import NOTHING
 from tlstax.report.groups import Row
 from tlstax.study.labels import DURABILITY

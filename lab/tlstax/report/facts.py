@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.stats import ROUNDING
 from tlstax.findings.wording import percent
-from tlstax.records import Machine, StoredRun
+from tlstax.records.trial import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group

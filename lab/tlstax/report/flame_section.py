@@ -9,7 +9,7 @@ from tlstax.findings.case_choice import choice_text
 from tlstax.findings.scope import is_large
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.flame_frame import Framed, framed
 from tlstax.report.flames import Draw, baseline_of, capital, flame_graph, why_none
 from tlstax.study import Case, Study

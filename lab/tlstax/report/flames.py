@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tlstax.findings.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile, Side
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import figures
 from tlstax.report.untrusted import printable
 from tlstax.study import Case, Study

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.flames import Draw
 from tlstax.report.json_document import json_document

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tlstax.plan.order import cases
-from tlstax.records import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report import palette
 from tlstax.report.marks import Style
 from tlstax.report.outcome_names import MAIN_OUTCOMES, in_order

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tlstax.findings.statement_words import case_label, change_words
 from tlstax.findings.wording import capitalised, percent
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import figures, palette
 from tlstax.report.flames import Draw
 from tlstax.report.page import page

@@ -21,7 +21,7 @@ from tlstax.findings.naming import (
 from tlstax.findings.outcomes import outcomes
 from tlstax.findings.series import LADDER, Series, series
 from tlstax.findings.wording import capitalised
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, outcome_names, palette
 from tlstax.report.chart_parts import Spec, layer, quantitative

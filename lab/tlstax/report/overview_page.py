@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlstax.findings.naming import LIBRARY
 from tlstax.findings.twins import INSTANCE
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import outcome_names
 from tlstax.report.ladders import Ladders, ladders, measured
 from tlstax.report.overview import (

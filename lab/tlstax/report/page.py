@@ -13,7 +13,7 @@ from tlstax.findings.never_valid import never_valid_words
 from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import verdict_line
 from tlstax.findings.wording import percent
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import agreements, captures, facts, figures, hello_retry, outcome_names, published
 from tlstax.report.agreements import Agreements
 from tlstax.report.captures import CaptureSection

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.findings.naming import subject_label
-from tlstax.records import MappedLibrary, StoredRun, TrialRecord
+from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
 from tlstax.results import RunDocument
 from tlstax.study.levels import SERVER_FACTORS, changed_words
 

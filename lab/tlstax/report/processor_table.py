@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.processors import Shares, Stretch, series, shares, together, window_slices
-from tlstax.records import TrialRecord
+from tlstax.records.trial import TrialRecord
 from tlstax.report.groups import Row
 
 SECONDS = (1, 5)

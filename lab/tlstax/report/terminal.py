@@ -21,7 +21,7 @@ from tlstax.findings.headline import headline
 from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import capitalised
-from tlstax.records import StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.report import agreements, captures, facts, hello_retry, table_text
 from tlstax.report import published as published_figures
 from tlstax.report.component_tables import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.floor import floor_command, floor_specimen
 from tlstax.clients.sysbench import sysbench_command, sysbench_specimen
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.selfbench.plan import Contestant
 from tlstax.selfbench.records import Absence
 from tlstax.support.errors import MachineFault

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, NonNegativeInt
 
 from tlstax.contract import Frozen
-from tlstax.records import Machine, Specimen
+from tlstax.records.trial import Machine, Specimen
 from tlstax.selfbench.plan import Cell, Contestant
 from tlstax.selfbench.records import ServerFacts, Status
 

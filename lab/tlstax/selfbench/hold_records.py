@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.records import Machine, Specimen
+from tlstax.records.trial import Machine, Specimen
 from tlstax.selfbench.records import Observation, ServerFacts, Status
 
 HeldTls = Literal["off", "1.3"]

@@ -10,12 +10,12 @@ import pymysql
 from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
-from tlstax.observed import ProcessUse
 from tlstax.observers import process, status
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
+from tlstax.records.window import ProcessUse
 from tlstax.selfbench.plan import Contestant, Trial
 from tlstax.selfbench.records import Instructions, Observation
 from tlstax.support.errors import MachineFault

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import Done
-from tlstax.records import Machine
+from tlstax.records.trial import Machine
 from tlstax.selfbench import proof
 from tlstax.selfbench.records import Header, Observation, Result
 

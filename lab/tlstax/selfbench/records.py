@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from tlstax.contract import Done, Frozen, Ready
-from tlstax.records import Machine, ServerCpu, Specimen
+from tlstax.records.trial import Machine, ServerCpu, Specimen
 from tlstax.selfbench.plan import Cell, Contestant, Trial
 
 Status = Literal["complete", "interrupted", "failed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.records import PlantedClaim, Specimen
+from tlstax.records.trial import PlantedClaim, Specimen
 from tlstax.support.checksums import sha256_of
 
 

@@ -17,7 +17,7 @@ import pymysql
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.records import LibraryClaim, PlantedClaim, ServerClaim, Specimen
+from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import accounts, answering, credentials, error_log, table, tls_facts
 from tlstax.specimens.answering import Answering, Listener
 from tlstax.specimens.certificates import Certificates

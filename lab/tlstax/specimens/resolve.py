@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import added, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.apt_mirror import codename

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, TypeAlias
 from pymysql.connections import Connection
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support.directories import plain
 

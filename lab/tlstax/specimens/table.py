@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from tlstax.records import TableState
+from tlstax.records.trial import TableState
 from tlstax.specimens import answers
 from tlstax.specimens.layout import Layout, Row
 from tlstax.specimens.people_rows import PEOPLE

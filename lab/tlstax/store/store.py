@@ -15,7 +15,7 @@ from typing import Literal, Self
 
 from tlstax.contract import Frozen
 from tlstax.findings.export import exported
-from tlstax.records import RunHeader, StoredRun, TrialRecord
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare

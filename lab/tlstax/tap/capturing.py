@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tlstax.captured import Capture
 from tlstax.contract import Job, TcpEndpoint
+from tlstax.records.capture import Capture
 from tlstax.support.errors import MachineFault
 from tlstax.tap.opening import Tap, open_tap
 

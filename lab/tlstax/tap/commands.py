@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax.captured import Sender, StatementSeen
+from tlstax.records.capture import Sender, StatementSeen
 from tlstax.tap.names import command_name
 from tlstax.tap.units import Cursor, Malformed, Unit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.captured import Hello, Sender, TlsSeen
+from tlstax.records.capture import Hello, Sender, TlsSeen
 from tlstax.tap.hellos import TLS13, client_hello, key_exchange_group, server_hello
 from tlstax.tap.names import suite_name, version_name
 from tlstax.tap.units import Malformed, Unit

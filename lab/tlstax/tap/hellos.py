@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.captured import Hello
+from tlstax.records.capture import Hello
 from tlstax.tap.names import group_name, is_grease, suite_name, version_name
 from tlstax.tap.units import Cursor, Malformed, numbers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.captured import Conversation, Frame, Sender, StatementSeen, Traffic
+from tlstax.records.capture import Conversation, Frame, Sender, StatementSeen, Traffic
 from tlstax.tap.commands import Clear
 from tlstax.tap.handshake import APPLICATION_DATA, Handshake
 from tlstax.tap.units import COMPRESSED_PACKETS, PACKETS, RECORDS, Framing, Malformed, Splitter, Unit

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from tlstax.captured import Capture, Sender, Traffic
 from tlstax.contract import TcpEndpoint
+from tlstax.records.capture import Capture, Sender, Traffic
 from tlstax.support.errors import MachineFault
 from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.tap.relay import Hearer, Relay

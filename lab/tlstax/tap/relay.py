@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.captured import Sender
 from tlstax.contract import TcpEndpoint
+from tlstax.records.capture import Sender
 
 HOLD_S = 0.005
 """So long is an answer held back after its first byte and after the client's last: what a client sends

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from tlstax.clients.borrowed import borrowed
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.telling import Progress
 from tlstax.study.client_exclusions import MYSQLSLAP

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.records import Specimen
+from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import AptPackages, Recipe

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tlstax.captured import Capture
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
-from tlstax.observed import Window
 from tlstax.profiles.stacks import Profile
+from tlstax.records.capture import Capture
+from tlstax.records.window import Window
 from tlstax.study import Case, Study
 
 
