@@ -14,7 +14,7 @@ from observed_windows import seconds, ticks, window
 
 from tlstax.findings.document import document
 from tlstax.records.trial import ConnectionsSeen, StoredRun, TrialRecord
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study
 
 STUDY = load_study("crud-tls")

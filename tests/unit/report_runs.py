@@ -12,7 +12,7 @@ from tlstax.contract import Negotiated, TlsView
 from tlstax.findings.document import document
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.html import html
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study
 
 HOSTILE = '<script>alert("x")</script>|`\x1b[2J\N{RIGHT-TO-LEFT OVERRIDE}'

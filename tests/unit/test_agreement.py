@@ -17,7 +17,7 @@ from tlstax.records.window import ProcessUse, Window
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
-from tlstax.results import Agreement, ClientAgreement, RunDocument
+from tlstax.results.document import Agreement, ClientAgreement, RunDocument
 from tlstax.study import Case, load_study, override
 
 STUDY = override(load_study("clients"), "workload", ["point-select"])

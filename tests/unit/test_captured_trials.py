@@ -9,7 +9,6 @@ from captured_runs import ENTRY, OPERATIONS, SERVER, TAX, captured_record, captu
 from fake_trials import fake_run
 
 from tlstax.checks import judge
-from tlstax.crossed import CaseCrossed
 from tlstax.findings.captures import captures as told
 from tlstax.findings.document import document
 from tlstax.findings.export import exported
@@ -19,6 +18,7 @@ from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.report.hexdump import hexdump
+from tlstax.results.captures import CaseCrossed
 from tlstax.resuming import spent_s
 from tlstax.study import Study, override
 

@@ -10,19 +10,19 @@ import pytest
 from fake_trials import Truth, fake_run, kept
 from planted_series import planted_series, wobble
 
-from tlstax.explained import Amount
 from tlstax.findings.distances import distances, measured_round_trips_ms
 from tlstax.findings.distances_words import away, claim_verdict, growth_sentence, number, pool_sentences
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.reached import DistanceCurve, Distances, Trend
 from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.distances_table import distance_tables
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
-from tlstax.results import RunDocument
+from tlstax.results.distance import DistanceCurve, Distances, Trend
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Amount
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
 
 STUDY = load_study("distance")

@@ -14,7 +14,6 @@ from fake_driver_runs import Planted, encrypts, fake_driver_run, fake_study_run,
 from fake_trials import fake_run
 from planted_series import planted_series
 
-from tlstax.driver_results import CostPart, Drivers, DriverSplit
 from tlstax.findings.document import document
 from tlstax.findings.driver_defaults import Found
 from tlstax.findings.driver_split import driver_splits
@@ -27,7 +26,8 @@ from tlstax.report.html import html
 from tlstax.report.json_document import json_document
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.drivers import CostPart, Drivers, DriverSplit
 from tlstax.study import Levels, load_study, override, parse_study
 from tlstax.study.labels import driver_label, full_label
 

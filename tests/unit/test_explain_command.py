@@ -15,7 +15,6 @@ from kept_runs import keep
 from rich.cells import cell_len
 
 from tlstax.cli.app import main
-from tlstax.explained import Explanation
 from tlstax.findings.document import document
 from tlstax.profiles.components import component_order
 from tlstax.records.trial import StoredRun
@@ -23,7 +22,8 @@ from tlstax.report import palette
 from tlstax.report.explanation_text import explanation_text
 from tlstax.report.formats import render
 from tlstax.report.waterfall import steps
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Explanation
 from tlstax.store import Store
 from tlstax.study import Case
 

@@ -23,12 +23,12 @@ from fake_samples import (
     without,
 )
 
-from tlstax.explained import Explanation
 from tlstax.findings import stats
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
+from tlstax.results.explanation import Explanation
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 

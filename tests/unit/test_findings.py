@@ -13,7 +13,7 @@ from tlstax.findings.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.stats import geometric_mean
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
-from tlstax.results import Finding, RunDocument
+from tlstax.results.document import Finding, RunDocument
 from tlstax.study import Case, load_study, override
 
 STUDY = load_study("tax")

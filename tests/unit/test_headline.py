@@ -10,7 +10,7 @@ from tlstax.findings.stats import Interval, judge
 from tlstax.findings.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
-from tlstax.results import Finding, Ratio, RunDocument
+from tlstax.results.document import Finding, Ratio, RunDocument
 from tlstax.study import at_rate, load_study, override
 from tlstax.support.text import counted
 

@@ -14,14 +14,14 @@ from fake_trials import Truth, fake_run, reconnecting
 from tlstax.contract import PhaseWire
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.hello_retried import Avoided, HelloRetries, RetryCost
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.csv_table import csv_table
 from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import Avoided, HelloRetries, RetryCost
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.labels import full_label
 

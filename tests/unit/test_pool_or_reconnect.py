@@ -17,7 +17,7 @@ from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
-from tlstax.results import PoolSaving, Ratio, RunDocument
+from tlstax.results.document import PoolSaving, Ratio, RunDocument
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake

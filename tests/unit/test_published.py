@@ -15,7 +15,7 @@ from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import FORMATS, Format, render
-from tlstax.results import PublishedFigure, RunDocument
+from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake
 

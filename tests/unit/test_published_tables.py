@@ -18,8 +18,8 @@ from tlstax.findings.processor_tables import steps
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.report.formats import FORMATS, Format, render
-from tlstax.results import RunDocument
-from tlstax.tabulated import DifferenceResult, MeasuredProcessors, PartOfTime, Tables
+from tlstax.results.document import RunDocument
+from tlstax.results.published_tables import DifferenceResult, MeasuredProcessors, PartOfTime, Tables
 
 
 def tables(found: RunDocument) -> Tables:

@@ -22,7 +22,7 @@ from report_runs import (
 )
 
 from tlstax.report.formats import FORMATS, render
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 
 def sheet(make: Make) -> list[dict[str, str]]:

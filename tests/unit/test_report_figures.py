@@ -8,7 +8,7 @@ import pytest
 
 from tlstax.report.figures import change, change_with_interval, column_scale, interval, quantity, significant
 from tlstax.report.untrusted import printable
-from tlstax.results import Ratio
+from tlstax.results.document import Ratio
 
 
 def ratio(point: float, low: float | None = None, high: float | None = None) -> Ratio:

@@ -9,13 +9,13 @@ import pytest
 from counted_runs import FULL, PLAIN, Crossings, counted_run, far
 from fake_trials import fake_run
 
-from tlstax.connecting import RoundTripsResult
 from tlstax.findings.document import document
 from tlstax.findings.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
 from tlstax.report.round_trips import every_line
+from tlstax.results.connect import RoundTripsResult
 from tlstax.study import load_study
 
 

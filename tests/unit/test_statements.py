@@ -17,7 +17,7 @@ from tlstax.findings.series import pooled
 from tlstax.findings.statement_words import verdict_of
 from tlstax.findings.statements import best_without_hindsight
 from tlstax.records.trial import StoredRun
-from tlstax.results import RunDocument, StatementResult, Tally
+from tlstax.results.document import RunDocument, StatementResult, Tally
 from tlstax.study import Statement
 
 BETTER = "OpenSSL 3.5 is better than 3.0"

@@ -9,7 +9,6 @@ from counted_runs import storm_run
 
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
-from tlstax.connecting import StormResult
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
 from tlstax.findings.outcomes import outcomes
@@ -18,6 +17,7 @@ from tlstax.plan.jobs import rounds_of
 from tlstax.plan.timing import counted_s
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render
+from tlstax.results.connect import StormResult
 from tlstax.study import Published, Study, load_study, override
 from tlstax.support.errors import UserMistake
 

@@ -14,9 +14,9 @@ from tlstax.findings.quotients import quotient
 from tlstax.findings.statements import statements
 from tlstax.findings.tunnels import TUNNELS, tunnels
 from tlstax.findings.tunnels_words import tunnel_sentences, when
-from tlstax.reached import TunnelWorth
 from tlstax.report.reached_csv import reached_rows
 from tlstax.report.tunnels_table import tunnel_tables
+from tlstax.results.distance import TunnelWorth
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
 
 STUDY = override(load_study("tunnels"), "server", ["mysql-9.7"])

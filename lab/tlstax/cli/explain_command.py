@@ -6,13 +6,13 @@ from shlex import quote
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.explained import Explanation
 from tlstax.findings.case_choice import choice_text, chosen_case
 from tlstax.findings.explanation import explain, explanations
 from tlstax.findings.explanation_rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.explanation_text import explanation_text
+from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label
 

@@ -24,7 +24,7 @@ from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.stats import Interval
 from tlstax.records.trial import TrialRecord
-from tlstax.results import Agreement, ClientAgreement, Clue
+from tlstax.results.document import Agreement, ClientAgreement, Clue
 from tlstax.study import Level, Levels
 from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.study.labels import TLS_SWITCH

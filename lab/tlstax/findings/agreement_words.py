@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.explanation_words import microseconds
 from tlstax.findings.stats import relative_difference
 from tlstax.findings.wording import alike, is_telling, percent, signed_percent
-from tlstax.results import Agreement, ClientAgreement
+from tlstax.results.document import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
 from tlstax.study.labels import client_words, group_label, label_levels
 from tlstax.support.text import counted

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.crossed import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
 from tlstax.records.capture import Capture, Conversation, Frame
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.captures import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.study import Levels
 from tlstax.study.factors import UNIX_SOCKET
 from tlstax.study.labels import full_label, group_label, label

@@ -17,7 +17,7 @@ from tlstax.findings.explanation_words import microseconds, number, signed
 from tlstax.findings.series import Frozen, Series, difference, frozen
 from tlstax.findings.wording import signed_percent
 from tlstax.records.trial import TrialRecord
-from tlstax.results import Clue
+from tlstax.results.document import Clue
 from tlstax.study import Levels
 from tlstax.study.labels import client_words
 from tlstax.study.levels import client_of

@@ -10,7 +10,7 @@ from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Series, difference, frozen
 from tlstax.findings.stats import Interval
 from tlstax.findings.twins import Twins, twins
-from tlstax.results import ContrastFinding, Ratio
+from tlstax.results.document import ContrastFinding, Ratio
 from tlstax.study import Contrast, Level, Levels, within
 
 CONTRASTED = (

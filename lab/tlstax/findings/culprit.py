@@ -18,13 +18,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from tlstax.explained import Amount, Culprit, FunctionCost
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, Place, common_blocks, is_clear
 from tlstax.findings.stack_costs import Stacks, mean_costs
 from tlstax.findings.stats import Difference
 from tlstax.profiles.components import UNATTRIBUTED, classifier
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
+from tlstax.results.explanation import Amount, Culprit, FunctionCost
 from tlstax.study import Case
 
 PASSES_THROUGH = 0.8

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.explained import Amount
 from tlstax.findings import distances_words as words
 from tlstax.findings import spending
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
-from tlstax.reached import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.records.trial import TrialRecord
+from tlstax.results.distance import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
+from tlstax.results.explanation import Amount
 from tlstax.study import GrowthClaim, Level, Levels, within
 from tlstax.study.levels import needs_distance
 

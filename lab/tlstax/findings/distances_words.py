@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log, log10
 
-from tlstax.explained import Amount
 from tlstax.findings.wording import alike
-from tlstax.reached import ClaimResult, ClaimVerdict, DistanceCurve, Distances, Growth, PoolTime, Trend
+from tlstax.results.distance import (
+    ClaimResult,
+    ClaimVerdict,
+    DistanceCurve,
+    Distances,
+    Growth,
+    PoolTime,
+    Trend,
+)
+from tlstax.results.explanation import Amount
 from tlstax.support.text import counted
 
 MOST_NAMED = 3

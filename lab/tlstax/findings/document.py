@@ -29,7 +29,7 @@ from tlstax.findings.stats import Interval
 from tlstax.findings.storms import storms
 from tlstax.findings.tunnels import tunnels
 from tlstax.records.trial import StoredRun
-from tlstax.results import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
+from tlstax.results.document import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
 from tlstax.study.labels import finding_levels
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tlstax.contract import TlsView
-from tlstax.driver_results import DriverDefault, Encrypts
 from tlstax.findings.outcomes import is_statement
 from tlstax.findings.series import Frozen, Series, frozen
 from tlstax.findings.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
+from tlstax.results.drivers import DriverDefault, Encrypts
 from tlstax.study import Case, Levels, Study
 from tlstax.study.factors import UNSET, is_driver
 from tlstax.study.labels import driver_label, driver_words, shared_options

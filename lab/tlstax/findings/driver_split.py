@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log
 
-from tlstax.driver_results import CostPart, DriverSplit, Encrypts, PartKind
-from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.driver_defaults import Found, is_left_alone, own_options
 from tlstax.findings.driver_words import split_sentence
 from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
+from tlstax.results.drivers import CostPart, DriverSplit, Encrypts, PartKind
+from tlstax.results.explanation import Amount
 from tlstax.study import Case, Published, Study, within
 from tlstax.study.factors import OPTION
 from tlstax.study.labels import driver_label, driver_words, other_workload

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from tlstax.contract import Ready
-from tlstax.driver_results import DriverWarmup, WarmupPoint
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
+from tlstax.results.drivers import DriverWarmup, WarmupPoint
 from tlstax.study import Case, Study
 from tlstax.study.labels import driver_label, full_label
 from tlstax.support.text import counted

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tlstax.driver_results import DriverDefault, Drivers, DriverSplit
-from tlstax.explained import Amount
 from tlstax.findings.wording import MANY_TIMES, alike, percent, signed_percent
+from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
+from tlstax.results.explanation import Amount
 from tlstax.study.levels import options_of
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)

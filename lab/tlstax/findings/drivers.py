@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.driver_results import Drivers
 from tlstax.findings.driver_defaults import driver_defaults, found
 from tlstax.findings.driver_split import driver_splits
 from tlstax.findings.driver_warmup import driver_warmups, restless
 from tlstax.findings.series import Series
 from tlstax.records.trial import TrialRecord
+from tlstax.results.drivers import Drivers
 from tlstax.study import Study
 
 

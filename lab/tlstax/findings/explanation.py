@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from tlstax.explained import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, cost_us, is_clear, mean
 from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
@@ -16,6 +15,7 @@ from tlstax.findings.outcomes import OUTCOMES, outcome
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.study import Case
 from tlstax.study.factors import NO_FAULT, VARIANTS
 from tlstax.study.labels import finding_levels, full_label, label

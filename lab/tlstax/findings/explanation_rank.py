@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.explained import Explanation
+from tlstax.results.explanation import Explanation
 
 
 def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from tlstax.explained import Amount, ComponentCost, Culprit, Explanation
 from tlstax.findings.wording import percent
 from tlstax.profiles.components import UNATTRIBUTED
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
 from tlstax.records.trial import StoredRun
+from tlstax.results.explanation import Amount, ComponentCost, Culprit, Explanation
 from tlstax.study import Case
 from tlstax.support.text import counted
 

@@ -19,7 +19,7 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.results import Finding, Ratio, RunDocument
+from tlstax.results.document import Finding, Ratio, RunDocument
 from tlstax.study import workloads
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.levels import DISTANCE_FACTORS, clients, server_choices

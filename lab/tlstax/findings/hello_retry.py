@@ -20,8 +20,8 @@ from tlstax.findings.hello_retry_words import Told, command, remedy, sentences
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
-from tlstax.hello_retried import Avoided, Avoider, Extra, HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.records.trial import TrialRecord
+from tlstax.results.hello_retry import Avoided, Avoider, Extra, HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.labels import offered_words

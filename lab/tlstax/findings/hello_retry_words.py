@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tlstax.findings.wording import alike
-from tlstax.hello_retried import Avoided, Retried, RetriedCase, RetryCost
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
 from tlstax.study import Study
 from tlstax.study.factors import GROUP_LISTS, P256_FIRST
 

@@ -16,7 +16,7 @@ from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import LADDER, Frozen, Logs, Series, frozen, pooled
 from tlstax.findings.stats import Interval
 from tlstax.findings.twins import Floor, twins
-from tlstax.results import PooledRatio
+from tlstax.results.document import PooledRatio
 from tlstax.study import Level, Levels
 
 Ladder = Sequence[Levels]

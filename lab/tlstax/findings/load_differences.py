@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.processor_tables import window_mean
 from tlstax.findings.table_sides import Measured, Side, why_not_tested
@@ -22,8 +21,9 @@ from tlstax.findings.table_words import (
     within_floor,
 )
 from tlstax.records.trial import TrialRecord
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import DifferenceHere, DifferenceResult
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, within
-from tlstax.tabulated import DifferenceHere, DifferenceResult
 
 
 @dataclass(frozen=True)

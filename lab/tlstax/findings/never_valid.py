@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results import NeverValid
+from tlstax.results.document import NeverValid
 from tlstax.study.labels import full_label
 from tlstax.support.text import counted
 

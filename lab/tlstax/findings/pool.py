@@ -15,7 +15,7 @@ from tlstax.findings import stats
 from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.series import LADDER, Logs, Series, difference, frozen, pooled
 from tlstax.findings.stats import Interval
-from tlstax.results import PoolSaving, Ratio
+from tlstax.results.document import PoolSaving, Ratio
 from tlstax.study import Level, Levels, Pool
 
 CPU = "server_cpu_us_per_op"

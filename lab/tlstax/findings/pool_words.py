@@ -6,7 +6,7 @@ from math import ceil, floor, log10
 
 from tlstax.findings.naming import subject_label, tls_label
 from tlstax.findings.wording import alike, is_telling, percent
-from tlstax.results import PoolSaving, Ratio, RunDocument
+from tlstax.results.document import PoolSaving, Ratio, RunDocument
 from tlstax.study import workloads
 from tlstax.study.levels import key_of
 

@@ -11,13 +11,13 @@ from tlstax.findings.processors import shares, together
 from tlstax.findings.table_sides import Measured
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice
-from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable
-from tlstax.tabulated import (
+from tlstax.results.published_tables import (
     MeasuredProcessors,
     PartOfProcessors,
     ProcessorStep,
     ProcessorTableResult,
 )
+from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable
 
 LEAST_SHARE_OF_A_STEP = 0.5
 """A last step that is shorter than this is not shown: a row stands for a whole step."""

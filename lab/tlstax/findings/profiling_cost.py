@@ -13,7 +13,7 @@ from tlstax.findings.series import pooled
 from tlstax.findings.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results import Profiling, Ratio, TrialCounts
+from tlstax.results.document import Profiling, Ratio, TrialCounts
 
 MOST_LOST = 0.01
 MUCH_SLOWER = 0.8

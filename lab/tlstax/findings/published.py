@@ -18,7 +18,7 @@ from tlstax.findings.stats import Interval
 from tlstax.findings.twins import twins
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent
 from tlstax.records.trial import Machine
-from tlstax.results import PublishedFigure, Ratio
+from tlstax.results.document import PublishedFigure, Ratio
 from tlstax.study import Levels, Published, within
 from tlstax.study.factors import NO_FAULT
 

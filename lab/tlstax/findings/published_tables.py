@@ -12,8 +12,14 @@ from tlstax.findings.table_sides import measured, part_result
 from tlstax.findings.time_differences import time_differences
 from tlstax.findings.time_tables import time_table
 from tlstax.records.trial import TrialRecord
+from tlstax.results.published_tables import (
+    ClaimHere,
+    ClaimResult,
+    PartOfProcessors,
+    ProcessorTableResult,
+    Tables,
+)
 from tlstax.study import Claim
-from tlstax.tabulated import ClaimHere, ClaimResult, PartOfProcessors, ProcessorTableResult, Tables
 
 
 def published_tables(series: Series, records: Sequence[TrialRecord]) -> Tables | None:

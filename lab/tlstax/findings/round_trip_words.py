@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tlstax.connecting import RoundTripsResult
-from tlstax.results import RunDocument
+from tlstax.results.connect import RoundTripsResult
+from tlstax.results.document import RunDocument
 from tlstax.study import Study
 from tlstax.study.labels import label_levels
 from tlstax.support.text import counted

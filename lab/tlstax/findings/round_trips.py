@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from tlstax.connecting import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.contract import PhaseWire
 from tlstax.findings.outcomes import outcome, phases_together
 from tlstax.findings.proof import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label_levels
 

@@ -9,7 +9,7 @@ from math import log
 from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.stopping import Progress
 from tlstax.plan.order import cases
-from tlstax.results import Ratio
+from tlstax.results.document import Ratio
 from tlstax.study import Study
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES

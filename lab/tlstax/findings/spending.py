@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.stats import Difference
 from tlstax.findings.twins import INSTANCE
+from tlstax.results.explanation import Amount
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import STORM
 from tlstax.study.labels import USUAL, label_levels

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tlstax.findings.naming import mode_label
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.results import Ratio, StatementCase, StatementResult, Tally
+from tlstax.results.document import Ratio, StatementCase, StatementResult, Tally
 from tlstax.study import Statement
 from tlstax.study.labels import way_words
 from tlstax.study.levels import DISTANCE_FACTORS

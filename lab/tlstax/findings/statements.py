@@ -27,7 +27,7 @@ from tlstax.findings.series import LADDER, Frozen, Logs, Series, difference, fro
 from tlstax.findings.statement_words import described
 from tlstax.findings.stats import Interval
 from tlstax.findings.twins import INSTANCE, Floor, Twins, twins
-from tlstax.results import StatementCase, StatementResult, Tally
+from tlstax.results.document import StatementCase, StatementResult, Tally
 from tlstax.study import Choice, Level, Levels, Statement, within
 
 Outcome = Literal["held", "opposite", "could not be told"]

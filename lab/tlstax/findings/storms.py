@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from tlstax.connecting import PublishedRate, StormInterval, StormResult
 from tlstax.findings import stats
 from tlstax.findings.estimates import Estimate
 from tlstax.findings.outcomes import storm_rates
 from tlstax.records.trial import StoredRun
+from tlstax.results.connect import PublishedRate, StormInterval, StormResult
 from tlstax.study import Levels, Study, within
 from tlstax.study.factors import STORM
 from tlstax.study.labels import finding_levels, group_label, label

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isclose
 from statistics import fmean, pstdev
 
+from tlstax.results.published_tables import ClaimResult, FaultKind, TableFault
 from tlstax.study import (
     PROCESSOR_COLUMNS,
     Claim,
@@ -14,7 +15,6 @@ from tlstax.study import (
     ProcessorTable,
     TimeTable,
 )
-from tlstax.tabulated import ClaimResult, FaultKind, TableFault
 
 ROUNDING = 0.005
 """Half of the last digit that is printed."""

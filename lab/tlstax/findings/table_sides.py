@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlstax.records.trial import TrialRecord
+from tlstax.results.published_tables import PartResult, Shown, Standing
 from tlstax.study import Choice, Level, Levels, Part, Study, within
-from tlstax.tabulated import PartResult, Shown, Standing
 
 PLAINTEXT = "plaintext"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.statement_words import change_words
 from tlstax.findings.stats import Difference
 from tlstax.findings.time_tables import as_interval
 from tlstax.findings.wording import alike, percent
-from tlstax.results import Ratio
-from tlstax.tabulated import Answer, DifferenceHere, Verdict
+from tlstax.results.document import Ratio
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 
 ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
 MINUS = "\N{MINUS SIGN}"

@@ -15,7 +15,7 @@ from tlstax.findings.table_words import (
 )
 from tlstax.findings.time_tables import as_interval
 from tlstax.findings.wording import signed_percent
-from tlstax.tabulated import (
+from tlstax.results.published_tables import (
     Answer,
     DifferenceHere,
     DifferenceResult,

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log
 
-from tlstax.explained import Amount
 from tlstax.findings import stats
 from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import Series, difference
 from tlstax.findings.stats import Interval
 from tlstax.findings.table_sides import Measured, Side
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 from tlstax.study import Levels, Part, TimeRow, TimeTable
-from tlstax.tabulated import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 
 
 def time_table(table: TimeTable, run: Measured, series: Series) -> TimeTableResult:

@@ -24,7 +24,7 @@ from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, PATH, RATE, RECONNECT, SERVER, WORKLOAD
 from tlstax.findings.tunnels_words import sentence
-from tlstax.reached import TunnelWorth
+from tlstax.results.distance import TunnelWorth
 from tlstax.study import Level, Levels
 from tlstax.study.factors import DIRECT, PATHS
 from tlstax.study.levels import path_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor
 
 from tlstax.findings.distances_words import away, number
-from tlstax.reached import TunnelWorth
+from tlstax.results.distance import TunnelWorth
 from tlstax.study.labels import label_levels
 from tlstax.support.text import counted
 

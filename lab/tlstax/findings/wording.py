@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from tlstax.results import Ratio
+from tlstax.results.document import Ratio
 from tlstax.study.driver_catalogue import DRIVERS
 
 MOST_PER_CENT = 1000

@@ -13,7 +13,7 @@ from tlstax.findings.agreement_words import (
     why,
 )
 from tlstax.report import figures
-from tlstax.results import Agreement, ClientAgreement, RunDocument
+from tlstax.results.document import Agreement, ClientAgreement, RunDocument
 
 TITLE = "Whether the load clients agree"
 READING = (

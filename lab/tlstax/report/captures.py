@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tlstax.crossed import Captures, CaseCrossed
 from tlstax.findings.wording import capitalised
 from tlstax.records.capture import Frame, Hello
 from tlstax.report import figures
 from tlstax.report.hexdump import hexdump
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable
+from tlstax.results.captures import Captures, CaseCrossed
 from tlstax.support.text import counted
 
 TITLE = "What crossed the wire"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.explained import Explanation
 from tlstax.findings.explanation_rank import by_rank
 from tlstax.findings.explanation_words import ends, microseconds, number
 from tlstax.findings.wording import capitalised
@@ -22,7 +21,8 @@ from tlstax.report.explanation_text import shift_words
 from tlstax.report.marks import Segment
 from tlstax.report.page_charts import Drawing, Key, Panel, at_both_widths
 from tlstax.report.waterfall import Step, steps
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Explanation
 
 LABEL_WIDTH = 210
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.explained import ComponentCost, Explanation
 from tlstax.findings.explanation_words import ends, number, signed
 from tlstax.findings.wording import capitalised
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.report.overview_text import INDENT, TextTable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import ComponentCost, Explanation
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
 

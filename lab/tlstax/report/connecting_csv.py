@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.report.round_trips import NAMES
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study import Level
 
 Row = dict[str, str | int | float | None]

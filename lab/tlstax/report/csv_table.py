@@ -42,14 +42,13 @@ from collections.abc import Iterator
 from io import StringIO
 from itertools import chain
 
-from tlstax.explained import Explanation
 from tlstax.report import captures, hello_retry
 from tlstax.report.connecting_csv import connecting_rows
 from tlstax.report.driver_csv import driver_rows
 from tlstax.report.reached_csv import reached_rows
 from tlstax.report.table_csv import table_rows
 from tlstax.report.untrusted import printable
-from tlstax.results import (
+from tlstax.results.document import (
     ContrastFinding,
     Finding,
     PooledRatio,
@@ -58,6 +57,7 @@ from tlstax.results import (
     RunDocument,
     Unpaired,
 )
+from tlstax.results.explanation import Explanation
 from tlstax.study import Levels
 from tlstax.study.outcomes import UNITS
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tlstax.explained import Amount
 from tlstax.findings.distances_words import away
-from tlstax.reached import AtDistance, DistanceCurve, Distances
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, palette
 from tlstax.report.chart_parts import Spec, layer, quantitative
 from tlstax.report.distances_table import table_title
 from tlstax.report.marks import Style
 from tlstax.report.page_charts import NARROW, Panel, at_one_width
+from tlstax.results.distance import AtDistance, DistanceCurve, Distances
+from tlstax.results.explanation import Amount
 
 HEIGHT = 230
 DODGE = 0.006

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.explained import Amount
 from tlstax.findings.distances_words import WIDEST, claim_sentences, growth_sentence
 from tlstax.findings.wording import alike
-from tlstax.reached import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
+from tlstax.results.explanation import Amount
 
 TITLE = "What distance makes of the costs"
 POOLS = "What a connection that is kept saves in time"

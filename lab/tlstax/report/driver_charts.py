@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tlstax.driver_results import DriverWarmup
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, palette
 from tlstax.report.chart_parts import Spec, quantitative
 from tlstax.report.marks import Style
 from tlstax.report.page_charts import Panel, at_both_widths
+from tlstax.results.drivers import DriverWarmup
 
 HEIGHT = 240
 MOST_LINES = len(palette.LEVELS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.driver_results import DriverSplit
-from tlstax.explained import Amount
 from tlstax.findings.driver_words import PARTS, default_words
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.drivers import DriverSplit
+from tlstax.results.explanation import Amount
 from tlstax.study import Levels
 
 Row = dict[str, str | int | float | None]

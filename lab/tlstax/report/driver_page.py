@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tlstax.report.driver_charts import WarmupChart, warmup_chart
 from tlstax.report.driver_tables import driver_tables
 from tlstax.report.overview_text import TextTable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.driver_results import DriverDefault, Drivers, DriverSplit, DriverWarmup
-from tlstax.explained import Amount
 from tlstax.findings.driver_words import PARTS
 from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit, DriverWarmup
+from tlstax.results.explanation import Amount
 
 DEFAULTS = "What drivers did when nothing was said of TLS"
 SPLIT = "What an operation takes longer, and which part of it is what"

@@ -14,13 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.explained import Explanation, Shift
 from tlstax.findings.explanation_words import microseconds, signed
 from tlstax.findings.wording import capitalised, percent
 from tlstax.report import figures
 from tlstax.report.printed import printed
 from tlstax.report.untrusted import printable
 from tlstax.report.waterfall import Step, place, shown_components, steps
+from tlstax.results.explanation import Explanation, Shift
 
 NARROWEST = 60
 WIDEST_BAR = 60

@@ -13,7 +13,7 @@ from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions
 from tlstax.report.groups import Group
 from tlstax.report.own_workloads import own_workloads
-from tlstax.results import Profiling, RunDocument
+from tlstax.results.document import Profiling, RunDocument
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.support.text import counted
 

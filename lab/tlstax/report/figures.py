@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tlstax.findings.wording import MANY_TIMES, is_telling
-from tlstax.results import Ratio
+from tlstax.results.document import Ratio
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""

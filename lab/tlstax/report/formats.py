@@ -10,7 +10,7 @@ from tlstax.report.flames import Draw
 from tlstax.report.json_document import json_document
 from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 Format = Literal["terminal", "html", "md", "csv", "json"]
 

@@ -10,7 +10,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report import palette
 from tlstax.report.marks import Style
 from tlstax.report.outcome_names import MAIN_OUTCOMES, in_order
-from tlstax.results import Finding, RunDocument, Unpaired
+from tlstax.results.document import Finding, RunDocument, Unpaired
 from tlstax.study import Case, Level, Study
 from tlstax.study.labels import finding_levels, group_label, label_levels
 

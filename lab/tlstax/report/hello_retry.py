@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tlstax.findings.hello_retry_words import COST_WORDS, is_answer, is_seen
 from tlstax.findings.wording import capitalised, percent
-from tlstax.hello_retried import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.report import figures
 from tlstax.report.overview_text import TextTable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.study.labels import offered_words
 
 TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"

@@ -16,7 +16,7 @@ from tlstax.report import figures, palette
 from tlstax.report.flames import Draw
 from tlstax.report.page import page
 from tlstax.report.untrusted import printable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study.labels import full_label
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")

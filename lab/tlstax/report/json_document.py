@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.report.untrusted import escaped_json
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 
 def json_document(document: RunDocument) -> str:

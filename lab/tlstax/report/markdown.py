@@ -25,8 +25,8 @@ from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
-from tlstax.results import RunDocument
-from tlstax.tabulated import Tables
+from tlstax.results.document import RunDocument
+from tlstax.results.published_tables import Tables
 
 MOST_ITEMS = 12
 

@@ -17,7 +17,7 @@ from tlstax.findings.naming import (
 from tlstax.findings.scope import is_large
 from tlstax.findings.wording import percent
 from tlstax.report import figures, outcome_names
-from tlstax.results import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import NO_FAULT, VARIANTS
 from tlstax.study.levels import certificate_words, key_of, needs_distance

@@ -21,7 +21,7 @@ from tlstax.report.overview import (
 )
 from tlstax.report.pool_table import pool_table
 from tlstax.report.processes import Process, processes
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study.levels import needs_distance
 
 CPU = "server_cpu_us_per_op"

@@ -9,7 +9,7 @@ from tlstax.findings.statement_words import verdict_line
 from tlstax.report.figures import ALIKE
 from tlstax.report.overview import Cell, Grid, contrast_tables, own_table
 from tlstax.report.pool_table import pool_table
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 INDENT = "  "
 SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}

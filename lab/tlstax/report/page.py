@@ -37,7 +37,7 @@ from tlstax.report.storms import storm_lines
 from tlstax.report.tables import Cell, Column, cell, main_columns
 from tlstax.report.tables_page import TablesSection, tables_section
 from tlstax.report.untrusted import printable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 

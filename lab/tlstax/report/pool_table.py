@@ -6,7 +6,7 @@ from tlstax.findings.pool_words import saving_label
 from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.report.overview import Cell, Grid, Line, Part
-from tlstax.results import Ratio, RunDocument
+from tlstax.results.document import Ratio, RunDocument
 from tlstax.study import workloads
 
 

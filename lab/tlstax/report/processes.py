@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tlstax.findings.naming import subject_label
 from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study.levels import SERVER_FACTORS, changed_words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.report import figures
-from tlstax.results import PublishedFigure, RunDocument
+from tlstax.results.document import PublishedFigure, RunDocument
 
 TITLE = "What was published, and what stands in for it here"
 MOST_NAMED = 4

@@ -11,7 +11,7 @@ from tlstax.report import figures, outcome_names
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, Row
 from tlstax.report.marks import BlockPoint, BlockStrip, RatioMark
-from tlstax.results import Finding, Ratio
+from tlstax.results.document import Finding, Ratio
 
 
 def ratio_marks(group: Group, outcome: str) -> tuple[RatioMark, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.explained import Amount
 from tlstax.findings.distances_words import both_ways
-from tlstax.reached import AtDistance, DistanceCurve, Distances, TunnelWorth
-from tlstax.results import RunDocument
+from tlstax.results.distance import AtDistance, DistanceCurve, Distances, TunnelWorth
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Amount
 from tlstax.study import Levels
 
 Row = dict[str, str | int | float | None]

@@ -10,7 +10,7 @@ from tlstax.report.distances_charts import DistanceCharts, distance_charts
 from tlstax.report.distances_table import distance_tables
 from tlstax.report.overview_text import TextTable
 from tlstax.report.tunnels_table import tunnel_tables
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
 
 
 @dataclass(frozen=True)

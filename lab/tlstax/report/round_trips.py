@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tlstax.connecting import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.findings.round_trip_words import asks_for_counts
 from tlstax.findings.scope import is_large
 from tlstax.report import figures
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable
-from tlstax.results import RunDocument
+from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
+from tlstax.results.document import RunDocument
 
 ROUND_TRIPS = "Round trips: how often the client waits for the server"
 BYTES = "Bytes of TCP payload, sent / received"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.connecting import StormInterval, StormResult
 from tlstax.report import figures
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable
-from tlstax.results import Ratio, RunDocument
+from tlstax.results.connect import StormInterval, StormResult
+from tlstax.results.document import Ratio, RunDocument
 
 TITLE = "Storms: connections opened a second"
 READING = (

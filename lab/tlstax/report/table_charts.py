@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from tlstax.explained import Amount
 from tlstax.report import chart_parts as parts
 from tlstax.report import charts, figures, palette
 from tlstax.report.chart_parts import Spec, quantitative
@@ -13,14 +12,15 @@ from tlstax.report.marks import RatioMark, Segment, Style
 from tlstax.report.page_charts import NARROW, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.ratios import ratio_domain
 from tlstax.report.table_rows import PUBLISHED, change_words, mark, part_names
-from tlstax.study import PROCESSOR_COLUMNS, Column, ProcessorColumn
-from tlstax.tabulated import (
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import (
     MeasuredTime,
     ProcessorTableResult,
     Tables,
     TimeLine,
     TimeTableResult,
 )
+from tlstax.study import PROCESSOR_COLUMNS, Column, ProcessorColumn
 
 DRAWN: ProcessorColumn = "system"
 HEIGHT = 150

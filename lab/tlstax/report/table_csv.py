@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tlstax.explained import Amount
 from tlstax.report.table_rows import part_names, table_title
-from tlstax.study import PROCESSOR_COLUMNS, Choice, Level
-from tlstax.tabulated import (
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import (
     MeasuredProcessors,
     ProcessorTableResult,
     Shown,
     Tables,
     TimeTableResult,
 )
+from tlstax.study import PROCESSOR_COLUMNS, Choice, Level
 
 Row = dict[str, str | int | float | None]
 

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.explained import Amount
 from tlstax.findings.wording import percent
 from tlstax.report import figures
-from tlstax.results import Ratio
-from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable
-from tlstax.support.text import counted
-from tlstax.tabulated import (
+from tlstax.results.document import Ratio
+from tlstax.results.explanation import Amount
+from tlstax.results.published_tables import (
     Answer,
     DifferenceHere,
     MeasuredProcessors,
@@ -25,6 +23,8 @@ from tlstax.tabulated import (
     TimeLine,
     TimeTableResult,
 )
+from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable
+from tlstax.support.text import counted
 
 MEAN = "mean"
 SHORT: dict[Answer, str] = {

@@ -14,9 +14,9 @@ from tlstax.report.table_rows import (
     table_title,
     time_grids,
 )
+from tlstax.results.published_tables import FaultKind, Tables
 from tlstax.study import PROCESSOR_COLUMNS
 from tlstax.support.text import counted
-from tlstax.tabulated import FaultKind, Tables
 
 TITLE = "What the published tables say, and what was seen here"
 

@@ -8,7 +8,7 @@ from tlstax.report import figures
 from tlstax.report.figures import NOTHING, Scale
 from tlstax.report.groups import Group, Row
 from tlstax.report.outcome_names import MAIN_OUTCOMES
-from tlstax.results import Finding
+from tlstax.results.document import Finding
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from tlstax.report import table_text
 from tlstax.report.page_charts import Panel
 from tlstax.report.table_charts import bar_panels, load_panels, ratio_panels
 from tlstax.report.table_rows import ProcessorGrid, TimeGrid, processor_grids, table_title, time_grids
+from tlstax.results.published_tables import DifferenceResult, Tables
 from tlstax.study import PROCESSOR_COLUMNS
-from tlstax.tabulated import DifferenceResult, Tables
 
 
 @dataclass(frozen=True)

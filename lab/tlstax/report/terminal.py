@@ -42,9 +42,9 @@ from tlstax.report.storms import short_storm_tables
 from tlstax.report.tables import Cell, Column, main_columns
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.report.untrusted import printable
-from tlstax.results import RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.published_tables import Tables
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.tabulated import Tables
 
 NARROWEST = 60
 GAP = 2

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.explained import Amount
 from tlstax.findings.distances_words import away
 from tlstax.findings.tunnels_words import briefly, tunnel_words
-from tlstax.reached import TunnelWorth
 from tlstax.report.distances_table import cell
 from tlstax.report.overview_text import INDENT, TextTable
+from tlstax.results.distance import TunnelWorth
+from tlstax.results.explanation import Amount
 
 TITLES = {
     "time": "When a tunnel is worth it in place of the server's own TLS: in time",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.explained import ComponentCost, Explanation
 from tlstax.findings.explanation_words import ends, microseconds, signed
+from tlstax.results.explanation import ComponentCost, Explanation
 
 MOST_STEPS = 10
 LEAST_PART = 0.02

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tlstax.contract.frozen import Frozen
-from tlstax.explained import Amount
+from tlstax.results.explanation import Amount
 from tlstax.study import Level
 
 Trend = Literal["grows", "shrinks", "could not be told"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax.contract import Frozen
-from tlstax.explained import Amount
+from tlstax.results.explanation import Amount
 from tlstax.study import Level, ProcessorColumn, ProcessorTable, TimeTable
 
 Standing = Literal["valid", "invalid", "unknown", "not run"]

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.explained import Amount
+from tlstax.results.explanation import Amount
 from tlstax.study import Level
 
 Encrypts = Literal["always", "never", "sometimes"]

@@ -6,17 +6,17 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, PositiveInt
 
-from tlstax.connecting import RoundTripsResult, StormResult
 from tlstax.contract import Frozen
-from tlstax.crossed import Captures
-from tlstax.driver_results import Drivers
-from tlstax.explained import Explanation
-from tlstax.hello_retried import HelloRetries
 from tlstax.profiles.stacks import Side
-from tlstax.reached import Distances, TunnelWorth
 from tlstax.records.trial import Machine, Specimen
+from tlstax.results.captures import Captures
+from tlstax.results.connect import RoundTripsResult, StormResult
+from tlstax.results.distance import Distances, TunnelWorth
+from tlstax.results.drivers import Drivers
+from tlstax.results.explanation import Explanation
+from tlstax.results.hello_retry import HelloRetries
+from tlstax.results.published_tables import Tables
 from tlstax.study import Level, Role, Study
-from tlstax.tabulated import Tables
 
 Judgement = Literal["higher", "lower", "no difference seen"]
 """Of a ratio, from its interval and the noise floor."""
