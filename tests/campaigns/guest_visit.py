@@ -14,7 +14,7 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.made import Warn
 from tlstax.guests.tls import GuestTls, SslMode
 from tlstax.observers import status
-from tlstax.restoring import TrialData
+from tlstax.run.reset_data import TrialData
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workload_level import DataNeeds
@@ -50,7 +50,7 @@ def visit(access: GuestAccess, warn: Warn) -> None:
 
 
 def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, workload: str) -> None:
-    """What fails here costs the trial alone, as long as the server answers (trial.py, `Bench.revive`)."""
+    """What fails here costs the trial alone, as long as the server answers (run/trial.py, `Bench.revive`)."""
     try:
         data.ready(admin, {"workload": workload})
         status.read_status(admin)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from load_jobs import ROWS, WITHIN_S, job, measured
 
-from tlstax.bench import Bench
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
@@ -25,6 +24,8 @@ from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
+from tlstax.run.bench import Bench
+from tlstax.run.trial import run_trial
 from tlstax.specimens import processes
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
@@ -32,7 +33,6 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case
-from tlstax.trial import run_trial
 
 # Software events go by the same way as hardware counters, and almost every machine has them.
 PAGE_FAULTS, SWITCHES, _ = SOFTWARE_EVENTS

@@ -18,11 +18,11 @@ import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
 from tlstax.distance.opening import open_span
 from tlstax.findings.histograms import decode
+from tlstax.paths.route import Span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
 from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault
-from tlstax.travel import Span
 
 HOLDING = """
 import subprocess, sys, time

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from command_line import Home
 
-from tlstax.bench import Needs, Wanted, open_private_bench
 from tlstax.clients.process import LoadClient
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
+from tlstax.run.bench import Needs, Wanted, open_private_bench
+from tlstax.run.trial import run_trial
 from tlstax.specimens import loading, shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.fault import Fault
@@ -20,7 +21,6 @@ from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Case, Level
 from tlstax.support.errors import UserMistake
-from tlstax.trial import run_trial
 
 NAME = "rand-per-byte"
 NEEDS = Needs(rows=1000, connections=8, seed=1, duration_s=0.2)

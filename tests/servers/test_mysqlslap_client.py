@@ -15,8 +15,6 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax import connections_seen
-from tlstax.bench import Bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.mysqlslap.program import adapter_command
 from tlstax.clients.process import ClientFailure, LoadClient
@@ -36,13 +34,15 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run import connection_log
+from tlstax.run.bench import Bench
+from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
-from tlstax.trial import run_trial
 
 NAME = "mysqlslap-9.7"
 
@@ -61,10 +61,10 @@ def filled(mysql: PrivateServer) -> PrivateServer:
 @pytest.fixture
 def admin(filled: PrivateServer) -> Iterator[Database]:
     with filled.admin() as database:
-        connections_seen.create(database)
+        connection_log.create(database)
         yield database
         with database.cursor() as cursor:
-            cursor.execute(f"DROP TABLE {connections_seen.TABLE}")
+            cursor.execute(f"DROP TABLE {connection_log.TABLE}")
 
 
 def job(server: PrivateServer, **changes: object) -> Job:
@@ -100,7 +100,7 @@ def test_the_server_counted_what_mysqlslap_says(
     filled: PrivateServer, admin: Database, program: ClientProgram, encrypted: bool, rounds: int
 ) -> None:
     asked = job(filled, tls=tls(filled) if encrypted else TlsOff(), operations=1200, rounds=rounds)
-    asked = connections_seen.telling(asked, filled.version)
+    asked = connection_log.telling(asked, filled.version)
     before = read_status(admin)
     with LoadClient(program.command, asked) as client:
         client.wait_ready(WITHIN_S)
@@ -114,7 +114,7 @@ def test_the_server_counted_what_mysqlslap_says(
     assert lifetime["Connections"] == done.lifetime.connections
     for counts, delta in ((done.window, window), (done.lifetime, lifetime)):
         assert delta.get("Ssl_finished_accepts", 0) == (counts.connections if encrypted else 0)
-    (seen,) = connections_seen.read(admin)
+    (seen,) = connection_log.read(admin)
     assert (seen.connections, seen.version is not None) == (4 * rounds, encrypted)
     reported = done.reported_s
     assert reported["minimum"] <= reported["average"] <= reported["maximum"]
@@ -197,7 +197,7 @@ def trial(
         admin=admin,
         clients={NAME: program},
     )
-    asked = connections_seen.telling(job_for(levels, terms, sequence=0), server.version)
+    asked = connection_log.telling(job_for(levels, terms, sequence=0), server.version)
     case = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     return run_trial(case, asked, bench), bench
 

@@ -15,20 +15,20 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from tlstax.bench import Bench, Needs, Wanted, private_bench
 from tlstax.findings.outcomes import outcomes
 from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run.bench import Bench, Needs, Wanted, private_bench
+from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level
 from tlstax.study.factors import DIRECT, PATHS, UNIX_SOCKET
 from tlstax.study.path_exclusions import ENDS_TLS, PROTECTION
-from tlstax.trial import run_trial
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 PROGRAMS = tuple(path for path in PATHS if path not in (DIRECT, UNIX_SOCKET))

@@ -11,8 +11,6 @@ from load_jobs import job
 from man_in_the_middle import ManInTheMiddle, Trick
 from test_guest_run import RUN, as_owner, lent, sentence, tlstax_run, url_of
 
-from tlstax.bench import Bench, Needs
-from tlstax.benches import open_guest
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOff
@@ -21,13 +19,15 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.tls import GuestTls
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run.bench import Bench, Needs
+from tlstax.run.benches import open_guest
+from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study
 from tlstax.study.workload_level import DataNeeds
-from tlstax.trial import run_trial
 
 SMALL = 64 * 1024 * 1024
 PASSWORD = "Sesame, open!"

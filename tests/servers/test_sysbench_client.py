@@ -18,7 +18,6 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
-from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
@@ -26,6 +25,8 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records.trial import Trial
+from tlstax.run.bench import Bench
+from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
@@ -34,7 +35,6 @@ from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
-from tlstax.trial import run_trial
 
 READS = ("point-select", "reconnect")
 """The workloads whose connections are all that they are about; the others have tests of their own."""

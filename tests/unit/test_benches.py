@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from fake_trials import fake_header
 
-from tlstax import abilities, benches
-from tlstax.abilities import cut_to
-from tlstax.bench import Needs
-from tlstax.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.clients.choice import ClientProgram
 from tlstax.guests.access import GuestAccess
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine
+from tlstax.run import benches, tls_support
+from tlstax.run.bench import Needs
+from tlstax.run.benches import Benches, Specimens, left_out, obtain, open_benches
+from tlstax.run.tls_support import cut_to
 from tlstax.study import Study, load_study, override
 from tlstax.study.levels import ServerChoice, server_choices, tls_libraries
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
@@ -296,19 +296,19 @@ def test_a_server_that_resumes_is_measured_resuming_and_one_without_tls_in_the_c
 def test_servers_are_asked_only_where_they_were_named(monkeypatch: pytest.MonkeyPatch) -> None:
     has = {OLD: {"1.0": True}, NEW: {"1.3": True, "1.2": True}}
     monkeypatch.setattr(
-        abilities,
+        tls_support,
         "_asked",
         lambda _, choice, versions: {v: able for v, able in has[choice].items() if v in versions},
     )
     said: list[str] = []
-    assert abilities.settled(load_study("tax"), filled(load_study("tax")), said.append, as_able=True) == (
+    assert tls_support.settled(load_study("tax"), filled(load_study("tax")), said.append, as_able=True) == (
         load_study("tax")
     )
     with pytest.raises(UserMistake) as caught:
-        abilities.settled(BOTH, filled(BOTH), said.append, as_able=False)
+        tls_support.settled(BOTH, filled(BOTH), said.append, as_able=False)
     assert "mysql-5.6.14 has no TLS 1.3 and no TLS 1.2 (it has TLS 1.0)" in caught.value.sentence()
     assert said == []
-    cut = abilities.settled(BOTH, filled(BOTH), said.append, as_able=True)
+    cut = tls_support.settled(BOTH, filled(BOTH), said.append, as_able=True)
     assert {c.levels["tls"] for c in cases(cut) if c.levels["server"] == "mysql-5.6.14"} == {"off", "1.0"}
     assert said == ["mysql-5.6.14 has no TLS 1.3 and no TLS 1.2: measured with what it has (it has TLS 1.0)"]
 

@@ -13,7 +13,7 @@ from kept_runs import NAME, RUN, keep
 
 import tlstax
 from tlstax.cli import measuring, streams
-from tlstax.pipeline import Request
+from tlstax.run.pipeline import Request
 from tlstax.store import Store
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault

@@ -12,14 +12,14 @@ from tlstax.checks import judge
 from tlstax.findings.captures import captures as told
 from tlstax.findings.document import document
 from tlstax.findings.export import exported
-from tlstax.outlook import Outlook
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.report.hexdump import hexdump
 from tlstax.results.captures import CaseCrossed
-from tlstax.resuming import spent_s
+from tlstax.run.progress import Outlook
+from tlstax.run.resume import spent_s
 from tlstax.study import Study, override
 
 TRIALS = captures(TAX)

@@ -9,14 +9,13 @@ from typing import Any, Literal
 
 import pytest
 
-from tlstax.bench import Needs
-from tlstax.benches import open_guest
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
 from tlstax.distance import netem
 from tlstax.distance.places import Places, _places
 from tlstax.doctor import network
+from tlstax.paths.route import Route
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.plan.order import cases
 from tlstax.plan.timing import (
@@ -28,11 +27,12 @@ from tlstax.plan.timing import (
     window_s,
 )
 from tlstax.records.trial import LinkUse, RoundTripTime
+from tlstax.run.bench import Needs
+from tlstax.run.benches import open_guest
+from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
 from tlstax.study.levels import Distance
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.travel import Route
-from tlstax.travelling import LINK_DIED, Travelled, travelling
 
 DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of luck\n")
 

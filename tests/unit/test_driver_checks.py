@@ -9,8 +9,8 @@ from test_checks import FULL, PLAIN, reasons, record_of
 
 from tlstax.checks import judge
 from tlstax.contract import ErrorEvent, Negotiated, WarmupSlice
-from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.records.trial import TrialRecord
+from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.study import Case, load_study
 from tlstax.support.errors import UserMistake
 

@@ -9,14 +9,14 @@ import pytest
 from fake_trials import fake_record, tax_truth
 from test_benches import NEEDS, fake_bench
 
-from tlstax import benches
-from tlstax.benches import Benches, left_out
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
+from tlstax.run import benches
+from tlstax.run.benches import Benches, left_out
 from tlstax.specimens import catalogue, fault_recipes, listing, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild

@@ -11,9 +11,9 @@ from tlstax.contract import Account, DriverTerms, TcpEndpoint, TlsOff, TlsOn, Tl
 from tlstax.plan.jobs import STEADY_WITHIN_S, JobTerms, Verification, job_for, longest_warmup_s
 from tlstax.plan.timing import overhead_s, window_s
 from tlstax.records.trial import LibraryClaim, Trial
+from tlstax.run.trial import _client_claim
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.workloads.user_defined import UserWorkload
-from tlstax.trial import _client_claim
 
 TERMS = JobTerms(
     endpoint=TcpEndpoint(host="127.0.0.1", port=3306),

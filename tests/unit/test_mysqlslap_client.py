@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax import connections_seen
 from tlstax.clients.adapter import Failed, Refusal
 from tlstax.clients.mysqlslap import demand, words
 from tlstax.clients.mysqlslap.events import Measured, done_event
@@ -29,6 +28,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
+from tlstax.run import connection_log
 from tlstax.study import workloads
 
 SECRET = "open \"sesame\" or 'not' \\ #1"
@@ -369,7 +369,7 @@ def test_a_death_is_told() -> None:
     ],
 )
 def test_a_connection_asks_for_itself_where_its_server_tells(version: str, schema: str) -> None:
-    job_told = connections_seen.telling(job(), version)
+    job_told = connection_log.telling(job(), version)
     (statement,) = job_told.workload.on_connect
     assert f"FROM {schema}.session_status" in statement
     assert "\n" not in statement

@@ -17,12 +17,12 @@ from tlstax.findings.document import document
 from tlstax.findings.export import exported
 from tlstax.findings.stopping import decide
 from tlstax.observers.profiler import Sampling, sampling_of
-from tlstax.outlook import Outlook
 from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import SideProfile
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
-from tlstax.resuming import slim
+from tlstax.run.progress import Outlook
+from tlstax.run.resume import slim
 from tlstax.study import load_study
 
 RUN = profiled_run()

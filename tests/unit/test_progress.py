@@ -16,8 +16,8 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.progress_view import MOST_RATIOS, Moment, view
 from tlstax.findings.so_far import most_telling, short_labels
 from tlstax.findings.stopping import Progress, decide
-from tlstax.outlook import Outlook, Step
 from tlstax.plan.order import blocks, cases
+from tlstax.run.progress import Outlook, Step
 from tlstax.study import load_study, override
 
 PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import show, show_page, tell
 from tlstax.findings.case_choice import chosen_case
-from tlstax.flame_program import draw
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.document import document
-from tlstax.flame_program import draw
-from tlstax.pipeline import Request, run
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
+from tlstax.run.pipeline import Request, run
 from tlstax.study import Study
 
 

@@ -11,8 +11,8 @@ from typing import TextIO
 from tlstax.cli.in_place import InPlace, Size
 from tlstax.cli.progress_view import Moment, view
 from tlstax.findings.stopping import Progress
-from tlstax.outlook import Step
 from tlstax.report.untrusted import printable
+from tlstax.run.progress import Step
 
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
+from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.findings.document import document
-from tlstax.flame_program import draw
 from tlstax.report.formats import Format, render
 from tlstax.support.errors import UserMistake
 

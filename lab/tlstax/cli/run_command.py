@@ -11,8 +11,8 @@ from tlstax.cli import quantities
 from tlstax.cli.measuring import bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
-from tlstax.pipeline import Request
 from tlstax.records.trial import Changes
+from tlstax.run.pipeline import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.factors import STORM
 from tlstax.study.levels import has_plaintext

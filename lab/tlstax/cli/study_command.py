@@ -12,10 +12,10 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, terminal_width
-from tlstax.pipeline import Request
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
-from tlstax.resuming import check_study, unfinished
+from tlstax.run.pipeline import Request
+from tlstax.run.resume import check_study, unfinished
 from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
 from tlstax.support.errors import UserMistake
 

@@ -10,11 +10,11 @@ from tlstax.clients.engine import built_beside
 from tlstax.distance import round_trips
 from tlstax.distance.link import BINARY, Link
 from tlstax.distance.places import Places, open_places
+from tlstax.paths.route import Span
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.records.trial import LinkUse, RoundTripTime
 from tlstax.specimens.sessions import Session
 from tlstax.study.levels import Distance
-from tlstax.travel import Span
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import (
     Account,
@@ -25,6 +24,7 @@ from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.drivers.statement_log import StatementLog
 from tlstax.observers import status
 from tlstax.plan.jobs import job_for
+from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
 from tlstax.study.factors import REQUIRED, UNSET

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 
 import pymysql
 
-from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.drivers.asking import Ask, asked, connected, make_table
 from tlstax.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
@@ -20,7 +19,8 @@ from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAske
 from tlstax.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.drivers.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
-from tlstax.pipeline import Request, Watcher, run
+from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tlstax.paths.route import Span
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.sessions import Session
-from tlstax.travel import Span
 
 Role = Literal["near the client", "near the server"]
 NEAR: Role = "near the client"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from tlstax.paths.design import Design
 from tlstax.paths.ends import Ends
 from tlstax.paths.haproxy import Haproxy
+from tlstax.paths.route import RunningPath
 from tlstax.paths.router import MODES, Router
 from tlstax.paths.running import Running
 from tlstax.paths.ssh import Ssh
@@ -18,7 +19,6 @@ from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Progress
 from tlstax.study.path_exclusions import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
-from tlstax.travel import RunningPath
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
     **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]

@@ -12,7 +12,6 @@ from typing import Any
 import psutil
 
 from tlstax import __version__
-from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
@@ -20,6 +19,8 @@ from tlstax.observers import process, status
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
+from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.trial import GRACE_S, row_mismatches
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial
@@ -31,7 +32,6 @@ from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import bounded_connections
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted
-from tlstax.trial import GRACE_S, row_mismatches
 
 SERVER = "mariadb-11.8"
 """MySQL's thread pool is not in the community's server; MariaDB's is."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import pymysql
 
-from tlstax.bench import Bench
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
 from tlstax.observers import process, status
@@ -16,10 +15,11 @@ from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.records.window import ProcessUse
+from tlstax.run.bench import Bench
+from tlstax.run.trial import GRACE_S, row_mismatches
 from tlstax.selfbench.plan import Contestant, Trial
 from tlstax.selfbench.records import Instructions, Observation
 from tlstax.support.errors import MachineFault
-from tlstax.trial import GRACE_S, row_mismatches
 
 CONNECT_S = 0.05
 """A connection may take so long to be made: sysbench reads its certificates anew for each."""

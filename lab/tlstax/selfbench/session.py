@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.observers.countable import Usable, usable_events
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.turn import turn
+from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tlstax.bench import Bench
-from tlstax.benches import Benches
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
 from tlstax.plan.jobs import job_for
+from tlstax.run.bench import Bench
+from tlstax.run.benches import Benches
 from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import LEFT_TO_THE_DRIVER

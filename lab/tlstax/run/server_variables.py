@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pymysql
 
-from tlstax.bench import Bench
-from tlstax.benches import Benches
+from tlstax.run.bench import Bench
+from tlstax.run.benches import Benches
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.study import Levels, Study

@@ -8,8 +8,8 @@ from typing import Any
 import pymysql
 import pytest
 
-from tlstax import server_state
-from tlstax.benches import Benches
+from tlstax.run import server_variables
+from tlstax.run.benches import Benches
 from tlstax.study import Level, parse_study
 from tlstax.study.levels import ServerChoice, choice_of
 from tlstax.support.errors import MachineFault, UserMistake
@@ -65,14 +65,14 @@ def bench(server: FakeServer) -> Any:
 
 def test_it_is_so_within_and_as_before_behind() -> None:
     server = FakeServer()
-    with server_state.applied(OFF, bench(server)):
+    with server_variables.applied(OFF, bench(server)):
         assert server.state == ("", "", 0)
     assert server.state == (HAD[0], *HAD)
 
 
 def test_it_is_put_back_when_the_trial_fails() -> None:
     server = FakeServer()
-    with pytest.raises(ZeroDivisionError), server_state.applied(OFF, bench(server)):
+    with pytest.raises(ZeroDivisionError), server_variables.applied(OFF, bench(server)):
         raise ZeroDivisionError
     assert server.state == (HAD[0], *HAD)
 
@@ -81,7 +81,7 @@ def test_what_was_set_is_put_back_when_the_rest_cannot_be_set() -> None:
     server = FakeServer()
     server.fails_at = "SET GLOBAL innodb"
     told = r"did not carry out SET GLOBAL innodb.* \(Lost connection"
-    with pytest.raises(MachineFault, match=told), server_state.applied(OFF, bench(server)):
+    with pytest.raises(MachineFault, match=told), server_variables.applied(OFF, bench(server)):
         pytest.fail("the block must not begin")
     assert server.state == (HAD[0], *HAD)
 
@@ -93,13 +93,13 @@ def test_a_trial_in_which_the_server_died_tells_its_own_failure() -> None:
         server.fails_at = "S"
         raise MachineFault("it died")
 
-    with pytest.raises(MachineFault, match="it died"), server_state.applied(OFF, bench(server)):
+    with pytest.raises(MachineFault, match="it died"), server_variables.applied(OFF, bench(server)):
         dies()
 
 
 def test_a_server_that_cannot_be_put_back_makes_the_trial_fail() -> None:
     server = FakeServer()
-    with pytest.raises(MachineFault, match="ALTER INSTANCE"), server_state.applied(OFF, bench(server)):
+    with pytest.raises(MachineFault, match="ALTER INSTANCE"), server_variables.applied(OFF, bench(server)):
         server.fails_at = "ALTER"
     assert server.flushing == 1, "what could be put back was"
 
@@ -110,7 +110,7 @@ def test_a_server_that_cannot_be_put_back_makes_the_trial_fail() -> None:
 )
 def test_a_server_is_left_alone_where_there_is_nothing_to_set(levels: dict[str, Level]) -> None:
     server = FakeServer()
-    with server_state.applied(levels, bench(server)):
+    with server_variables.applied(levels, bench(server)):
         assert server.said == []
 
 
@@ -134,4 +134,4 @@ def test_a_server_that_cannot_switch_tls_ends_the_study_before_its_first_trial()
     assert choice == ServerChoice("mariadb-11.8")
     benches = Benches(None, (), guest=False, benches={choice: bench(FakeServer())})  # type: ignore[arg-type]
     with pytest.raises(UserMistake, match=r"mariadb-11\.8 cannot turn TLS off and on while it runs"):
-        server_state.check_switchable(study, benches)
+        server_variables.check_switchable(study, benches)

@@ -8,13 +8,14 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tlstax import server_state
-from tlstax.bench import Bench, Needs, Wanted, private_bench
-from tlstax.benches import Benches
 from tlstax.contract import Job, TlsOn
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run import server_variables
+from tlstax.run.bench import Bench, Needs, Wanted, private_bench
+from tlstax.run.benches import Benches
+from tlstax.run.trial import run_trial
 from tlstax.specimens import tls_facts
 from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
@@ -22,7 +23,6 @@ from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.levels import choice_of
 from tlstax.support.errors import UserMistake
-from tlstax.trial import run_trial
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 BASE: dict[str, Level] = {"workload": "reconnect", "connections": 2, "tls": "off"}
@@ -121,7 +121,7 @@ def test_a_switch_that_does_nothing_is_found(
         with admin.cursor() as cursor:
             cursor.execute("SET GLOBAL tls_version = %s", (versions,))
 
-    monkeypatch.setattr(server_state, "_take_tls", rolled_back)
+    monkeypatch.setattr(server_variables, "_take_tls", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
         "the server still took TLS (TLSv1.2,TLSv1.3), where it was to be turned off there",
     )
@@ -135,13 +135,13 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
         assert_valid(record)
         assert record.server is not None
         assert record.server.durability == level
-        assert server_state.in_force({"durability": level}, bench).durability == "full"
+        assert server_variables.in_force({"durability": level}, bench).durability == "full"
 
 
 def test_durability_that_does_not_take_effect_is_found(
     benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_state, "_flush", lambda *_: None)
+    monkeypatch.setattr(server_variables, "_flush", lambda *_: None)
     assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
         "the server's durability was full, where it was to be none",
     )
@@ -155,7 +155,7 @@ def test_mariadb_is_not_asked_to_switch_tls(benches: dict[str, Bench]) -> None:
     choice = choice_of(next(iter(study.included())))
     mariadb = Benches(bench.machine, (), guest=False, benches={choice: bench})
     with pytest.raises(UserMistake, match="cannot turn TLS off and on while it runs"):
-        server_state.check_switchable(study, mariadb)
+        server_variables.check_switchable(study, mariadb)
 
 
 def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
@@ -169,7 +169,7 @@ def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
             bench.server._process._child.wait()  # type: ignore[attr-defined]
             return ()
 
-        monkeypatch.setattr("tlstax.trial.process.mapped_tls_libraries", dies)
+        monkeypatch.setattr("tlstax.run.trial.process.mapped_tls_libraries", dies)
         record = tried(bench, levels)
         monkeypatch.undo()
         assert record.verdict.value == "invalid"

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 
 import pymysql
 
-from tlstax import connections_seen, server_state
-from tlstax.bench import Bench
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
@@ -31,6 +29,9 @@ from tlstax.records.trial import (
     TrialRecord,
 )
 from tlstax.records.window import Window
+from tlstax.run import connection_log, server_variables
+from tlstax.run.bench import Bench
+from tlstax.run.route_guard import Travelled, travelling
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, Server
 from tlstax.study import Levels
@@ -38,7 +39,6 @@ from tlstax.study.levels import client_library_of, is_observed
 from tlstax.study.workloads import writes
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured, capturing
-from tlstax.travelling import Travelled, travelling
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
@@ -69,7 +69,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     started, started_at = time.monotonic(), datetime.now(UTC)
     gathered = _Gathered(job)
     try:
-        with server_state.applied(trial.case.levels, bench):
+        with server_variables.applied(trial.case.levels, bench):
             _measure(trial, bench, gathered)
     except ClientFailure as failure:
         gathered.failure = str(failure)
@@ -120,7 +120,7 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
     levels = trial.case.levels
     observed, asks = is_observed(levels), bench.client_asks(levels)
     if not asks:
-        connections_seen.clear(admin)
+        connection_log.clear(admin)
     route = bench.route(levels)
     command = [*route.entering, *bench.command_of(levels)]
     with (
@@ -178,7 +178,7 @@ def _observed_of_server(
     """What the server's side shows when the client has gone."""
     server, admin, used = bench.server, bench.admin, window.server
     answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
-    in_force = server_state.in_force(levels, bench)
+    in_force = server_variables.in_force(levels, bench)
     return ServerObservation(
         version=answering.version if answering else server.version,
         tls_library_version=server.tls_library_version,
@@ -193,7 +193,7 @@ def _observed_of_server(
         data_directory=answering.data_directory if answering else None,
         tls_versions=in_force.tls_versions,
         durability=in_force.durability,
-        connections=None if bench.client_asks(levels) else connections_seen.read(admin),
+        connections=None if bench.client_asks(levels) else connection_log.read(admin),
     )
 
 

@@ -15,9 +15,10 @@ from tlstax.observers.counters import Counters
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
+from tlstax.paths.route import Route, RunningPath, Span
 from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records.trial import LibraryClaim, Machine
-from tlstax.restoring import TrialData
+from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
@@ -33,7 +34,6 @@ from tlstax.study.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.levels import client_of, distance_of, path_of
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
-from tlstax.travel import Route, RunningPath, Span
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tlstax.paths.route import Route, Span
 from tlstax.records.trial import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
-from tlstax.travel import Route, Span
 
 LINK_DIED = "the link that makes the distance died in the trial"
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tlstax import connections_seen
-from tlstax.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.contract import Account
@@ -20,7 +18,10 @@ from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
+from tlstax.paths.route import RunningPath
 from tlstax.records.trial import Machine, Specimen
+from tlstax.run import connection_log
+from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
@@ -46,7 +47,6 @@ from tlstax.study.levels import (
     tls_libraries,
 )
 from tlstax.support.errors import TlstaxError, UserMistake
-from tlstax.travel import RunningPath
 
 Say = Callable[[str], None]
 
@@ -238,7 +238,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
             bench.terms = bench.terms.model_copy(update=told)
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
-                connections_seen.create(bench.admin)
+                connection_log.create(bench.admin)
             for name, over in paths_of(study, choice):
                 if name not in (DIRECT, UNIX_SOCKET):
                     bench.paths[name, over] = stack.enter_context(

@@ -7,10 +7,10 @@ from fake_trials import fake_header, fake_run
 from kept_runs import keep
 
 from tlstax.findings.document import document
-from tlstax.outlook import Outlook
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine, Specimen, Trial
-from tlstax.resuming import check_same, check_study, slim, spent_s, unfinished
+from tlstax.run.progress import Outlook
+from tlstax.run.resume import check_same, check_study, slim, spent_s, unfinished
 from tlstax.store import Store
 from tlstax.study import Study, load_study
 from tlstax.support.errors import UserMistake

@@ -10,29 +10,30 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tlstax import __version__, connections_seen
-from tlstax.abilities import settled
-from tlstax.bench import Bench, Needs
-from tlstax.benches import Benches, obtain, open_benches, open_guest
+from tlstax import __version__
 from tlstax.contract import Job
 from tlstax.findings.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.mistakes import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
-from tlstax.outlook import Outlook, Step
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
-from tlstax.resuming import check_same, slim, spent_s
-from tlstax.server_state import check_switchable
+from tlstax.run import connection_log
+from tlstax.run.bench import Bench, Needs
+from tlstax.run.benches import Benches, obtain, open_benches, open_guest
+from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
+from tlstax.run.progress import Outlook, Step
+from tlstax.run.resume import check_same, slim, spent_s
+from tlstax.run.server_variables import check_switchable
+from tlstax.run.tls_support import settled
+from tlstax.run.trial import run_trial
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.study.workload_level import data_needs
 from tlstax.support.errors import Interrupted, TlstaxError
-from tlstax.trial import run_trial
 
 
 class Watcher(Protocol):
@@ -202,4 +203,4 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     job = captured(job) if trial.captured else job
-    return job if bench.client_asks(levels) else connections_seen.telling(job, bench.server.version)
+    return job if bench.client_asks(levels) else connection_log.telling(job, bench.server.version)

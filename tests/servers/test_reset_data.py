@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymysql.err import MySQLError
 
-from tlstax.restoring import TrialData
+from tlstax.run.reset_data import TrialData
 from tlstax.specimens import table
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Database, TableContent
