@@ -1,4 +1,4 @@
-module tlstax/drivers/go
+module tlstax/probes/drivers/go
 
 go 1.25.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.contract import Negotiated, Ready, TlsView
-from tlstax.drivers.probed import INSERT, Asked, Gathered, Logged, TlsAsked
+from tlstax.probes.drivers.probed import INSERT, Asked, Gathered, Logged, TlsAsked
 from tlstax.records.capture import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 

@@ -11,12 +11,12 @@ from typed import status_of
 from tlstax.cli.drivers_command import ProbeOptions, request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.drivers import probe_costs
-from tlstax.drivers.listed_table import listed_text
-from tlstax.drivers.probe import ProbeRequest, probe
-from tlstax.drivers.probe_costs import Measurable, costs_study
-from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.plan.order import cases
+from tlstax.probes.drivers import probe_costs
+from tlstax.probes.drivers.listed_table import listed_text
+from tlstax.probes.drivers.probe import ProbeRequest, probe
+from tlstax.probes.drivers.probe_costs import Measurable, costs_study
+from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from probed_drivers import CONNECTIONS, Own, asked, driver, gathered
 
-from tlstax.drivers.probe_costs import DriverCosts, WayCosts
-from tlstax.drivers.probe_document import Cost, DriverRow, ProbeDocument
-from tlstax.drivers.probe_reading import driver_row, round_trips
-from tlstax.drivers.probe_table import probe_text
-from tlstax.drivers.probed import INSERT, Certificate, Gathered, Logged, Refusal, TlsAsked, Tried
-from tlstax.drivers.statements_sent import disagreement, sent
+from tlstax.probes.drivers.probe_costs import DriverCosts, WayCosts
+from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument
+from tlstax.probes.drivers.probe_reading import driver_row, round_trips
+from tlstax.probes.drivers.probe_table import probe_text
+from tlstax.probes.drivers.probed import INSERT, Certificate, Gathered, Logged, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.statements_sent import disagreement, sent
 
 CLEAR = (asked("off", 1), asked("off", 3))
 BY_DEFAULT = (asked("unset", 1), asked("unset", 3))

@@ -14,10 +14,11 @@ from tlstax.cli.specimens_table import table_text
 from tlstax.findings.naming import subject_label
 from tlstax.guests.access import GuestAccess
 from tlstax.plan.order import cases, plan
+from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import benches
 from tlstax.run.benches import Benches, left_out
-from tlstax.specimens import catalogue, fault_recipes, listing, shelf
+from tlstax.specimens import catalogue, fault_recipes, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
@@ -64,7 +65,9 @@ def test_a_variant_is_called_one_and_never_a_fault() -> None:
     )
     assert label_levels({"fault": "none"}, by_variant) == "the server as it comes"
     shown = table_text(
-        listing.Listing(specimens=(listing.of_recipe(catalogue.RECIPES[VARIANT]),)), width=120, colour=False
+        specimen_list.Listing(specimens=(specimen_list.of_recipe(catalogue.RECIPES[VARIANT]),)),
+        width=120,
+        colour=False,
     )
     assert "Variants of ours" in shown
     assert "ault" not in shown
@@ -203,12 +206,12 @@ def test_a_fault_is_compiled_once_and_kept_like_any_specimen() -> None:
     assert named_fault(NAME, said.append) == made
     assert said == ["compiling rand-per-byte"], "it was there already"
     assert made.claim() == PlantedClaim(name=NAME, sha256=made.specimen.sha256)
-    listed = listing.of_recipe(catalogue.RECIPES[NAME])
+    listed = specimen_list.of_recipe(catalogue.RECIPES[NAME])
     assert (listed.kind, listed.status, listed.sha256) == ("fault", "ready", made.specimen.sha256)
     kept = shelf.present(catalogue.RECIPES[NAME])
     assert kept is not None
     assert shelf.verify(kept) == []
-    text = table_text(listing.listing(), width=120, colour=False)
+    text = table_text(specimen_list.listing(), width=120, colour=False)
     assert "Faults" in text
     made.library.write_bytes(b"another")
     assert shelf.verify(kept) == [f"{made.library.name} was changed"]

@@ -1,4 +1,4 @@
-"""Data flows one way: what plans and what reports never imports what acts on the world."""
+"""Data flows one way: a room imports only rooms below it; what plans and what reports nothing that acts."""
 
 from __future__ import annotations
 
@@ -11,136 +11,144 @@ import pytest
 import tlstax
 
 PACKAGE = Path(tlstax.__file__).parent
-ACTING = (
-    "paths.design",
-    "paths.ends",
-    "paths.exchange",
-    "paths.haproxy",
-    "paths.opening",
-    "paths.program",
-    "paths.router",
-    "paths.running",
-    "paths.ssh",
-    "paths.stunnel",
-    "run.bench",
-    "run.benches",
-    "run.connection_log",
-    "run.pipeline",
-    "run.reset_data",
-    "run.resume",
-    "run.route_guard",
-    "run.server_variables",
-    "run.tls_support",
-    "run.trial",
-    "cli",
-    "clients",
-    "distance",
-    "doctor",
-    "drivers.asking",
-    "drivers.probe",
-    "drivers.readiness",
-    "drivers.served_certificates",
-    "drivers.statement_log",
-    "guests",
-    "observers",
-    "selfbench.contestants",
-    "selfbench.hold",
-    "selfbench.measure",
-    "selfbench.rounds",
-    "selfbench.session",
-    "specimens",
-    "store",
-    "support.checksums",
-    "support.directories",
-    "tap.capturing",
-    "tap.opening",
-    "tap.relay",
-)
-PURE = (
-    "run.early_abort",
-    "run.progress",
-    "checks",
+
+ROOMS = (
+    "support",
     "contract",
-    "drivers.listed_table",
-    "drivers.probe_costs",
-    "drivers.probe_document",
-    "drivers.probe_reading",
-    "drivers.probe_table",
-    "drivers.probed",
-    "drivers.statements_sent",
-    "findings",
-    "plan",
-    "paths.route",
+    "study",
     "profiles",
     "records",
-    "report",
+    "plan",
+    "checks",
     "results",
-    "selfbench.caveats",
-    "selfbench.document",
-    "selfbench.estimate",
-    "selfbench.hold_estimate",
-    "selfbench.hold_records",
-    "selfbench.hold_table",
-    "selfbench.outcomes",
-    "selfbench.plan",
-    "selfbench.proof",
-    "selfbench.records",
-    "selfbench.table",
-    "selfbench.words",
-    "study",
-    "support.text",
-    "tap.commands",
-    "tap.handshake",
-    "tap.hellos",
-    "tap.listening",
-    "tap.names",
-    "tap.units",
+    "findings",
+    "report",
+    "store",
+    "specimens",
+    "tap",
+    "observers",
+    "clients",
+    "guests",
+    "paths",
+    "distance",
+    "run",
+    "probes",
+    "selfbench",
+    "doctor",
+    "cli",
 )
+"""From the ground up."""
+
+PURE_ROOMS = ("contract", "study", "profiles", "records", "plan", "checks", "results", "findings", "report")
+PURE_MODULES = {
+    "paths": ("route",),
+    "probes.drivers": (
+        "listed_table",
+        "probe_costs",
+        "probe_document",
+        "probe_reading",
+        "probe_table",
+        "probed",
+        "statements_sent",
+    ),
+    "run": ("early_abort", "progress"),
+    "selfbench": (
+        "caveats",
+        "document",
+        "estimate",
+        "hold_estimate",
+        "hold_records",
+        "hold_table",
+        "outcomes",
+        "plan",
+        "proof",
+        "records",
+        "table",
+        "words",
+    ),
+    "support": ("errors", "text"),
+    "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
+}
+"""What is pure in rooms that act."""
+
+ACTING_LIBRARIES = {
+    "asyncio",
+    "fcntl",
+    "multiprocessing",
+    "psutil",
+    "pymysql",
+    "pyroute2",
+    "signal",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "threading",
+    "time",
+}
 
 
-MIXED = {name.partition(".")[0] for name in (*ACTING, *PURE) if "." in name}
-"""Folders with modules of both sides; each of their modules is listed."""
+def module_of(path: Path) -> str:
+    """Its name below `tlstax`, such as `study.factors`; a package's is its folder's."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def modules(name: str) -> list[Path]:
-    folder = PACKAGE / name.replace(".", "/")
-    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+MODULES = {module_of(path): path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE}
+PURE = {
+    *(module for module in MODULES if module.partition(".")[0] in PURE_ROOMS),
+    *(f"{folder}.{name}" for folder, names in PURE_MODULES.items() for name in names),
+    *(
+        module
+        for module, path in MODULES.items()
+        if path.name == "__init__.py" and "import" not in path.read_text()
+    ),
+}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The parts of the package that a module imports, at its top or within a function."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tlstax":
-            yield from (part_of(f"{node.module}.{name.name}") for name in node.names)
+def imported(module: str) -> Iterator[str]:
+    """The modules of the package that a module imports, at its top or within a function."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tlstax."):
+            base = node.module.removeprefix("tlstax.")
+            for name in node.names:
+                yield f"{base}.{name.name}" if f"{base}.{name.name}" in MODULES else base
 
 
-def part_of(dotted: str) -> str:
-    """The part that `tlstax.PART.…` belongs to; in a mixed folder, the module."""
-    names = dotted.split(".")[1:]
-    return ".".join(names[:2]) if names[0] in MIXED else names[0]
+def libraries(module: str) -> Iterator[str]:
+    """What a module imports from elsewhere, by the first part of its name."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
 
 
-def parts(folder: Path) -> set[str]:
-    return {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+def test_every_room_has_its_floor_and_nothing_lies_in_the_hallway() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert rooms == set(ROOMS)
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-def test_every_part_is_on_one_side() -> None:
-    found = parts(PACKAGE) - {"__init__", "__main__"}
-    for folder in MIXED:
-        found.remove(folder)
-        found |= {f"{folder}.{module}" for module in parts(PACKAGE / folder) - {"__init__"}}
-    assert found - {"support.errors"} == {*ACTING, *PURE}
-
-
-@pytest.mark.parametrize("name", PURE)
-def test_what_is_pure_imports_nothing_that_acts(name: str) -> None:
-    wrong = {
-        f"{path.relative_to(PACKAGE)} imports {part}"
-        for path in modules(name)
-        for part in imported(path)
-        if part in ACTING
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_rooms_below_it(room: str) -> None:
+    below = ROOMS[: ROOMS.index(room) + 1]
+    upward = {
+        f"{module} imports {other}"
+        for module in MODULES
+        if module.partition(".")[0] == room
+        for other in imported(module)
+        if other.partition(".")[0] not in below
     }
-    assert not wrong
+    assert not upward
+
+
+def test_what_is_called_pure_is_there() -> None:
+    assert MODULES.keys() >= PURE
+
+
+@pytest.mark.parametrize("module", sorted(PURE))
+def test_what_is_pure_imports_nothing_that_acts(module: str) -> None:
+    assert set(imported(module)) <= PURE
+    assert not ACTING_LIBRARIES & set(libraries(module))
 
 
 def test_the_engine_protocol_code_has_no_socket_and_no_clock() -> None:

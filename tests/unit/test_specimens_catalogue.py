@@ -12,10 +12,11 @@ import pytest
 import tlstax
 from tlstax.cli import specimens_table
 from tlstax.cli.app import main
-from tlstax.specimens import added, listing
+from tlstax.probes import specimen_list
+from tlstax.probes.specimen import Facts, Handshake
+from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.facts import Facts, Handshake
 from tlstax.specimens.recipe import (
     AptPackages,
     CSource,
@@ -131,7 +132,7 @@ def test_what_a_server_can_do_stands_in_its_line() -> None:
     assert Facts(tls_versions=("1.0",)).words() == "TLS 1.0"
     assert Facts(library="OpenSSL 3.6.3").words().startswith("no TLS")
     assert "it crashed" in Facts(unasked="it crashed").words()
-    one = listing.Listed(
+    one = specimen_list.Listed(
         name="a",
         kind="server",
         title="A",
@@ -141,7 +142,7 @@ def test_what_a_server_can_do_stands_in_its_line() -> None:
         bytes=5_000_000,
         tls=server,
     )
-    text = specimens_table.table_text(listing.Listing(specimens=(one,)), width=140, colour=False)
+    text = specimens_table.table_text(specimen_list.Listing(specimens=(one,)), width=140, colour=False)
     assert "TLS 1.2–1.3 · TLS_AES_128_GCM_SHA256 · P-256 · resumes · OpenSSL 3.6.3" in text
     assert "1 of 1 are here (5 MB)" in text
 

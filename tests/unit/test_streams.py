@@ -18,9 +18,9 @@ from typed import status_of
 import tlstax
 from tlstax.doctor.check import Check
 from tlstax.doctor.rendering import to_text
-from tlstax.drivers.listed_table import listed_text
-from tlstax.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
-from tlstax.drivers.probe_table import probe_text
+from tlstax.probes.drivers.listed_table import listed_text
+from tlstax.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
+from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.report.untrusted import escaped_json, printable_lines
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault

@@ -9,10 +9,10 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.drivers.listed_table import listed_text
-from tlstax.drivers.probe import ProbeRequest, probe
-from tlstax.drivers.probe_table import probe_text
-from tlstax.drivers.readiness import listed_drivers
+from tlstax.probes.drivers.listed_table import listed_text
+from tlstax.probes.drivers.probe import ProbeRequest, probe
+from tlstax.probes.drivers.probe_table import probe_text
+from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import OPTION, check_factor, check_level, closest
 from tlstax.support.errors import MachineFault, UserMistake

@@ -11,10 +11,11 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.specimens_table import table_text
 from tlstax.cli.streams import colourful, show, show_json
 from tlstax.paths.program import told_version
-from tlstax.specimens import added, facts, listing, resolve, shelf
+from tlstax.probes import specimen, specimen_list
+from tlstax.probes.specimen import Facts
+from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.facts import Facts
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.recipe import Recipe
 from tlstax.specimens.telling import Telling
@@ -25,7 +26,7 @@ from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 def list_command(*, as_json: bool) -> int:
     """Every specimen that is known."""
-    found = listing.listing()
+    found = specimen_list.listing()
     if as_json:
         show_json(json.dumps(found.model_dump(mode="json"), indent=2) + "\n")
     else:
@@ -60,7 +61,7 @@ def fetch_command(names: Sequence[str], *, everything: bool) -> int:
 def verify_command(names: Sequence[str]) -> int:
     """Check every file of what is there, and that it runs; status 3 when something is broken."""
     _check_known(names, _all_names())
-    there = [one.name for one in listing.listing().specimens if one.status != "absent"]
+    there = [one.name for one in specimen_list.listing().specimens if one.status != "absent"]
     line = ProgressLine()
     broken = 0
     try:
@@ -83,7 +84,7 @@ def remove_command(names: Sequence[str]) -> int:
     for name in names:
         if added.find(name) is not None:
             added.forget(name)
-            shutil.rmtree(listing.added_facts(name), ignore_errors=True)
+            shutil.rmtree(specimen_list.added_facts(name), ignore_errors=True)
             show(f"forgot {name}; its files are yours and stay as they are\n")
             continue
         shelf.remove(RECIPES[name])
@@ -110,8 +111,8 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
     added.keep(entry)
     line = ProgressLine()
     line.step(f"asking {name} what its TLS can do")
-    found = facts.of_server(build)
-    facts.write(ensure_directory(listing.added_facts(name)), found)
+    found = specimen.of_server(build)
+    specimen.write(ensure_directory(specimen_list.added_facts(name)), found)
     line.close()
     show(f"added {name}: {build.specimen.version} · {found.words()}\n")
     return 0
@@ -123,20 +124,20 @@ def _fetch(name: str, line: ProgressLine) -> None:
     if recipe.kind in {"fault", "variant", "path", "client"}:
         line.step(f"{name} is ready: {recipe.title}")
         return
-    known = facts.read(kept.path)
+    known = specimen.read(kept.path)
     if known is None or known.unasked:
         line.step(f"asking {recipe.title} what its TLS can do")
         known = _asked(recipe, kept)
-        facts.write(kept.path, known)
+        specimen.write(kept.path, known)
     line.step(f"{name} is ready: {kept.manifest.version} · {known.words()}")
 
 
 def _asked(recipe: Recipe, kept: Kept) -> Facts:
     """Ask a server or a library."""
     if recipe.kind == "tls_library":
-        return facts.of_library(resolve.library_of(kept), kept.tree)
+        return specimen.of_library(resolve.library_of(kept), kept.tree)
     try:
-        return facts.of_server(resolve.server_of(recipe, kept))
+        return specimen.of_server(resolve.server_of(recipe, kept))
     except MachineFault as fault:
         return Facts(unasked=fault.message)
 
@@ -145,7 +146,7 @@ def _verified(name: str) -> str:
     """Why the specimen is broken, which is noted; empty when it is as it was fetched, and runs."""
     entry = added.find(name)
     if entry is not None:
-        return listing.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))
+        return specimen_list.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))
     recipe = RECIPES[name]
     shelf.mark(recipe, "")
     kept = shelf.present(recipe)
@@ -158,7 +159,7 @@ def _verified(name: str) -> str:
     if not reason and recipe.kind == "path":
         reason = _does_not_run(lambda: told_version(kept))
     if not reason and recipe.kind == "tls_library":
-        reason = facts.of_library(resolve.library_of(kept), kept.tree).unasked
+        reason = specimen.of_library(resolve.library_of(kept), kept.tree).unasked
     shelf.mark(recipe, reason)
     return reason
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.probes.specimen_list import Listed, Listing
 from tlstax.report.printed import printed
-from tlstax.specimens.listing import Listed, Listing
 
 HEADINGS = {
     "server": "Servers",

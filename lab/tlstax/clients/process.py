@@ -39,6 +39,10 @@ class ClientFailure(Exception):
         super().__init__(message)
         self.errors = errors
 
+    def tls_was_refused(self) -> bool:
+        """Whether the server did not take the version of TLS that was offered (contract/README.md)."""
+        return any(error.kind in {"tls_handshake", "no_tls"} for error in self.errors)
+
 
 class LoadClient:
     """Runs one job in a child process. Use as a context manager; leaving it ends the child.

@@ -9,7 +9,6 @@ from tlstax.contract import Job
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.specimens.facts import REFUSED
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import LEFT_TO_THE_DRIVER
 from tlstax.study.levels import SERVER_FACTORS, ServerChoice, choice_of
@@ -134,7 +133,7 @@ def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
     try:
         return _resumed(job_for(levels, terms, sequence=0), bench)
     except ClientFailure as failure:
-        return None if any(error.kind in REFUSED for error in failure.errors) else True
+        return None if failure.tls_was_refused() else True
 
 
 def _resumed(job: Job, bench: Bench) -> bool:

@@ -8,7 +8,7 @@ import (
 	"github.com/go-mysql-org/go-mysql/client"
 	"github.com/go-mysql-org/go-mysql/mysql"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 type connection struct{ conn *client.Conn }

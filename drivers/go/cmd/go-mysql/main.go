@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 func TestAnOptionIsTriedBeforeAnythingIsOpened(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"crypto/tls"
 	"database/sql"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 type connection struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 func main() {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 // opener has the driver's connector, and what the last TLS handshake agreed on.

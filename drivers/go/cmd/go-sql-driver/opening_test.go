@@ -4,7 +4,7 @@ package main
 import (
 	"testing"
 
-	"tlstax/drivers/go/program"
+	"tlstax/probes/drivers/go/program"
 )
 
 func TestADataSourceNameHasThePlaceTheSchemaAndTheOptions(t *testing.T) {

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import ErrorKind, Frozen
-from tlstax.drivers.probed import Tried
+from tlstax.probes.drivers.probed import Tried
 
 
 class Cost(Frozen):

@@ -8,10 +8,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Frozen
-from tlstax.specimens import added, facts, manifest, shelf
+from tlstax.probes import specimen
+from tlstax.probes.specimen import Facts
+from tlstax.specimens import added, manifest, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.facts import Facts
 from tlstax.specimens.recipe import Kind, Recipe
 from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import data_dir, specimens_dir
@@ -82,7 +83,7 @@ def of_recipe(recipe: Recipe) -> Listed:
             "bytes": kept.manifest.size_bytes,
             "path": str(kept.program),
             "parts": kept.manifest.versions(),
-            "tls": facts.read(path),
+            "tls": specimen.read(path),
         }
     )
 
@@ -100,7 +101,7 @@ def of_added(entry: Added) -> Listed:
         status="broken" if reason else "ready",
         reason=reason,
         path=entry.mysqld,
-        tls=facts.read(added_facts(entry.name)),
+        tls=specimen.read(added_facts(entry.name)),
     )
 
 

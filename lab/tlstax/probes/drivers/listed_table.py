@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.report.printed import printed
 
 

@@ -11,14 +11,14 @@ from typing import Literal, get_args
 import pymysql
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.drivers.asking import Ask, asked, connected, make_table
-from tlstax.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
-from tlstax.drivers.probe_document import ProbeDocument
-from tlstax.drivers.probe_reading import ONE, THREE, driver_row, encrypts
-from tlstax.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
-from tlstax.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
-from tlstax.drivers.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
+from tlstax.probes.drivers.asking import Ask, asked, connected, make_table
+from tlstax.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
+from tlstax.probes.drivers.probe_document import ProbeDocument
+from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
+from tlstax.probes.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
+from tlstax.probes.drivers.statement_log import StatementLog, statement_log
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import Frozen
-from tlstax.drivers.probe_document import Cost
 from tlstax.findings import stats
 from tlstax.findings.series import Blocks, series, valid_values
+from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import OPTION

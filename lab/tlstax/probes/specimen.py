@@ -26,9 +26,6 @@ FACTS = "facts.json"
 ASK_TIMEOUT_S = 30.0
 HANDSHAKE_WITHIN_S = 20.0
 
-REFUSED = ("tls_handshake", "no_tls")
-"""What the client says of a server that does not take the version that is offered (contract/README.md)."""
-
 VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
 GROUPS = ("X25519MLKEM768", "SecP256r1MLKEM768", "X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048")
 """Key exchange groups that are asked for by name (IANA, TLS Supported Groups), as OpenSSL spells them."""
@@ -154,7 +151,7 @@ def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool)
         with LoadClient(engine_command(), job) as client:
             return client.wait_ready(HANDSHAKE_WITHIN_S)
     except ClientFailure as failure:
-        if any(error.kind in REFUSED for error in failure.errors):
+        if failure.tls_was_refused():
             return None
         raise MachineFault(f"TLS {version} could not be tried: {failure}") from failure
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import pymysql
 
-from tlstax.drivers.probed import Certificate
+from tlstax.probes.drivers.probed import Certificate
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer

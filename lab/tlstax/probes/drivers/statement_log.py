@@ -12,7 +12,7 @@ from typing import Any
 
 import pymysql
 
-from tlstax.drivers.probed import Logged
+from tlstax.probes.drivers.probed import Logged
 from tlstax.specimens.server import Database
 from tlstax.support.errors import MachineFault
 

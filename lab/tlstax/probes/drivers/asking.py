@@ -20,10 +20,10 @@ from tlstax.contract import (
     TlsUnset,
     Workload,
 )
-from tlstax.drivers.probed import INSERT, Asked, Refusal, TlsAsked
-from tlstax.drivers.statement_log import StatementLog
 from tlstax.observers import status
 from tlstax.plan.jobs import job_for
+from tlstax.probes.drivers.probed import INSERT, Asked, Refusal, TlsAsked
+from tlstax.probes.drivers.statement_log import StatementLog
 from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level

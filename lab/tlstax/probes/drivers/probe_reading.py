@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tlstax.contract import TlsView
-from tlstax.drivers.probe_costs import DriverCosts, WayCosts
-from tlstax.drivers.probe_document import DriverRow, TlsShown, Way
-from tlstax.drivers.probed import Asked, Certificate, Gathered, TlsAsked
-from tlstax.drivers.statements_sent import disagreement, encrypted_by_log, pings, sent
+from tlstax.probes.drivers.probe_costs import DriverCosts, WayCosts
+from tlstax.probes.drivers.probe_document import DriverRow, TlsShown, Way
+from tlstax.probes.drivers.probed import Asked, Certificate, Gathered, TlsAsked
+from tlstax.probes.drivers.statements_sent import disagreement, encrypted_by_log, pings, sent
 from tlstax.records.capture import Conversation, TlsSeen
 from tlstax.study.driver_catalogue import Driver
 

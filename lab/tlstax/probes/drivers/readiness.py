@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from typing import Literal
 
-from tlstax.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.probes.specimen_list import of_recipe
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.listing import of_recipe
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
+from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
 from tlstax.report.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
