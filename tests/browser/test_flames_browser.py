@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from chromium import Browser, Page, browser
+
 from fake_sampled_runs import ENCRYPTED, PLAIN, with_profiles
 from report_runs import HOSTILE, one_workload_one_level
-
 from tlstax.cli.flame_program import draw
 from tlstax.findings.case_choice import chosen_case
 from tlstax.findings.document import document

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from chromium import Browser, Page, browser
+
 from fake_openssl_study import small_openssl_run
 from report_runs import (
     Make,

@@ -25,9 +25,9 @@ ALPHA_SHARE = 0.5
 A study stops when its intervals happen to be narrow, which is more likely when its blocks happen to agree
 too well: a plain 95 % t interval, looked at after every block from the 5th on, misses the truth in up to
 8 % of studies with one comparison and 6 % with two. So the interval sold as 95 % is the t interval for
-97.5 %, for stopping and for reporting alike. Simulated (tests/unit/test_stopping_simulated.py), it misses in
-under 5 % of studies, for normal, heavy-tailed, skewed and drifting noise of any size, from 5 blocks on.
-The price is a quarter more blocks. A run that its budget ended pays it too, and errs on the safe side."""
+97.5 %, for stopping and for reporting alike. Simulated (tests/unit/findings/test_stopping_simulated.py), it
+misses in under 5 % of studies, for normal, heavy-tailed, skewed and drifting noise of any size, from 5 blocks
+on. The price is a quarter more blocks. A run that its budget ended pays it too, and errs on the safe side."""
 
 RESAMPLES = 4000
 

@@ -1,0 +1,176 @@
+"""Proof by the server alone: of a client that cannot be asked, every connection has told of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from test_checks import reasons, with_done, with_server
+
+from fake_trials import fake_record, tax_truth
+from observed_windows import window
+from tlstax.checks import judge
+from tlstax.contract import Counts, TlsOff, TlsOn
+from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
+from tlstax.study import Case
+
+PLAIN = ConnectionsSeen(connections=8, version=None, cipher=None)
+TLS_1_3 = ConnectionsSeen(connections=8, version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384")
+TLS_1_2 = ConnectionsSeen(connections=8, version="TLSv1.2", cipher="ECDHE-RSA-AES128-GCM-SHA256")
+
+LIFETIME = 18
+"""Eight connections worked, as many before the window, and each time one more led them."""
+
+
+def trial(
+    tls: str,
+    seen: Sequence[ConnectionsSeen],
+    *,
+    handshakes: int,
+    version: str = "8.0.33",
+    verify: bool = False,
+) -> TrialRecord:
+    """A trial of mysqlslap on 8 connections, as the server saw it."""
+    levels = {"workload": "point-select", "tls": tls, "connections": 8, "resumption": "off"}
+    record = fake_record(Trial(block=0, position=0, case=Case(levels=levels, role="treatment")), TRUTH)
+    assert record.ready is not None
+    assert record.job is not None
+    assert record.done is not None
+    record = with_done(
+        record,
+        window=Counts(connections=8, handshakes=(), authentications={}),
+        lifetime=Counts(connections=LIFETIME, handshakes=(), authentications={}),
+        row_samples=(),
+    )
+    counted = {"Connections": LIFETIME, "Ssl_finished_accepts": handshakes}
+    record = with_server(
+        record, connections=tuple(seen), status_delta={name: n for name, n in counted.items() if n}
+    )
+    asked = TlsOff() if tls == "off" else TlsOn(verify="identity" if verify else "none", ca_file="/ca.pem")
+    watched = window().model_copy(update={"status_delta": {"Com_select": record.done.operations}})
+    return record.model_copy(
+        update={
+            "ready": record.ready.model_copy(
+                update={
+                    "client": "mysqlslap",
+                    "client_version": version,
+                    "tls_library": None,
+                    "negotiated": (),
+                }
+            ),
+            "job": record.job.model_copy(update={"tls": asked}),
+            "window": watched,
+        }
+    )
+
+
+TRUTH = tax_truth(
+    Case(levels={"workload": "point-select", "tls": "off", "resumption": "off"}, role="baseline")
+)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        trial("off", [PLAIN], handshakes=0),
+        trial("1.3", [TLS_1_3], handshakes=LIFETIME),
+        trial("default", [TLS_1_2], handshakes=LIFETIME),
+    ],
+    ids=["plaintext", "tls 1.3", "tls as it comes"],
+)
+def test_what_the_server_says_of_every_connection_is_proof(record: TrialRecord) -> None:
+    verdict = judge(record)
+    assert (verdict.value, verdict.reasons) == ("valid", ())
+
+
+def test_a_client_that_encrypts_in_spite_of_its_option_is_told_in_a_sentence() -> None:
+    disobedient = trial("off", [TLS_1_3], handshakes=16)
+    first, second = judge(disobedient).reasons
+    assert first == (
+        "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections that did the measured work "
+        "were encrypted (TLSv1.3, TLS_AES_256_GCM_SHA384), as the server says on each of them: this "
+        "mysqlslap's workers ignore --ssl-mode"
+    )
+    assert second.startswith("the server counted 16 TLS handshakes on 18 connections")
+    other = reasons(trial("off", [TLS_1_3], handshakes=16, version="9.7.4"))
+    assert "as the server says on each of them; the server counted" in other
+
+
+def test_a_client_that_does_not_encrypt_is_told_too() -> None:
+    said = reasons(trial("default", [PLAIN], handshakes=2))
+    assert "was told --ssl-mode=REQUIRED, and yet all 8 connections" in said
+    assert "were not encrypted" in said
+
+
+def test_few_connections_are_told_in_words() -> None:
+    for number, words in ((1, "the connection that did the measured work was"), (2, "both connections that")):
+        seen = TLS_1_3.model_copy(update={"connections": number})
+        assert f"and yet {words}" in reasons(trial("off", [seen], handshakes=16))
+
+
+def test_putting_the_data_back_between_rounds_is_noted() -> None:
+    record = trial("off", [PLAIN], handshakes=0)
+    assert record.job is not None
+    job = record.job.model_copy(update={"rounds": 5, "reset": ("DELETE FROM t",)})
+    (note,) = judge(record.model_copy(update={"job": job})).notes
+    assert note.startswith("the server put its data back before each of 5 rounds")
+
+
+def test_some_that_disobey_are_enough() -> None:
+    six, two = (group.model_copy(update={"connections": n}) for group, n in ((TLS_1_3, 6), (PLAIN, 2)))
+    assert "2 of the 8 connections that did the measured work were not encrypted" in reasons(
+        trial("1.3", [six, two], handshakes=LIFETIME)
+    )
+
+
+def test_another_version_than_the_case_names_is_invalid() -> None:
+    assert "were encrypted (TLSv1.2," in reasons(trial("1.3", [TLS_1_2], handshakes=LIFETIME))
+
+
+def test_every_connection_must_have_told_of_itself() -> None:
+    seven = PLAIN.model_copy(update={"connections": 7})
+    assert "8 connections are said to have done the measured work, and 7 told" in reasons(
+        trial("off", [seven], handshakes=0)
+    )
+    assert "and 0 told" in reasons(trial("off", [], handshakes=0))
+
+
+def test_the_servers_counter_must_agree() -> None:
+    assert "counted 17 TLS handshakes" in reasons(trial("1.3", [TLS_1_3], handshakes=17))
+    assert "counted 1 TLS handshakes" in reasons(trial("off", [PLAIN], handshakes=1))
+
+
+def test_the_server_must_have_run_the_statements() -> None:
+    record = trial("off", [PLAIN], handshakes=0)
+    assert record.window is not None
+    assert record.done is not None
+    fewer = record.window.model_copy(update={"status_delta": {"Com_select": record.done.operations - 1}})
+    assert "statements of the kind SELECT" in reasons(record.model_copy(update={"window": fewer}))
+    assert judge(record.model_copy(update={"window": None})).value == "unknown"
+
+
+def test_what_else_is_said_on_connecting_is_no_surprise() -> None:
+    record = trial("off", [PLAIN], handshakes=0)
+    assert record.job is not None
+    assert record.window is not None
+    assert record.done is not None
+    more = record.window.model_copy(update={"status_delta": {"Com_select": record.done.operations + 8}})
+    more_counted = record.model_copy(update={"window": more})
+    assert "statements of the kind SELECT" in reasons(more_counted)
+    workload = record.job.workload.model_copy(update={"on_connect": ("the proof", "SELECT 1")})
+    asked = record.job.model_copy(update={"workload": workload})
+    assert judge(more_counted.model_copy(update={"job": asked})).value == "valid"
+
+
+def test_an_unverified_certificate_is_noted_where_the_workers_ignore_the_option() -> None:
+    always, note = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)).notes
+    assert "do not verify the server's certificate" in note
+    assert judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True, version="9.7.4")).notes == (
+        always,
+    )
+
+
+def test_handshakes_in_the_window_are_noted() -> None:
+    (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME)).notes
+    assert note.startswith("mysqlslap connects within the measured window")
+    assert judge(trial("off", [PLAIN], handshakes=0)).notes == ()

@@ -1,0 +1,177 @@
+"""Proof of identity: a trial of another server, or over another TLS library, than was claimed is invalid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fake_trials import LIBSSL, fake_record, tax_truth
+from tlstax.checks import judge
+from tlstax.plan.order import cases
+from tlstax.records.trial import Evidence, LibraryClaim, MappedLibrary, ServerClaim, Trial, TrialRecord
+from tlstax.study import load_study
+
+CASE = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "1.3")
+
+SSL = MappedLibrary(path="/kept/openssl-3.5.5/libssl.so.3", sha256="55" * 32)
+CRYPTO = MappedLibrary(path="/kept/openssl-3.5.5/libcrypto.so.3", sha256="cc" * 32)
+ROOT_SSL = MappedLibrary(path="/root-of-server/libssl.so.3", sha256="66" * 32)
+
+LIBRARY = LibraryClaim(
+    name="openssl-3.5.5", version="3.5.5", libssl_sha256=SSL.sha256, libcrypto_sha256=CRYPTO.sha256
+)
+SERVER = ServerClaim(
+    name="mysql-9.7",
+    version="9.7.4-2",
+    program="/kept/mysql-9.7/mysqld",
+    pid=70,
+    data_directory="/session/1/data",
+    tls_library=LIBRARY,
+)
+
+
+def honest() -> TrialRecord:
+    """A trial of MySQL 9.7 over OpenSSL 3.5.5, with both sides' evidence."""
+    record = fake_record(Trial(block=0, position=0, case=CASE), tax_truth(CASE), duration_s=0.1)
+    return observed(
+        record.model_copy(update={"claim": SERVER}),
+        version="9.7.4-2",
+        tls_library_version="OpenSSL 3.5.5 27 Jan 2026",
+        mapped_tls_libraries=(CRYPTO, SSL),
+        answering_pid=70,
+        program="/kept/mysql-9.7/mysqld",
+        listening_port=13306,
+        data_directory="/session/1/data",
+    )
+
+
+def observed(record: TrialRecord, **changes: Any) -> TrialRecord:
+    assert record.server is not None
+    return record.model_copy(update={"server": record.server.model_copy(update=changes)})
+
+
+def over(record: TrialRecord, *mapped: MappedLibrary, version: str = "OpenSSL 3.5.5") -> TrialRecord:
+    """The record with a client that was to load OpenSSL 3.5.5 and has these mapped."""
+    assert record.ready is not None
+    assert record.ready.tls_library is not None
+    paths = {"libssl_path": mapped[0].path, "libcrypto_path": mapped[-1].path, "version": version}
+    named = record.ready.tls_library.model_copy(update=paths)
+    ready = record.ready.model_copy(update={"tls_library": named})
+    changes = {"client_claim": LIBRARY, "client_mapped_tls_libraries": mapped, "ready": ready}
+    return record.model_copy(update=changes)
+
+
+def reasons(evidence: Evidence) -> str:
+    verdict = judge(evidence)
+    assert verdict.value == "invalid", verdict
+    return "; ".join(verdict.reasons)
+
+
+def unknown(evidence: Evidence) -> str:
+    verdict = judge(evidence)
+    assert verdict.value == "unknown", verdict
+    return "; ".join(verdict.reasons)
+
+
+def test_the_claimed_server_over_the_claimed_library_is_valid() -> None:
+    assert judge(honest()).value == "valid"
+    assert judge(over(honest(), SSL, CRYPTO)).value == "valid"
+
+
+def test_without_a_claim_nothing_is_asked() -> None:
+    assert judge(observed(honest().model_copy(update={"claim": None}), answering_pid=None)).value == "valid"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"answering_pid": 69}, "process 69 answered, where mysql-9.7 is process 70"),
+        ({"program": "/old/mysqld"}, "what answered executes /old/mysqld, not /kept/mysql-9.7/mysqld"),
+        ({"program": "/kept/mysql-9.7/mysqld (deleted)"}, "(deleted)"),
+        ({"data_directory": "/session/2/data"}, "serves the data in /session/2/data"),
+        ({"version": "9.7.5"}, "the server says that it is 9.7.5, where 9.7.4-2 is claimed"),
+        ({"version": "9.7.40"}, "9.7.40"),
+        ({"listening_port": 13307}, "sent to port 13306, where mysql-9.7 listens on 13307"),
+    ],
+)
+def test_another_server_in_the_claimed_ones_place_is_invalid(changes: dict[str, Any], words: str) -> None:
+    assert words in reasons(observed(honest(), **changes))
+
+
+@pytest.mark.parametrize("missing", ["answering_pid", "listening_port"])
+def test_a_server_that_cannot_be_told_apart_is_unknown(missing: str) -> None:
+    assert "mysql-9.7" in unknown(observed(honest(), **{missing: None}))
+
+
+def test_the_roots_own_library_in_the_claimed_ones_place_is_invalid() -> None:
+    said = reasons(observed(honest(), mapped_tls_libraries=(CRYPTO, ROOT_SSL)))
+    assert said == f"{ROOT_SSL.path} is loaded into mysql-9.7, and is not openssl-3.5.5's libssl"
+
+
+def test_a_second_library_beside_the_claimed_one_is_invalid() -> None:
+    assert ROOT_SSL.path in reasons(observed(honest(), mapped_tls_libraries=(CRYPTO, SSL, ROOT_SSL)))
+    own = honest().model_copy(update={"claim": SERVER.model_copy(update={"tls_library": None})})
+    said = reasons(observed(own, mapped_tls_libraries=(CRYPTO, SSL, ROOT_SSL)))
+    assert said == f"{SSL.path} and {ROOT_SSL.path} are both loaded into mysql-9.7"
+
+
+def test_half_a_library_is_invalid_and_none_in_sight_unknown() -> None:
+    said = reasons(observed(honest(), mapped_tls_libraries=(SSL,)))
+    assert said == "no libcrypto is loaded into mysql-9.7, where it is meant to be openssl-3.5.5's"
+    assert "not known which TLS library" in unknown(observed(honest(), mapped_tls_libraries=()))
+
+
+@pytest.mark.parametrize(
+    ("word", "version", "agrees"),
+    [
+        ("OpenSSL 3.5.5 27 Jan 2026", "3.5.5-1~deb13u1", True),
+        ("OpenSSL 1.1.1w  11 Sep 2023", "1.1.1w", True),
+        ("OpenSSL 1.1.1w  11 Sep 2023", "1.1.1l", False),
+        ("OpenSSL 1.1.1  11 Sep 2018", "1.1.1w", False),
+        ("OpenSSL 3.5.5 27 Jan 2026", "3.5.51", False),
+        ("OpenSSL 3.6.1 27 Jan 2026", "3.5.5", False),
+        ("a library", "3.5.5", False),
+    ],
+)
+def test_its_word_for_its_library_must_agree(word: str, version: str, agrees: bool) -> None:
+    library = LIBRARY.model_copy(update={"version": version})
+    record = honest().model_copy(update={"claim": SERVER.model_copy(update={"tls_library": library})})
+    verdict = judge(observed(record, tls_library_version=word))
+    assert (verdict.value == "valid") is agrees
+    assert agrees or f"says that it runs over {word}" in verdict.reasons[0]
+
+
+def test_another_library_under_the_client_is_invalid() -> None:
+    assert "is loaded into the client" in reasons(over(honest(), ROOT_SSL, CRYPTO))
+    assert "the client says" in reasons(over(honest(), SSL, CRYPTO, version="OpenSSL 3.6.1"))
+    unread = over(honest(), SSL, CRYPTO).model_copy(update={"client_mapped_tls_libraries": ()})
+    assert "memory map could not be read" in unknown(unread)
+    record = over(honest(), SSL, CRYPTO)
+    assert record.ready is not None
+    silent = record.model_copy(update={"ready": record.ready.model_copy(update={"tls_library": None})})
+    assert "the client loaded no TLS library" in reasons(silent)
+
+
+def test_the_library_that_the_client_names_must_be_mapped() -> None:
+    record = over(honest(), SSL, CRYPTO).model_copy(
+        update={"client_mapped_tls_libraries": (LIBSSL,), "client_claim": None}
+    )
+    assert f"claims {SSL.path}, but {LIBSSL.path} is mapped" in reasons(record)
+
+
+@pytest.mark.parametrize(("library", "version"), [(None, "5.6.14"), ("YaSSL 2.3.8", "10.1.8-MariaDB")])
+def test_a_server_with_yassl_need_not_count_handshakes_but_must_count_right(
+    library: str | None, version: str
+) -> None:
+    record = honest().model_copy(update={"claim": None})
+    assert record.server is not None
+    counted = dict(record.server.status_delta)
+    uncounted = {"Connections": counted["Connections"]}
+    old = observed(record, version=version, tls_library_version=library, status_delta=uncounted)
+    assert judge(old).value == "valid"
+    assert any("yaSSL" in note for note in judge(old).notes)
+    wrong = {**counted, "Ssl_finished_accepts": counted["Ssl_finished_accepts"] + 1}
+    assert "Ssl_finished_accepts" in reasons(observed(old, status_delta=wrong))
+    openssl = observed(record, tls_library_version="OpenSSL 3.5.5", status_delta=uncounted)
+    assert "Ssl_finished_accepts" in reasons(openssl)

@@ -1,0 +1,128 @@
+"""Proof of writing: a trial whose statements missed their rows is never valid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fake_trials import fake_record, tax_truth
+from tlstax.checks import judge
+from tlstax.contract import ErrorCount, Job
+from tlstax.plan.order import cases
+from tlstax.records.trial import Trial, TrialRecord, Verdict
+from tlstax.records.window import Window
+from tlstax.study import Case, load_study, workloads
+
+PLAIN = cases(load_study("tax"))[0]
+OPERATIONS = 5_000
+PUT_BACK = workloads.put_back_sql("sbtest1")
+READ_WRITE = {"Innodb_rows_inserted": 5_000, "Innodb_rows_updated": 10_000, "Innodb_rows_deleted": 5_000}
+
+
+def writing(name: str, counted: dict[str, int], *, mariadb: bool = False, **job: Any) -> TrialRecord:
+    """A trial of the workload with 5,000 operations, of which the server counted this in the window."""
+    case = Case(levels={**PLAIN.levels, "workload": name}, role="baseline")
+    record = fake_record(Trial(block=0, position=0, case=PLAIN), tax_truth(PLAIN), duration_s=0.1)
+    assert record.job is not None
+    assert record.done is not None
+    assert record.server is not None
+    told = Job.model_validate(
+        {
+            **record.job.model_dump(by_alias=True, exclude={"account", "workload"}),
+            "account": {"user": "u", "password": "p"},
+            "workload": workloads.built_in(name, "sbtest1", 10_000).model_dump(),
+            **job,
+        },
+        strict=False,
+    )
+    return record.model_copy(
+        update={
+            "trial": Trial(block=0, position=0, case=case),
+            "job": told.without_password(),
+            "done": record.done.model_copy(update={"operations": OPERATIONS, "row_samples": ()}),
+            "window": Window(took_s=0.1, status_delta={"Bytes": 1, **counted}),
+            "server": record.server.model_copy(update={"version": "11.8.3-MariaDB"})
+            if mariadb
+            else record.server,
+        }
+    )
+
+
+def judged_reasons(record: TrialRecord) -> str:
+    verdict = judge(record)
+    assert verdict.value == "invalid", verdict
+    return "; ".join(verdict.reasons)
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [
+        ("delete", {"Innodb_rows_deleted": 5_000}),
+        ("insert", {"Innodb_rows_inserted": 5_000}),
+        ("people-update", {"Innodb_rows_updated": 5_000}),
+        ("oltp-read-write", READ_WRITE),
+    ],
+)
+def test_writes_that_hit_are_valid(name: str, counted: dict[str, int]) -> None:
+    assert judge(writing(name, counted)) == Verdict(value="valid")
+
+
+@pytest.mark.parametrize(
+    ("name", "counted", "says"),
+    [
+        (
+            "delete",
+            {"Innodb_rows_deleted": 3_800},
+            "of 5,000 deletes 1,200 found no row: the table ran dry",
+        ),
+        ("delete", {}, "of 5,000 deletes 5,000 found no row"),
+        ("insert", {"Innodb_rows_inserted": 4_999}, "of 5,000 inserts 1 added no row"),
+        ("people-update", {"Innodb_rows_updated": 2_500}, "of 5,000 updates 2,500 changed no row"),
+        (
+            "oltp-read-write",
+            {**READ_WRITE, "Innodb_rows_updated": 9_000},
+            "of 10,000 updates 1,000 changed no row",
+        ),
+        (
+            "delete",
+            {"Innodb_rows_deleted": 6_000},
+            "counted 6,000 rows deleted, where the client claims 5,000",
+        ),
+    ],
+)
+def test_writes_that_missed_are_told(name: str, counted: dict[str, int], says: str) -> None:
+    assert says in judged_reasons(writing(name, counted))
+
+
+def test_mariadb_counts_in_its_core() -> None:
+    dry = writing("delete", {"Handler_delete": 4_000}, mariadb=True)
+    assert "of 5,000 deletes 1,000 found no row" in judged_reasons(dry)
+    full = writing("delete", {"Handler_delete": 5_000}, mariadb=True)
+    assert "deletes" not in "; ".join(judge(full).reasons)
+
+
+def test_rows_of_statements_that_failed_may_be_counted() -> None:
+    record = writing("update", {"Innodb_rows_updated": 5_003})
+    assert record.done is not None
+    failed = (ErrorCount(kind="server_error", code=1213, count=3),)
+    done = record.done.model_copy(update={"errors": failed})
+    assert judge(record.model_copy(update={"done": done})).value == "valid"
+
+
+def test_rows_that_are_put_back_between_rounds_are_no_doubt() -> None:
+    counted = {"Innodb_rows_inserted": 25_000}
+    rounds = {"operations": OPERATIONS, "rounds": 5, "reset": PUT_BACK}
+    assert judge(writing("insert", counted, **rounds)).value == "valid"
+    assert "claims 5,000" in judged_reasons(writing("insert", counted))
+
+
+def test_a_trial_that_had_fewer_operations_than_it_was_to_have_is_invalid() -> None:
+    record = writing("delete", {"Innodb_rows_deleted": 5_000}, operations=10_000, duration_s=600.0)
+    assert "ended after 5,000 of 10,000 operations: the table ran dry" in judged_reasons(record)
+
+
+def test_a_writing_trial_needs_no_row_to_be_asked_for_again() -> None:
+    reading = writing("select-range", {})
+    assert judge(reading).value == "unknown"
+    assert "no row was kept" in judge(reading).reasons[0]

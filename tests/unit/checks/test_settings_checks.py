@@ -1,0 +1,122 @@
+"""A trial whose server had another certificate, TLS or durability than its case has is found out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_identity_checks import SERVER
+
+from fake_trials import fake_record, tax_truth
+from tlstax.checks import settings
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.contract import TlsOn
+from tlstax.plan.order import cases
+from tlstax.records.trial import Trial
+from tlstax.report.evidence import proof
+from tlstax.report.groups import Row
+from tlstax.report.marks import Style
+from tlstax.specimens.certificates import KEY_KINDS
+from tlstax.study import Level, load_study
+from tlstax.study.factors import CERTIFICATES
+from tlstax.study.levels import key_of
+
+PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
+
+
+def trial(
+    case: Any = TLS, *, key: str | None = "RSA 2048", levels: dict[str, Level], **server: Any
+) -> Complete:
+    """A trial of the case with these levels more; its client saw a certificate with this key."""
+    record = fake_record(Trial(block=0, position=0, case=case), tax_truth(case), duration_s=0.1)
+    assert record.ready is not None
+    assert record.done is not None
+    assert record.server is not None
+    seen = tuple(
+        one.model_copy(
+            update={"client": one.client and one.client.model_copy(update={"certificate_key": key})}
+        )
+        for one in record.ready.negotiated
+    )
+    return Complete(
+        {**case.levels, **levels},
+        record.ready.model_copy(update={"negotiated": seen}),
+        record.done,
+        record.server.model_copy(update=server),
+        record.model_copy(update={"claim": SERVER}),
+    )
+
+
+def certificate(**made: Any) -> list[Doubt]:
+    return list(settings.certificate(trial(**made)))
+
+
+def test_every_certificate_of_a_study_can_be_made() -> None:
+    assert CERTIFICATES == KEY_KINDS
+    assert [key_of(kind) for kind in ("rsa-4096", "ec-p256")] == ["RSA 4096", "EC P-256"]
+
+
+def test_the_key_that_clients_saw_is_the_cases() -> None:
+    assert certificate(levels={}) == []
+    assert certificate(key="EC P-384", levels={"certificate": "ec-p384"}) == []
+    assert certificate(levels={"certificate": "rsa-4096"}) == [
+        Doubt("invalid", "the server showed a certificate with the key RSA 2048, not RSA 4096")
+    ]
+    assert certificate(key="RSA 4096", levels={})[0].weight == "invalid"
+
+
+def test_plaintext_shows_no_certificate() -> None:
+    assert certificate(case=PLAIN, levels={"certificate": "rsa-4096"}) == []
+
+
+def test_a_client_that_does_not_tell_the_key_must_have_verified() -> None:
+    asked = trial(key=None, levels={"certificate": "rsa-4096"})
+    job = asked.evidence.job
+    assert job is not None
+    for verify, weight in (("none", "unknown"), ("ca", "note"), ("identity", "note")):
+        told = job.model_copy(update={"tls": TlsOn(verify=verify, ca_file="/ca.pem")})
+        evidence = asked.evidence.model_copy(update={"job": told})
+        assert [doubt.weight for doubt in settings.certificate(asked._replace(evidence=evidence))] == [weight]
+        slap = {**asked.levels, "client": "mysqlslap-8.0.33"}
+        (doubt,) = settings.certificate(asked._replace(evidence=evidence, levels=slap))
+        assert doubt == Doubt("unknown", "it is not known whether the certificate's key was RSA 4096")
+    assert certificate(key=None, levels={}) == []
+
+
+def test_what_was_set_stands_beside_what_was_negotiated() -> None:
+    record = fake_record(Trial(block=0, position=0, case=PLAIN), tax_truth(PLAIN), duration_s=0.1)
+    assert record.server is not None
+    was_set = record.server.model_copy(update={"tls_versions": "", "durability": "write"})
+    style = Style(label="plaintext", colour="#000", shape="circle")
+    row = Row(PLAIN, style, trials=(record.model_copy(update={"server": was_set}),))
+    assert proof(row).server_said == ("plaintext", "took no TLS", "a commit is with the operating system")
+
+
+@pytest.mark.parametrize(
+    ("case", "took", "weights"),
+    [
+        (PLAIN, "", []),
+        (PLAIN, "TLSv1.2,TLSv1.3", ["invalid"]),
+        (PLAIN, None, ["unknown"]),
+        (TLS, "TLSv1.2,TLSv1.3", []),
+        (TLS, "", ["invalid"]),
+    ],
+)
+def test_tls_is_off_at_the_server_exactly_where_it_is_to_be(
+    case: Any, took: str | None, weights: list[str]
+) -> None:
+    at_server = trial(case, levels={"tls_switch": "server"}, tls_versions=took)
+    assert [doubt.weight for doubt in settings.tls_switch(at_server)] == weights
+    assert list(settings.tls_switch(trial(case, levels={"tls_switch": "client"}, tls_versions=took))) == []
+
+
+def test_a_server_that_still_took_tls_is_told_in_a_sentence() -> None:
+    (doubt,) = settings.tls_switch(trial(PLAIN, levels={"tls_switch": "server"}, tls_versions="TLSv1.3"))
+    assert doubt.reason == "the server still took TLS (TLSv1.3), where it was to be turned off there"
+
+
+@pytest.mark.parametrize(("seen", "weights"), [("none", []), ("full", ["invalid"]), (None, ["unknown"])])
+def test_commits_are_kept_as_the_case_has_it(seen: str | None, weights: list[str]) -> None:
+    found = settings.durability(trial(levels={"durability": "none"}, durability=seen))
+    assert [doubt.weight for doubt in found] == weights
+    assert list(settings.durability(trial(levels={}, durability=seen))) == []

@@ -1,0 +1,322 @@
+"""What the command line says to what it cannot use: one sentence, status 2, no traceback."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from tlstax.cli import quantities
+from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.contract import ClosedLoop, OpenLoop
+from tlstax.plan.order import cases
+from tlstax.study import load_study, parse_study
+from tlstax.study.levels import server_choices
+from tlstax.support.errors import UserMistake
+from typed import status_of
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--tls", "1.4"), "1.4"),
+        (("run", "--workload", "point-selekt"), "did you mean 'point-select'?"),
+        (("run", "--connections", "none"), "none"),
+        (("run", "--connections", "0"), "0"),
+        (("run", "--budget", "soon"), "write it like 60s, 2m or 1h"),
+        (("run", "--budget", "0s"), "not a duration"),
+        (("run", "--budget", "9" * 400), "not a duration"),
+        (("run", "--rtt-ms", "9" * 400), "is not a level of rtt_ms"),
+        (("run", "--connections", "9" * 400), "is not a level of connections"),
+        (("self-bench", "--connections", "9" * 5000), "not a whole number from 1 to 999,999,999"),
+        (("study", "plan", "n" * 300 + ".toml"), "cannot be read"),
+        (("specimens", "add", "own", "--mysqld", "n" * 300), "cannot be used (File name too long)"),
+        (("run", "--precision", "200%"), "between 0 and 1"),
+        (("run", "--rate", "fast"), "write it like 5000"),
+        (("run", "--rate", "0"), "not a number of operations a second"),
+        (("run", "--rate", "1000000000"), "up to 10,000,000"),
+        (("run", "--rate", "5000", "--arrivals", "bursts"), "write poisson or uniform"),
+        (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
+        (("run", "--tls", ","), "nothing is named"),
+        (("run", "--server", "Mysql 9"), "names of specimens"),
+        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "goes with --server and the address"),
+        (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
+        (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
+        (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
+        (("study", "run", "tax", "--arrivals", "poisson"), "--arrivals goes with --rate"),
+        (
+            ("study", "plan", "openssl-versions", "--set", "server=mysql-9.7", "--set", "tls_library=own"),
+            "--set tls_library: nothing is left to measure: only libraries that were built alike",
+        ),
+        (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
+        (("study", "run", "taxs"), "did you mean 'tax'?"),
+        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "required"), "with --allow-plaintext"),
+        (("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"), "--ssl-mode=VERIFY_CA demands TLS"),
+        (("run", "--allow-plaintext"), "--allow-plaintext goes with --server"),
+        (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
+        (("run", "--server", "mysql://u@h/db"), "no password was given"),
+        (("run", "--server", "postgres://u@h/db"), "mysql://"),
+        (("report",), "no run in the store yet"),
+        (("report", "--format", "pdf"), "html"),
+        (("runs", "delete", "20000101"), "no run"),
+        (("self-bench", "--workload", "reconect"), "did you mean 'reconnect'?"),
+        (("self-bench", "--tls", "1.2"), "allowed are off, 1.3, 1.3-resumed"),
+        (("self-bench", "--tls", "1.3-resumed", "--workload", "point-select"), "new connections only"),
+        (("self-bench", "--connections", "8,none"), "none"),
+        (("self-bench", "--budget", "soon"), "write it like 60s, 2m or 1h"),
+        (("self-bench", "--format", "html"), "the formats are terminal, md, json"),
+        (("self-bench", "--show", "no-such-file.json"), "cannot be read"),
+        (("self-bench", "--show", __file__), "is not what self-bench writes"),
+        (("self-bench", "--rate", "5"), "--rate goes with --hold"),
+        (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    assert status_of(monkeypatch, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("tlstax: ")
+    assert err.count("\n") == 1
+    assert said in err
+    assert "secret" not in err
+
+
+@pytest.mark.parametrize("arguments", [("run", "--nonsense"), ("nonsense",), ("run", "--rows", "0")])
+def test_usage_errors_have_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert status_of(monkeypatch, *arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_no_command_at_all_is_answered_with_the_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch) == 2
+    out, err = capsys.readouterr()
+    assert "Usage: tlstax" in out + err
+    assert "defect" not in err
+
+
+@pytest.mark.parametrize("arguments", [("doctor",), ("run", "--server", "mysql://u@h/db")], ids=" ".join)
+def test_no_process_inherits_the_password(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    def environment(options: RunOptions | None = None, **_: object) -> int:
+        assert options is None or options.guest.given_password == b"s\xe9cret"
+        subprocess.run(["env"], check=True)
+        return 0
+
+    monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", environment)
+    monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
+    assert status_of(monkeypatch, *arguments) == 0
+    shown = capfd.readouterr().out
+    assert "PATH=" in shown
+    assert "TLSTAX_PASSWORD" not in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "f"), 3, "the disk is full (f); make room"),
+        (OSError(errno.ELOOP, "Too many links", "f"), 2, "f cannot be used (Too many links); name another"),
+        (OSError(errno.EIO, "Input/output error"), 3, "this machine is at fault: Input/output error"),
+        (MemoryError(), 3, "there is not enough memory"),
+    ],
+)
+def test_what_the_system_refuses_is_no_defect(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    status: int,
+    said: str,
+) -> None:
+    def refused(**_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", refused)
+    assert status_of(monkeypatch, "doctor") == status
+    err = capsys.readouterr().err
+    assert err.startswith(f"tlstax: {said}")
+    assert err.count("\n") == 1
+
+
+def test_a_guest_keeps_its_library(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TLSTAX_PASSWORD", "secret")
+    arguments = ("run", "--server", "mysql://u@h/db", "--tls-library", "openssl-3.0")
+    assert status_of(monkeypatch, *arguments) == 2
+    assert "--tls-library goes with a server of our own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("REQUIRED", "with --allow-plaintext"),
+        ("PREFERRED", "no password was given"),
+        ("DISABLED", "leaves nothing to compare"),
+    ],
+)
+def test_how_tls_is_to_be_used_is_checked_before_a_password_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    mode: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    file = tmp_path / "my.cnf"
+    file.write_text(f"[client]\nssl-mode={mode}\n", encoding="utf-8")
+    arguments = ("run", "--server", "mysql://u@h/db", "--defaults-file", str(file))
+    assert status_of(monkeypatch, *arguments) == 2
+    assert said in capsys.readouterr().err
+    if mode == "REQUIRED":
+        assert status_of(monkeypatch, *arguments, "--allow-plaintext") == 2
+        assert "no password was given" in capsys.readouterr().err
+
+
+def test_a_plan_is_short_for_a_big_study_and_whole_where_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = load_study("openssl-versions")
+    of_study = len(cases(study))
+    assert of_study > 1000
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions") == 0
+    short = capsys.readouterr().out
+    assert short.count("\n") < 80
+    for said in (
+        f"{of_study} cases, each once in a block",
+        f"{len(server_choices(study))} servers, started once",
+        "mysql-8.0.33 over openssl-1.1.1l",
+        ": only libraries that were built alike are compared",
+        "At most",
+    ):
+        assert said in " ".join(short.split()), said
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions", "--cases") == 0
+    whole = capsys.readouterr().out
+    assert "TLS 1.3 resumed, mysql-9.7 over openssl-3.4, reconnecting" in " ".join(whole.split())
+    assert whole.count("\n") > of_study
+
+
+def test_a_plan_says_when_the_budget_has_no_room_for_a_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "study", "plan", "openssl-versions", "--budget", "60s") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "more than the budget of 60 s: one block is run all the same" in said
+    assert "has room for 5 blocks" in said
+
+
+def test_a_plan_as_json_has_every_excluded_case(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("study", "plan", "openssl-versions", "--set", "connections=8", "--json")
+    assert status_of(monkeypatch, *arguments) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["schema"] == 1
+    assert (planned["study"], len(planned["servers"])) == ("openssl-versions", 19)
+    assert planned["trials"] == planned["blocks"] * len(planned["cases"])
+    wolfssl_lacks = 2 + 2
+    assert len(planned["excluded"]) == 6 * 9 * 2 * 2 * 4 - 19 * 2 * 4 + wolfssl_lacks
+    assert set(planned["excluded"][0]) == {"case", "why"}
+
+
+def test_studies_are_listed_within_the_width_and_shown_as_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "study", "list") == 0
+    listed = capsys.readouterr().out
+    assert max(map(len, listed.splitlines())) <= 80
+    assert status_of(monkeypatch, "study", "show", "tax") == 0
+    assert parse_study(capsys.readouterr().out, where="shown") == load_study("tax")
+
+
+def test_no_run_yet_is_no_mistake_for_the_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "runs", "list") == 0
+    assert "no run yet" in capsys.readouterr().out
+
+
+def test_an_unbuilt_engine_is_the_machines_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TLSTAX_ENGINE", raising=False)
+    assert status_of(monkeypatch, "run") == 3
+    assert "start tlstax by its launcher" in capsys.readouterr().err
+
+
+def test_a_defect_is_owned_and_its_details_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(**_: object) -> int:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", broken)
+    assert status_of(monkeypatch, "doctor") == 3
+    err = capsys.readouterr().err
+    assert "a defect in tlstax (ZeroDivisionError: by zero)" in err
+    (details,) = (tmp_path / "cache").glob("defect-*.txt")
+    assert str(details) in err
+    assert "Traceback" in details.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("60s", 60), ("90", 90), ("2m", 120), ("1.5h", 5400), ("500ms", 0.5)]
+)
+def test_durations(text: str, expected: float) -> None:
+    assert quantities.seconds(text, "--budget") == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("2%", 0.02), ("0.5 %", 0.005), ("0.02", 0.02)])
+def test_fractions(text: str, expected: float) -> None:
+    assert quantities.fraction(text, "--precision") == pytest.approx(expected)
+
+
+def test_lists_keep_their_order_and_lose_repetitions() -> None:
+    assert quantities.names("b, a,b,", "--tls") == ("b", "a")
+    with pytest.raises(UserMistake, match="nothing is named"):
+        quantities.names(" , ", "--tls")
+
+
+def test_options_change_the_study() -> None:
+    options = RunOptions(tls="1.3", workload="reconnect", connections="1,4", budget="2m", precision="1%")
+    study = study_of(options)
+    assert (study.budget_s, study.precision) == (120, 0.01)
+    kinds = {(case.role, case.levels["tls"], case.levels["connections"]) for case in cases(study)}
+    assert kinds == {
+        (role, tls, connections)
+        for connections in (1, 4)
+        for role, tls in (("baseline", "off"), ("control", "off"), ("treatment", "1.3"))
+    }
+
+
+def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
+    study = study_of(RunOptions(rate="5000"))
+    assert study.schedule == OpenLoop(rate_per_s=5000, arrivals="poisson")
+    assert study.deciding_outcome == "latency_p50_us"
+    even = study_of(RunOptions(rate="0.5", arrivals="uniform"))
+    assert even.schedule == OpenLoop(rate_per_s=0.5, arrivals="uniform")
+    assert study_of(RunOptions()).schedule == ClosedLoop()

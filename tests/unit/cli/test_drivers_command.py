@@ -1,0 +1,128 @@
+"""`tlstax drivers`: what it lists, what it refuses, and how a probe goes on where a driver cannot be had."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tlstax.cli.drivers_command import ProbeOptions, request_of
+from tlstax.cli.progress import ProgressLine
+from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.plan.order import cases
+from tlstax.probes.drivers import probe_costs
+from tlstax.probes.drivers.listed_table import listed_text
+from tlstax.probes.drivers.probe import ProbeRequest, probe
+from tlstax.probes.drivers.probe_costs import Measurable, costs_study
+from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.store import Store
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from typed import status_of
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("pymysql-1.0",), "did you mean 'pymysql-1.2'?"),
+        (("pymysql-1.1", "--budget", "soon"), "write it like 60s"),
+        (("pymysql-1.1", "--budget", "10s", "--no-costs"), "does not go with --no-costs"),
+        (("pymysql-1.1", "--option", "useSSL"), "write it like useSSL=false"),
+        (("pymysql-1.1", "--option", "user=me"), "given to every driver by tlstax itself"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    told: str,
+) -> None:
+    assert status_of(monkeypatch, "drivers", "probe", *arguments) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+
+
+def test_without_names_all_are_probed() -> None:
+    assert request_of(ProbeOptions([])).names == tuple(DRIVERS)
+    request = request_of(ProbeOptions(["pymysql-1.1"], budget="90s", option=["a=b c"]))
+    assert (request.names, request.budget_s, request.options) == (("pymysql-1.1",), 90.0, {"a": "b c"})
+
+
+def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, "drivers", "list", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == 1
+    assert {one["name"] for one in found["drivers"]} == set(DRIVERS)
+    assert {one["status"] for one in found["drivers"]} == {"absent"}
+
+
+def test_the_list_says_what_is_missing() -> None:
+    one = ListedDriver(
+        name="a-driver",
+        product="A Driver",
+        version="1.0",
+        language="Java",
+        status="absent",
+        needs=("java", "mvn"),
+        missing=("mvn",),
+    )
+    ready = one.model_copy(update={"name": "b-driver", "status": "ready", "missing": ()})
+    text = listed_text(ListedDrivers(drivers=(one, ready)), width=80, colour=False)
+    assert "needs mvn" in text
+    assert "1 of 2 are built" in text
+
+
+def no_store() -> Store:
+    raise AssertionError("nothing is measured")
+
+
+def test_a_driver_that_cannot_be_had_has_a_row_that_says_why() -> None:
+    def refuse(name: str, _: object) -> ClientProgram:
+        raise MachineFault(f"{name} cannot be built: there is no java", remedy="install it")
+
+    found = probe(ProbeRequest(("connector-j-9.7",), obtain=refuse), no_store, ProgressLine(quiet=True))
+    assert found.status == "complete"
+    (row,) = found.drivers
+    assert row.failed == "connector-j-9.7 cannot be built: there is no java; install it"
+
+
+def test_a_driver_that_has_left_the_list_is_said_to_have() -> None:
+    with pytest.raises(UserMistake) as caught:
+        obtain_client("driver-of-old", lambda _: None)
+    assert caught.value.sentence() == (
+        "there is no driver driver-of-old among those that are known here; if it is in a folder of your own, "
+        "set TLSTAX_DRIVERS to that folder"
+    )
+
+
+def test_what_was_found_before_ctrl_c_is_kept() -> None:
+    def interrupted(name: str, _: object) -> ClientProgram:
+        if name == "mysql2-3":
+            raise Interrupted
+        raise MachineFault("there is no java")
+
+    request = ProbeRequest(("connector-j-9.7", "mysql2-3"), obtain=interrupted)
+    found = probe(request, no_store, ProgressLine(quiet=True))
+    assert found.status == "interrupted"
+    assert [row.name for row in found.drivers] == ["connector-j-9.7"]
+
+
+def test_costs_are_measured_both_ways_with_one_control_and_only_where_a_driver_can() -> None:
+    drivers = [Measurable(name="pymysql-1.1"), Measurable(name="connector-j-5.1.49", encrypts=False)]
+    study = costs_study(drivers, "mysql-8.0.33", {"a": "b"}, 60.0)
+    found = [(c.levels["client"], c.levels["tls"], c.levels["workload"], c.role) for c in cases(study)]
+    assert len([one for one in found if one[3] == "control"]) == 2
+    assert ("pymysql-1.1", probe_costs.ENCRYPTED, probe_costs.CONNECT, "treatment") in found
+    assert not [one for one in found if one[:2] == ("connector-j-5.1.49", probe_costs.ENCRYPTED)]
+    assert {c.levels["option.a"] for c in cases(study)} == {"b"}
+    assert {c.levels["server"] for c in cases(study)} == {"mysql-8.0.33"}

@@ -1,0 +1,206 @@
+"""What leaves the program: nothing that steers a terminal, whatever servers say and wherever it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tlstax
+from hostile_texts import STEERING, hostile, hostile_run, steering
+from tlstax.doctor.check import Check
+from tlstax.doctor.rendering import to_text
+from tlstax.probes.drivers.listed_table import listed_text
+from tlstax.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
+from tlstax.probes.drivers.probe_table import probe_text
+from tlstax.report.untrusted import escaped_json, printable_lines
+from tlstax.store import Store
+from tlstax.support.errors import MachineFault
+from typed import status_of
+
+COMMANDS = (
+    ("report", "last"),
+    *(("report", "last", "--format", name) for name in ("html", "md", "csv", "json")),
+    ("runs", "list"),
+    ("runs", "list", "--json"),
+    ("runs", "show"),
+    ("runs", "export"),
+    ("explain",),
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory whose one run is of a server that would steer terminals."""
+    folder = tmp_path / "data"
+    run = hostile_run()
+    with Store.open(folder / "store.sqlite") as store:
+        store.begin(run.header)
+        for record in run.trials:
+            store.add_trial(run.header.run, record)
+        store.finish(run.header.run, "failed", run.stopped_because)
+    monkeypatch.setenv("TLSTAX_DATA", str(folder))
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_what_a_server_said_steers_nothing(
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+) -> None:
+    assert data.is_dir()
+    status_of(monkeypatch, *arguments)
+    out, err = capsys.readouterr()
+    assert out or err
+    assert steering(out + err) == set()
+
+
+@pytest.mark.parametrize("name", ["terminal", "html", "md", "csv", "json"])
+def test_nor_does_a_file(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    assert data.is_dir()
+    file = tmp_path / "report"
+    assert status_of(monkeypatch, "report", "--format", name, "-o", str(file)) == 0
+    assert steering(file.read_bytes().decode()) == set()
+
+
+@pytest.mark.parametrize("arguments", [("report",), ("runs", "list")], ids=" ".join)
+def test_a_terminal_gets_our_colours_alone(data: Path, arguments: tuple[str, ...]) -> None:
+    """In a terminal of its own, where colours are on and those of a server could hide a text."""
+    child, terminal = pty.fork()
+    if child == 0:
+        lab = str(Path(tlstax.__file__).parents[1])
+        kept = {"PATH": os.environ["PATH"], "TLSTAX_DATA": str(data), "PYTHONPATH": lab, "TERM": "xterm"}
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "tlstax", *arguments], kept)  # noqa: S606
+    shown = b""
+    try:
+        while more := os.read(terminal, 65536):
+            shown += more
+    except OSError:
+        pass  # The other end is closed: Linux says so with EIO.
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    text = shown.decode()
+    assert ("\x1b[1m" in text) == (arguments == ("report",))
+    assert "\x1b[8m" not in text
+    assert steering(text, coloured=True) == set()
+
+
+def test_a_json_document_keeps_what_it_escapes(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert data.is_dir()
+    assert status_of(monkeypatch, "runs", "export") == 0
+    exported = json.loads(capsys.readouterr().out)
+    assert exported["machine"]["kernel"].endswith(STEERING)
+
+
+def test_an_error_is_one_line_that_steers_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(**_: object) -> int:
+        raise MachineFault(f"the server says: {STEERING}\nand more")
+
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", refused)
+    assert status_of(monkeypatch, "doctor") == 3
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert steering(err) == set()
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_tables_of_drivers_and_of_the_machine_steer_nothing(colour: bool) -> None:
+    row = DriverRow(
+        name="d", product="p", version="1", language="c", failed=STEERING, notes=(STEERING,), server=STEERING
+    )
+    other = row.model_copy(
+        update={
+            "failed": None,
+            "encrypts_by_default": True,
+            "tls_version": STEERING,
+            "cipher": STEERING,
+            "group": STEERING,
+            "statements_on_connect": (STEERING,),
+            "options": {"a": STEERING},
+        }
+    )
+    probed = ProbeDocument(
+        status="complete",
+        server="mysql-9.7",
+        server_version=STEERING,
+        run="r",
+        stopped_because=STEERING,
+        drivers=(row, other),
+    )
+    listed = ListedDrivers.model_validate(
+        {
+            "drivers": [
+                ListedDriver.model_validate(
+                    hostile(
+                        {
+                            "name": "d",
+                            "product": "p",
+                            "version": "1",
+                            "language": "c",
+                            "status": "absent",
+                            "needs": [],
+                            "missing": [],
+                        }
+                    )
+                )
+            ]
+        }
+    )
+    for text in (
+        probe_text(probed, width=100, colour=colour),
+        listed_text(listed, width=100, colour=colour),
+    ):
+        assert "owned" in text
+        assert "\x1b[8m" not in text
+        assert steering(text, coloured=colour) == set()
+
+
+def test_a_diagnosis_steers_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = Check(name="kernel", status="limited", found=STEERING, meaning=STEERING, remedy=STEERING)
+    assert steering(to_text([check])) != set()
+    monkeypatch.setattr("tlstax.cli.doctor_command.diagnose", lambda: [check])
+    assert status_of(monkeypatch, "doctor") == 0
+    out = capsys.readouterr().out
+    assert "owned" in out
+    assert steering(out) == set()
+
+
+def test_every_way_out_is_the_one_way_out() -> None:
+    """What writes to the streams itself is seen here; progress has a stream of its own."""
+    wrong = [
+        str(path)
+        for path in Path(tlstax.__file__).parent.glob("cli/*.py")
+        if path.name != "streams.py" and re.search(r"sys\.std(out|err)\.write|\bprint\(", path.read_text())
+    ]
+    assert wrong == []
+
+
+@given(text=st.text())
+def test_no_text_steers(text: str) -> None:
+    safe = printable_lines(text)
+    assert steering(safe) == set()
+    assert printable_lines(safe) == safe
+
+
+@given(value=st.text(), in_ascii=st.booleans())
+def test_escaped_json_says_the_same(value: str, in_ascii: bool) -> None:
+    escaped = escaped_json(json.dumps({"value": value}, ensure_ascii=False), in_ascii=in_ascii)
+    assert json.loads(escaped) == {"value": value}
+    assert steering(escaped) == set()
+    assert escaped.isascii() or not in_ascii

@@ -1,0 +1,276 @@
+"""HelloRetryRequests: who met them is counted, a planted cost is found exactly, and a planted nothing not."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+
+import pytest
+
+from fake_trials import Truth, fake_run, reconnecting
+from tlstax.contract import PhaseWire
+from tlstax.findings.document import document
+from tlstax.findings.headline import headline
+from tlstax.plan.order import cases, plan
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.report.csv_table import csv_table
+from tlstax.report.html import html
+from tlstax.report.markdown import markdown
+from tlstax.report.terminal import terminal
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import Avoided, HelloRetries, RetryCost
+from tlstax.study import Case, Study, load_study, override
+from tlstax.study.labels import full_label
+
+STUDY = load_study("hello-retry")
+NEAR = override(override(STUDY, "rtt_ms", ["45"]), "client_tls_library", ["openssl-3.5.5"])
+CONNECT_US, ROUND_TRIPS, BYTES = 2_000.0, 1, 3_000
+SERVER_US, CLIENT_US = 900.0, 300.0
+RETRY_SERVER_US, RETRY_CLIENT_US, RETRY_BYTES = 60.0, 15.0, 450
+"""What is so in the fake world: a connection without a retry, and what a retry adds beside a round trip."""
+
+
+def is_retried(case: Case) -> bool:
+    levels = case.levels
+    return (levels["server"], levels["fault"], levels["group"]) == ("mysql-9.7", "none", "default")
+
+
+def group_of(case: Case) -> str:
+    levels = case.levels
+    if levels["group"] in {"P-256", "P-256-first"} or is_retried(case):
+        return "secp256r1"
+    return "x25519" if levels["group"] == "X25519" else "X25519MLKEM768"
+
+
+def costly(case: Case) -> Truth:
+    return truth(case, RETRY_SERVER_US, RETRY_CLIENT_US)
+
+
+def free(case: Case) -> Truth:
+    """A world in which being asked again costs nothing at all."""
+    return truth(case, 0.0, 0.0, round_trips=0)
+
+
+def truth(case: Case, server_us: float, client_us: float, round_trips: int = 1) -> Truth:
+    retried = is_retried(case)
+    rtt_us = float(case.levels["rtt_ms"]) * 1000
+    connect_us = CONNECT_US + (5 + round_trips * retried) * rtt_us
+    base = reconnecting(
+        4_000.0, SERVER_US + server_us * retried, CLIENT_US + client_us * retried, handshake=0.5
+    )
+    return replace(base, phase_us={**base.phase_us, "connect": connect_us}, hello_retry=retried)
+
+
+def on_the_wire(record: TrialRecord, *, counted: bool = True) -> TrialRecord:
+    """The same trial with its case's group and, where the client counts, with what a handshake sent."""
+    done = record.done
+    assert done is not None
+    case = record.trial.case
+    retried = is_retried(case)
+    handshakes = tuple(
+        h.model_copy(update={"group": group_of(case), "hello_retry": retried})
+        for h in done.lifetime.handshakes
+    )
+    wire = PhaseWire(
+        times=done.operations,
+        round_trips=(ROUND_TRIPS + retried) * done.operations,
+        bytes_sent=500 * done.operations,
+        bytes_received=(BYTES - 500 + RETRY_BYTES * retried) * done.operations,
+    )
+    update = {
+        "lifetime": done.lifetime.model_copy(update={"handshakes": handshakes}),
+        "phase_wire": {"tls_handshake": wire} if counted else {},
+    }
+    return record.model_copy(update={"done": done.model_copy(update=update)})
+
+
+def run_of(
+    study: Study, *, noise: float = 0.0, blocks: int = 2, of: Callable[[Case], Truth] = costly
+) -> StoredRun:
+    made = fake_run(study, number_of_blocks=blocks, noise=noise, truth=of, invalid=False)
+    return made.model_copy(update={"trials": tuple(map(on_the_wire, made.trials))})
+
+
+@cache
+def run() -> StoredRun:
+    return run_of(STUDY)
+
+
+@cache
+def shown() -> RunDocument:
+    return document(run())
+
+
+def retries(found: RunDocument) -> HelloRetries:
+    assert found.hello_retries is not None
+    return found.hello_retries
+
+
+def avoided(found: HelloRetries, *, rtt_ms: int, fault: str, group: str) -> Avoided:
+    one = next(case for case in found.cases if case.rtt_ms == rtt_ms)
+    return next(a for a in one.avoided if (a.case["fault"], a.case["group"]) == (fault, group))
+
+
+def cost(found: Avoided, name: str) -> RetryCost:
+    return next(cost for cost in found.costs if cost.cost == name)
+
+
+def test_the_study_names_its_cases_apart_and_fits_ten_minutes() -> None:
+    named = [full_label(case, STUDY) for case in cases(STUDY)]
+    assert len(set(named)) == len(named)
+    assert plan(STUDY).estimated_s < 13 * 60
+
+
+def test_a_planted_cost_is_found_exactly() -> None:
+    for rtt_ms in (0, 45, 170):
+        found = avoided(retries(shown()), rtt_ms=rtt_ms, fault="none", group="P-256-first")
+        assert (found.by, found.group, found.label) == ("client", "P-256", "P-256 first")
+        assert cost(found, "tls_handshake_round_trips").extra.point == pytest.approx(1.0)
+        assert cost(found, "tls_handshake_bytes").extra.point == pytest.approx(RETRY_BYTES)
+        server = cost(found, "server_cpu_us_per_connection")
+        assert server.extra.point == pytest.approx(RETRY_SERVER_US)
+        assert (server.retried, server.avoided) == (
+            pytest.approx(SERVER_US + RETRY_SERVER_US),
+            pytest.approx(SERVER_US),
+        )
+        assert cost(found, "client_cpu_us_per_connection").extra.point == pytest.approx(RETRY_CLIENT_US)
+        # The 3 digits of a histogram are all that blurs it.
+        assert cost(found, "connect_p50_us").extra.point == pytest.approx(rtt_ms * 1000, rel=0.01, abs=5)
+        judged = {one.cost: one.judgement for one in found.costs}
+        assert judged.pop("connect_p50_us") == ("higher" if rtt_ms else "no difference seen")
+        assert set(judged.values()) == {"higher"}
+
+
+def test_a_planted_cost_is_found_in_noise_with_the_truth_in_its_interval() -> None:
+    noisy = retries(document(run_of(NEAR, noise=0.004, blocks=8)))
+    found = cost(avoided(noisy, rtt_ms=45, fault="none", group="P-256-first"), "server_cpu_us_per_connection")
+    assert found.judgement == "higher"
+    assert found.extra.low is not None
+    assert found.extra.high is not None
+    assert found.extra.low < RETRY_SERVER_US < found.extra.high
+    assert found.extra.blocks == 8
+
+
+def test_a_planted_nothing_is_not_found() -> None:
+    nothing = retries(document(run_of(NEAR, noise=0.01, blocks=8, of=free)))
+    found = avoided(nothing, rtt_ms=45, fault="none", group="P-256-first")
+    judged = {one.cost: one.judgement for one in found.costs if one.unit == "us"}
+    assert len(judged) == 3
+    assert set(judged.values()) == {"no difference seen"}, judged
+
+
+def test_every_handshake_of_a_valid_trial_is_counted_by_its_kind() -> None:
+    stored = run()
+    kinds = retries(shown()).kinds
+    made = sum(h.count for r in stored.trials if r.done for h in r.done.lifetime.handshakes)
+    assert sum(kind.handshakes for kind in kinds) == made
+    asked = [kind for kind in kinds if kind.retried]
+    assert {(kind.server, kind.offered, kind.group) for kind in asked} == {("mysql-9.7", "default", "P-256")}
+    assert all(kind.retried == kind.handshakes for kind in asked)
+    broken = stored.trials[0].model_copy(
+        update={"verdict": stored.trials[0].verdict.model_copy(update={"value": "invalid"})}
+    )
+    fewer = document(stored.model_copy(update={"trials": (broken, *stored.trials[1:])}))
+    assert sum(kind.handshakes for kind in retries(fewer).kinds) < made
+
+
+def test_what_a_server_could_give_stands_beside_the_remedy() -> None:
+    found = avoided(retries(shown()), rtt_ms=170, fault="groups-lifted", group="default")
+    assert (found.by, found.group) == ("server", "X25519MLKEM768")
+    assert found.label == "its TLS groups lifted (a variant of ours), groups as the client chooses"
+    assert "fault" not in " ".join(retries(shown()).sentences)
+    assert "planted" not in " ".join(retries(shown()).sentences)
+
+
+def test_it_is_said_in_sentences() -> None:
+    found = retries(shown())
+    said = "\n".join(found.sentences)
+    assert said.startswith("mysql-9.7 asked for a second ClientHello (HelloRetryRequest) in all ")
+    assert "they agreed on P-256, for which the client had sent no key share" in said
+    assert (
+        "client over openssl-3.5.5, 170 ms away: with P-256 first, a connection costs 1 round trip, " in said
+    )
+    assert (
+        "450 bytes, 169.9 ms of median connect time, 60 µs of server CPU and 15 µs of client CPU less" in said
+    )
+    assert said.index("on the same machine") < said.index("45 ms away") < said.index("170 ms away")
+    assert "mariadb-11.8 needed no HelloRetryRequest in " in said
+    assert any("`Groups = P-256:X25519:P-384:P-521`" in words for words in found.remedy)
+    assert not found.command
+
+
+def test_a_study_of_groups_is_answered_with_it_and_says_it_once() -> None:
+    found = shown()
+    assert headline(found) == list(retries(found).sentences)
+    for text in (terminal(run(), found), markdown(run(), found)):
+        assert " ".join(text.split()).count("asked for a second ClientHello (HelloRetryRequest)") == 1
+
+
+ALONE = override(override(STUDY, "group", ["default"]), "fault", ["none"])
+
+
+def test_without_a_remedy_in_the_run_it_tells_how_to_measure_one() -> None:
+    found = retries(document(run_of(ALONE)))
+    assert not any(case.avoided for case in found.cases)
+    assert found.command == "tlstax study run hello-retry"
+    said = "\n".join(found.sentences)
+    assert "such a handshake took 2 round trips, one of them for this (RFC 8446, section 4.1.4)" in said
+    assert "45 ms or 170 ms of every connection here" in said
+    assert "needed no" not in said, "only a study that asks is told of those who need nothing"
+
+
+def test_a_client_that_counts_nothing_on_the_wire_is_no_hindrance() -> None:
+    made = fake_run(ALONE, number_of_blocks=2, truth=costly, invalid=False)
+    silent = tuple(on_the_wire(record, counted=False) for record in made.trials)
+    found = retries(document(made.model_copy(update={"trials": silent})))
+    assert "it costs a handshake a round trip, whatever the distance" in "\n".join(found.sentences)
+    assert found.cases[0].round_trips is None
+
+
+def test_where_nobody_was_asked_nothing_is_said_unless_the_study_asks() -> None:
+    alone = {"server": "mariadb-11.8", "fault": "none", "group": "default"}
+    calm = NEAR.model_copy(update={"baseline": alone, "treatments": (alone,)})
+    assert document(run_of(calm)).hello_retries is None
+    asking = NEAR.model_copy(
+        update={"baseline": alone, "treatments": (alone, {**alone, "group": "P-256-first"})}
+    )
+    found = retries(document(run_of(asking)))
+    assert (found.cases, found.remedy, found.command) == ((), (), "")
+    assert len(found.sentences) == 1
+    assert found.sentences[0].startswith("mariadb-11.8 needed no HelloRetryRequest in ")
+
+
+def test_every_format_tells_of_it() -> None:
+    stored = run_of(NEAR)
+    found = document(stored)
+    texts = {
+        "terminal": terminal(stored, found),
+        "page": html(stored, found),
+        "markdown": markdown(stored, found),
+    }
+    for name, text in texts.items():
+        flat = " ".join(text.split())
+        assert "asked for a second ClientHello" in flat, name
+        assert "P-256 first" in flat, name
+        assert "OPENSSL_CONF" in flat.replace("\\", ""), name
+    rows = list(csv.DictReader(StringIO(csv_table(found))))
+    extra = [
+        row for row in rows if row["role"] == "hello retry extra" and row["baseline_group"] == "P-256-first"
+    ]
+    assert {row["outcome"] for row in extra} >= {"tls_handshake_round_trips", "connect_p50_us"}
+    trips = [row for row in extra if row["outcome"] == "tls_handshake_round_trips"]
+    assert {float(row["value"]) for row in trips} == {1.0}
+    assert RunDocument.model_validate_json(found.model_dump_json(by_alias=True)) == found
+
+
+def test_a_default_run_tells_it_in_a_short_paragraph() -> None:
+    """MySQL 9.7 asks in every TLS 1.3 handshake of the built-in study `tax`, resumed ones among them."""
+    stored = fake_run(invalid=False, number_of_blocks=2)
+    text = terminal(stored, document(stored))
+    start = text.index("HelloRetryRequest: when")
+    paragraph = text[start : text.index("\n\nServer", start)]
+    assert len(paragraph.split("\n")) < 24
+    assert "resumed TLS 1.3 handshakes" in " ".join(paragraph.split())

@@ -1,0 +1,152 @@
+"""The report in a terminal: what it says, that it fits, that it needs no colour."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from report_runs import (
+    EVERY_RUN,
+    Make,
+    all_invalid,
+    baseline_lost,
+    exact_run,
+    guest,
+    hostile,
+    noisy_run,
+    not_begun,
+    one_block,
+    one_case_lost,
+    with_document,
+)
+from tlstax.findings.headline import headline
+from tlstax.records.trial import StoredRun
+from tlstax.report.formats import render
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def shown(make: Make, *, width: int = 80, colour: bool = False, report_path: str = "") -> str:
+    return render(*with_document(make), "terminal", width=width, colour=colour, report_path=report_path)
+
+
+def rows(text: str, label: str) -> list[list[str]]:
+    """The cells of every row with this label."""
+    lines = (line for line in text.splitlines() if line.startswith(f"{label}  "))
+    return [re.split(r"\s{2,}", line)[1:] for line in lines]
+
+
+def test_the_planted_ratios_are_shown_with_three_digits() -> None:
+    text = shown(exact_run)
+    point_select, its_cpu, reconnect, reconnect_cpu, *_ = rows(text, "TLS 1.3")
+    assert point_select[:2] == ["26,000", "−7.1 % [−7.1 … −7.1]"]
+    assert its_cpu == ["28.6", "+10.0 %", "10.9", "+29.8 %"]
+    assert reconnect[:2] == ["1,020", "÷4.90 [4.90 … 4.90]"]
+    assert reconnect_cpu == ["1,450", "×7.63", "420", "×5.68"]
+
+
+def test_the_control_is_a_row_like_the_others_and_marked_as_no_different() -> None:
+    assert rows(shown(exact_run), "plaintext again")[0][:2] == ["28,000", "0.0 % [0.0 … 0.0] ≈"]
+
+
+def test_it_begins_with_the_answer_in_words() -> None:
+    _, document = with_document(exact_run)
+    text = " ".join(shown(exact_run, width=200).split())
+    sentences = headline(document)
+    assert sentences
+    for sentence in sentences:
+        assert sentence[1:] in text
+    assert text.index(sentences[-1][1:]) < text.index("ops/s")
+
+
+def test_it_says_what_ran_where_and_why_it_ended() -> None:
+    text = " ".join(shown(noisy_run, report_path="tax.html").split())
+    for said in (
+        "mysql-9.7, 9.7.4 with OpenSSL 3.6.1",
+        "tlstax-engine 0.1.0 with OpenSSL 3.5.5",
+        "Fake CPU @ 3.00GHz, 2 cores, 8.00 GiB",
+        "server on CPU 0, client on CPU 1",
+        "78 valid, 2 invalid, 0 unknown, in 8 blocks",
+        "complete: every ratio is known to ±2 %",
+        "seed 7",
+        "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed",
+        "the server died of signal 9",
+        "Report: tax.html",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+def test_no_line_is_wider_than_the_terminal(make: Make, width: int) -> None:
+    text = shown(make, width=width)
+    assert text.strip()
+    assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    coloured = shown(noisy_run, width=120, colour=True)
+    assert ANSI.search(coloured)
+    plain = [line.rstrip() for line in ANSI.sub("", coloured).splitlines()]
+    assert plain == shown(noisy_run, width=120).splitlines()
+
+
+def test_at_120_columns_each_group_is_one_table() -> None:
+    assert len(rows(shown(noisy_run, width=120), "TLS 1.2")) == 2 + 1  # one a group, one negotiated
+
+
+def test_columns_that_do_not_fit_are_not_lost() -> None:
+    def numbers(width: int) -> set[str]:
+        found = {cell for row in rows(shown(noisy_run, width=width), "TLS 1.2") for cell in row}
+        return {cell for cell in found if not cell.startswith("TLSv")}
+
+    assert numbers(60) == numbers(120)
+
+
+def test_what_the_machine_cannot_tell_is_said_once() -> None:
+    def limited() -> StoredRun:
+        run = noisy_run()
+        machine = run.header.machine.model_copy(update={"notes": ("cycles are not counted here",)})
+        return run.model_copy(update={"header": run.header.model_copy(update={"machine": machine})})
+
+    assert " ".join(shown(limited).split()).count("cycles are not counted here") == 1
+    assert "Limits" not in shown(noisy_run)
+
+
+def test_a_guest_has_no_server_cpu_and_is_called_a_guest() -> None:
+    text = shown(guest)
+    assert "not ours (reached as a guest)" in text
+    assert "server\n" not in text
+    assert rows(text, "TLS 1.3")[1] == ["10.9", "+29.8 %"]
+
+
+def test_one_block_shows_a_change_without_an_interval() -> None:
+    text = shown(one_block)
+    assert "one block alone shows no scatter" in text
+    assert rows(text, "TLS 1.3")[0][1].endswith("% ≈")
+    assert "…" not in text
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (all_invalid, "none of 20 trials was valid: a session was not resumed (20 trials)"),
+        (baseline_lost, "no block has a valid trial of a baseline: the server died of signal 9"),
+        (not_begun, "no trial was run"),
+    ],
+)
+def test_where_there_is_nothing_to_show_it_says_why(make: Make, why: str) -> None:
+    assert f"Nothing to show, because {why}" in " ".join(shown(make).split())
+
+
+def test_a_case_without_a_valid_trial_keeps_its_row_and_says_why() -> None:
+    text = shown(one_case_lost)
+    assert rows(text, "TLS 1.2")[0] == ["–", "–", "–"]
+    assert "TLS 1.2: no valid trial: the server died of signal 9" in text
+
+
+def test_a_server_cannot_steer_the_terminal() -> None:
+    text = shown(hostile)
+    assert "\x1b" not in text
+    assert "\u202e" not in text

@@ -1,0 +1,130 @@
+"""Held connections: memory per connection is a difference, lateness has its own histogram."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from fake_contestants import MACHINE, SERVER, observation
+from tlstax.cli.self_bench_command import render
+from tlstax.selfbench.hold import check_limits
+from tlstax.selfbench.hold_estimate import hold_document
+from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
+from tlstax.selfbench.plan import Cell, Trial
+from tlstax.support.errors import UserMistake
+
+BASE, PLAIN, ENCRYPTED = 5_000_000, 1_500, 41_500
+"""What an engine needs at all, and for each connection without and with TLS, in bytes."""
+
+HEADER = HoldHeader(
+    started_at="2026-11-21T12:00:00+00:00",
+    tlstax_version="0.1.0",
+    connections=1001,
+    rate_per_s=1001,
+    duration_s=10,
+    machine=MACHINE,
+    specimens=(),
+    server=SERVER,
+)
+
+
+def held(tls: HeldTls, connections: int, *, delays_us: tuple[int, ...] = ()) -> Held:
+    cell = Cell(workload="point-select", tls=tls, connections=connections)
+    trial = Trial(block=0, position=0, cell=cell, contestant="engine")
+    seen = observation(trial, cpu_us_per_op=20)
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    for delay_us in delays_us:
+        histogram.record_value(delay_us * 1000)
+    assert seen.done is not None
+    encoded = {"start_delay": histogram.encode().decode()} if delays_us else {}
+    done = seen.done.model_copy(update={"histograms_ns": encoded})
+    of_each = PLAIN if tls == "off" else ENCRYPTED
+    return Held(
+        seen=seen.model_copy(update={"done": done}),
+        memory=Memory(
+            client_rss_bytes=BASE + of_each * connections,
+            server_rss_bytes=10 * BASE + 3 * of_each * connections,
+            server_threads=12,
+        ),
+        connected=connections,
+    )
+
+
+def pair(tls: HeldTls, *, delays_us: tuple[int, ...] = (30,) * 99 + (900,)) -> HeldPair:
+    return HeldPair(tls=tls, one=held(tls, 1), all=held(tls, 1001, delays_us=delays_us))
+
+
+def test_memory_per_connection_is_what_each_adds() -> None:
+    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"), pair("1.3"))))
+    plain, encrypted = found.levels
+    assert (plain.client_rss_bytes_per_connection, encrypted.client_rss_bytes_per_connection) == (
+        PLAIN,
+        ENCRYPTED,
+    )
+    assert plain.server_rss_bytes_per_connection == 3 * PLAIN
+    assert found.tls_rss_bytes_per_connection == ENCRYPTED - PLAIN
+    assert (plain.connected, plain.server_threads, plain.doubts) == (1001, 12, ())
+
+
+def test_lateness_is_read_from_its_own_histogram() -> None:
+    (level,) = hold_document(HoldRun(header=HEADER, pairs=(pair("off"),))).levels
+    assert level.start_delay_us is not None
+    assert level.start_delay_us.p50 == pytest.approx(30, rel=0.001)
+    assert level.start_delay_us.p99 == pytest.approx(30, rel=0.001)
+    assert level.start_delay_us.max == pytest.approx(900, rel=0.001)
+    assert level.latency_us is None
+
+
+def test_an_engine_that_does_not_tell_how_late_it_was_is_said() -> None:
+    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off", delays_us=()),)))
+    assert found.levels[0].start_delay_us is None
+    assert any("does not tell how late" in caveat for caveat in found.caveats)
+
+
+def test_connections_that_were_not_all_there_are_a_doubt() -> None:
+    few = pair("1.3").model_copy(update={"all": held("1.3", 1001).model_copy(update={"connected": 999})})
+    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"), few)))
+    assert found.levels[1].doubts == ("the server had 999 connections, not 1001",)
+    assert "TLS 1.3 does not count: the server had 999 connections, not 1001" in render(found, "terminal")
+
+
+def test_what_any_trial_must_prove_is_proved_here_too() -> None:
+    whole = held("off", 1001)
+    seen = whole.seen.model_copy(update={"window_delta": {"Com_select": 7, "Com_stmt_execute": 7}})
+    liar = pair("off").model_copy(update={"all": whole.model_copy(update={"seen": seen})})
+    (level,) = hold_document(HoldRun(header=HEADER, pairs=(liar,))).levels
+    assert "the server counted 7 SELECT statements" in level.doubts[0]
+
+
+def test_an_interrupted_hold_shows_what_was_complete() -> None:
+    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"),), status="interrupted"))
+    assert (len(found.levels), found.tls_rss_bytes_per_connection) == (1, None)
+    assert "interrupted" in found.caveats[0]
+    for form in ("terminal", "md", "json"):
+        assert "interrupted" in render(found, form)
+
+
+def test_a_busy_side_is_said() -> None:
+    busy = held("off", 1001)
+    assert busy.seen.done is not None
+    cpu = busy.seen.done.cpu.model_copy(update={"total_us": 950_000.0})
+    seen = busy.seen.model_copy(update={"done": busy.seen.done.model_copy(update={"cpu": cpu})})
+    level = pair("off").model_copy(update={"all": busy.model_copy(update={"seen": seen})})
+    caveats = hold_document(HoldRun(header=HEADER, pairs=(level,))).caveats
+    assert (
+        "in plaintext the client's CPU was busy 95% of the time, with little to spare for the schedule"
+        in caveats
+    )
+
+
+def test_too_many_files_are_told_before_anything_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    check_limits(3000)
+    with pytest.raises(UserMistake) as mistake:
+        check_limits(10_000)
+    assert mistake.value.sentence() == (
+        "--hold 10000 needs a server that accepts 10050 connections, and the limit of open files allows "
+        "3096 here; ask for fewer, or raise the limit (ulimit -Hn)"
+    )

@@ -1,0 +1,340 @@
+"""What the store took is there, whatever happens to the program, the disk or the file; and it says so."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from fake_trials import fake_header, fake_run
+from kept_runs import NAME, RUN, keep, sentence_of
+from tlstax.contract import Account
+from tlstax.records.trial import TrialRecord
+from tlstax.store import Store, new_run_id
+from tlstax.store.writer import Writer, this_process
+from tlstax.support.errors import MachineFault, UserMistake
+
+
+def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:
+    keep(store, RUN)
+    store.finish(NAME, "complete", RUN.stopped_because)
+    with Store.open(path) as again:
+        kept = again.load(NAME)
+    assert kept.header == RUN.header
+    assert (kept.status, kept.stopped_because) == ("complete", RUN.stopped_because)
+    in_order = sorted(RUN.trials, key=lambda record: (record.trial.block, record.trial.position))
+    assert kept.trials == tuple(in_order)
+
+
+def test_runs_are_listed_the_last_first_with_their_counts(store: Store) -> None:
+    keep(store, RUN, "20260101-000000-aaaa")
+    store.finish("20260101-000000-aaaa", "failed", "no server")
+    store.begin(fake_header(run="20250101-000000-bbbb"))
+    first, second = store.runs()
+    assert (first.run, first.status, first.valid) == ("20250101-000000-bbbb", "running", 0)
+    assert (second.run, second.study, second.status) == ("20260101-000000-aaaa", "tax", "failed")
+    assert second.stopped_because == "no server"
+    assert (second.valid, second.invalid, second.unknown) == (19, 1, 0)
+    assert store.load("last").header.run == "20250101-000000-bbbb"
+
+
+def test_a_run_can_be_named_by_its_beginning(store: Store) -> None:
+    names = ["20260101-000000-aaaa", "20260101-000000-aaab", "20260102-000000-cccc"]
+    for name in names:
+        store.begin(fake_header(run=name))
+    assert store.load("20260102").header.run == names[2]
+    assert store.load(names[0]).header.run == names[0]
+    with pytest.raises(UserMistake) as caught:
+        store.load("20260101")
+    assert "'20260101' may be 2 runs" in sentence_of(UserMistake, caught)
+    with pytest.raises(UserMistake, match="there is no run '2027'"):
+        store.load("2027")
+
+
+def test_an_empty_store_says_how_to_fill_it(store: Store) -> None:
+    assert store.runs() == []
+    with pytest.raises(UserMistake) as caught:
+        store.load("last")
+    assert sentence_of(UserMistake, caught) == "there is no run in the store yet; `tlstax run` makes one"
+
+
+def test_run_names_sort_by_time_and_differ_within_a_second() -> None:
+    at = datetime(2026, 11, 21, 19, 55, 0, tzinfo=UTC)
+    elsewhere = at.astimezone(timezone(timedelta(hours=9)))
+    assert new_run_id(elsewhere).startswith("20261121-195500-")
+    assert len({new_run_id(at) for _ in range(50)}) > 1
+    assert new_run_id(at) < new_run_id(at + timedelta(seconds=1))
+
+
+def test_a_deleted_run_is_gone_with_its_trials_and_frees_its_room(store: Store, path: Path) -> None:
+    keep(store, RUN)
+    store.finish(NAME, "complete", "")
+    store.begin(fake_header(run="other"))
+    full = _pages(path)
+    assert store.delete(NAME) == NAME
+    assert [summary.run for summary in store.runs()] == ["other"]
+    assert _trials(path) == 0
+    assert _pages(path) < full / 2
+    with pytest.raises(UserMistake, match="there is no run"):
+        store.load(NAME)
+
+
+def _pages(path: Path) -> int:
+    with sqlite3.connect(path) as connection:
+        return int(connection.execute("PRAGMA page_count").fetchone()[0])
+
+
+def _trials(path: Path) -> int:
+    with sqlite3.connect(path) as connection:
+        return int(connection.execute("SELECT count(*) FROM trials").fetchone()[0])
+
+
+def test_a_run_that_goes_on_cannot_be_deleted(store: Store) -> None:
+    store.begin(fake_header())
+    with pytest.raises(UserMistake) as caught:
+        store.delete(NAME)
+    assert f"still going on, in process {os.getpid()}" in sentence_of(UserMistake, caught)
+
+
+def test_a_password_never_reaches_the_file(store: Store) -> None:
+    secret = "correct-horse-battery"
+    record = RUN.trials[0]
+    assert record.job is not None
+    account = Account(user="u", password=secret)
+    careless = record.model_copy(update={"job": record.job.model_copy(update={"account": account})})
+    store.begin(RUN.header)
+    store.add_trial(NAME, careless)
+    kept = store.load(NAME).trials[0]
+    assert kept.job is not None
+    assert kept.job.account.password == ""
+    assert secret not in store.export(NAME)
+
+
+def test_the_file_is_its_owners_alone(store: Store, path: Path) -> None:
+    store.begin(RUN.header)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    assert set(modes.values()) == {0o600}
+
+
+def test_an_export_has_everything_of_every_trial(store: Store) -> None:
+    keep(store, RUN)
+    store.finish(NAME, "complete", "")
+    raw = json.loads(store.export("last"))
+    assert (raw["schema"], raw["run"], raw["study"]["name"], raw["seed"]) == (1, NAME, "tax", 7)
+    assert len(raw["trials"]) == len(RUN.trials)
+    measured = next(
+        t for t in raw["trials"] if t["case"]["workload"] == "reconnect" and t["case"]["tls"] == "1.3"
+    )
+    assert measured["outcomes"]["ops_per_s"] > 0
+    assert measured["histograms_ns"]["tls_handshake"].startswith("H")
+    assert measured["proof"]["client"]["negotiated"][0]["server"]["version"] == "TLSv1.3"
+    assert measured["proof"]["server"]["status_delta"]["Ssl_finished_accepts"] > 0
+    assert measured["proof"]["lifetime"]["handshakes"][0]["count"] > 0
+    assert {"block", "position", "started_at", "verdict", "reasons"} <= measured.keys()
+    invalid = [trial for trial in raw["trials"] if trial["verdict"] == "invalid"]
+    assert [len(trial["reasons"]) for trial in invalid] == [1]
+
+
+def test_the_same_trial_is_not_taken_twice(store: Store) -> None:
+    store.begin(RUN.header)
+    store.add_trial(NAME, RUN.trials[0])
+    with pytest.raises(MachineFault, match=f"has this run or trial already \\(of run {NAME} 1 trial kept"):
+        store.add_trial(NAME, RUN.trials[0])
+    assert len(store.load(NAME).trials) == 1
+
+
+def test_what_is_written_waits_for_the_disk(store: Store) -> None:
+    """The settings under which SQLite promises that a commit survives a loss of power."""
+    settings = [
+        store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+    ]
+    assert settings == ["wal", 2]
+
+
+def test_a_run_goes_on_where_it_stopped(store: Store) -> None:
+    store.begin(RUN.header)
+    store.add_trial(NAME, RUN.trials[0])
+    store.finish(NAME, "interrupted", "Ctrl-C")
+    left = store.resume(NAME)
+    assert (left.status, left.stopped_because, len(left.trials)) == ("running", "", 1)
+    store.add_trial(NAME, RUN.trials[1])
+    store.finish(NAME, "complete", "done")
+    assert len(store.load(NAME).trials) == 2
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from fake_trials import fake_run
+from tlstax.store import Store
+
+store = Store.open(Path(sys.argv[1]))
+run = fake_run(number_of_blocks=int(sys.argv[3]))
+store.begin(run.header.model_copy(update={"run": sys.argv[2]}))
+print("begun", flush=True)
+for record in run.trials:
+    store.add_trial(sys.argv[2], record)
+    print(record.trial.block, record.trial.position, flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def _writing(path: Path, name: str, number_of_blocks: int) -> Iterator[subprocess.Popen[str]]:
+    """Another process that writes a run, says each trial that was taken, and then waits."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), name, str(number_of_blocks)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("trials_before", [1, 7, 23])
+def test_every_trial_that_was_taken_survives_a_kill(path: Path, trials_before: int) -> None:
+    with _writing(path, "killed", 8) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(trials_before + 1)]
+        process.send_signal(signal.SIGKILL)
+        said += process.stdout.readlines()
+    taken = {tuple(map(int, line.split())) for line in said[1:] if line.endswith("\n")}
+    with Store.open(path) as store:
+        (summary,) = store.runs()
+        kept = store.load("killed")
+        assert _integrity(path) == "ok"
+        places = {(record.trial.block, record.trial.position) for record in kept.trials}
+        assert places >= taken
+        assert len(places) <= len(taken) + 1
+        assert summary.status == kept.status == "interrupted"
+        assert kept.stopped_because == "the program ended before the run did"
+        assert len(store.resume("killed").trials) == len(places)
+        assert store.load("killed").status == "running"
+
+
+def _integrity(path: Path) -> str:
+    with sqlite3.connect(path) as connection:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+
+
+def test_a_run_of_another_process_is_running_until_that_ends(path: Path) -> None:
+    with _writing(path, "theirs", 1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with Store.open(path) as store:
+            assert store.load("theirs").status == "running"
+            with pytest.raises(UserMistake) as caught:
+                store.resume("theirs")
+            assert f"process {process.pid} is still working on run theirs" in sentence_of(UserMistake, caught)
+            process.kill()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert store.load("theirs").status == "interrupted"
+
+
+def test_a_later_process_with_the_same_number_is_not_mistaken_for_the_writer() -> None:
+    me = this_process()
+    assert me.is_alive()
+    assert not Writer(me.pid, me.started_ticks - 1, me.boot_id).is_alive()
+    assert not Writer(me.pid, me.started_ticks, "another boot").is_alive()
+
+
+def test_two_runs_are_written_at_once(path: Path) -> None:
+    with _writing(path, "one", 3) as one, _writing(path, "two", 3) as two:
+        for process in (one, two):
+            assert process.stdout is not None
+            assert [process.stdout.readline() for _ in range(31)][-1] == "2 9\n"
+        with Store.open(path) as store:
+            assert {(s.run, s.status, s.valid + s.invalid) for s in store.runs()} == {
+                ("one", "running", 30),
+                ("two", "running", 30),
+            }
+
+
+def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
+    openers = 6
+    for attempt in range(10):
+        path = tmp_path / f"{attempt}.sqlite"
+        together = Barrier(openers)
+
+        def begin(name: str, path: Path = path, together: Barrier = together) -> None:
+            together.wait()
+            with Store.open(path) as store:
+                store.begin(fake_header(run=name))
+
+        with ThreadPoolExecutor(openers) as pool:
+            list(pool.map(begin, "abcdef"))
+        with Store.open(path) as store:
+            assert {summary.run for summary in store.runs()} == set("abcdef")
+
+
+def _until_full(store: Store, trials: tuple[TrialRecord, ...]) -> tuple[int, MachineFault]:
+    for kept, record in enumerate(trials):
+        try:
+            store.add_trial(NAME, record)
+        except MachineFault as fault:
+            return kept, fault
+    raise AssertionError("the disk never became full")
+
+
+def test_a_full_disk_loses_nothing_and_says_what_is_kept(store: Store, path: Path) -> None:
+    """SQLite's own limit of pages makes the error that a full disk makes."""
+    store.begin(RUN.header)
+    store._connection.execute(f"PRAGMA max_page_count = {_pages(path) + 6}")
+    kept, fault = _until_full(store, fake_run(number_of_blocks=8).trials)
+    assert kept > 0
+    assert "the disk is full" in fault.message
+    assert f"of run {NAME} {kept} trials kept" in fault.message
+    store._connection.execute("PRAGMA max_page_count = 100000")
+    assert len(store.load(NAME).trials) == kept
+    store.finish(NAME, "failed", fault.message)
+    assert store.load(NAME).status == "failed"
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB, where the machine allows one to be made."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full_loses_nothing(tiny_disk: Path) -> None:
+    path = tiny_disk / "store.sqlite"
+    with Store.open(path) as store:
+        store.begin(RUN.header)
+        kept, fault = _until_full(store, fake_run(number_of_blocks=12, invalid=False).trials)
+        assert kept > 0
+        assert "the disk is full" in fault.message
+        assert len(store.load(NAME).trials) == kept
+    with Store.open(path) as again:
+        assert len(again.load(NAME).trials) == kept
+
+
+def test_a_new_store_on_a_full_disk_is_refused_in_asentence_of(tiny_disk: Path) -> None:
+    ballast = tiny_disk / "ballast"
+    with pytest.raises(OSError, match="No space left"):
+        ballast.write_bytes(b"x" * 300_000)
+    with pytest.raises(MachineFault) as caught:
+        Store.open(tiny_disk / "store.sqlite")
+    assert "store.sqlite" in sentence_of(MachineFault, caught)
