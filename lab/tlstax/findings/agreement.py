@@ -18,13 +18,12 @@ from typing import Literal
 from tlstax.findings import stats
 from tlstax.findings.agreement_words import sentence
 from tlstax.findings.client_clues import Seen, clues, seen_by_case
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Frozen, Logs, Series, difference, frozen
-from tlstax.findings.stats import Interval
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Agreement, ClientAgreement, Clue
+from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
 from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.study.labels import TLS_SWITCH
@@ -160,7 +159,7 @@ class _Comparison:
             client=client,
             value=exp(fmean(own[block] for block in ratios)),
             reference_value=exp(fmean(others[block] for block in ratios)),
-            ratio=as_ratio(ratio, self.series.study.confidence),
+            ratio=ratio,
             verdict=verdict,
             clues=self._clues(levels, outcome, ratio) if verdict == "differs" else (),
         )

@@ -12,9 +12,9 @@ from tlstax.findings.estimates import Estimate
 from tlstax.findings.machine_caveats import of_machine
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.proof import always_hello_retry
-from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import Study
 from tlstax.study.factors import STORM
 from tlstax.study.labels import full_label, group_label

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from tlstax.findings import stats
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.stack_costs import Stacks, stack_costs
-from tlstax.findings.stats import Difference
 from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels
 from tlstax.study.factors import NO_FAULT, VARIANTS
 
@@ -186,7 +186,7 @@ def common_blocks(case: Sampled, baseline: Sampled, side: Side) -> list[int]:
     return sorted(case.stacks[side].keys() & baseline.stacks[side].keys())
 
 
-def is_clear(difference: Difference, noise_us: float | None) -> bool:
+def is_clear(difference: Interval, noise_us: float | None) -> bool:
     """Whether a difference is told apart from none: its interval excludes zero and it is beyond the noise."""
     return difference.excludes_zero and (noise_us is None or abs(difference.point) > noise_us)
 

@@ -8,9 +8,10 @@ from statistics import fmean
 from tlstax.findings import stats
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import Series, difference, frozen
-from tlstax.findings.stats import Interval
 from tlstax.findings.twins import Twins, twins
-from tlstax.results.document import ContrastFinding, Ratio
+from tlstax.results.document import (
+    ContrastFinding,
+)
 from tlstax.study import Contrast, Level, Levels, within
 
 CONTRASTED = (
@@ -50,17 +51,6 @@ def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str,
     return other if frozen(other) in series.cases else None
 
 
-def as_ratio(interval: Interval, confidence: float) -> Ratio:
-    """The interval as documents hold it."""
-    return Ratio(
-        point=interval.point,
-        low=interval.low,
-        high=interval.high,
-        confidence=confidence,
-        blocks=interval.blocks,
-    )
-
-
 def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it is judged by)
     series: Series, factor: str, levels: Levels, other: Levels, outcome: str, floors: Twins
 ) -> ContrastFinding | None:
@@ -77,7 +67,7 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
         baseline=dict(other),
         value=exp(fmean(values[block] for block in ratios)),
         baseline_value=exp(fmean(others[block] for block in ratios)),
-        ratio=as_ratio(interval, series.study.confidence),
+        ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,
         judgement=stats.judge(interval, floor.relative),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tlstax.findings import stats
 from tlstax.findings.series import Frozen, frozen
-from tlstax.findings.stats import Interval
+from tlstax.results.interval import Interval
 from tlstax.study import Levels
 
 NEVER_ACROSS = ("workload",)

@@ -21,10 +21,12 @@ from functools import lru_cache
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, Place, common_blocks, is_clear
 from tlstax.findings.stack_costs import Stacks, mean_costs
-from tlstax.findings.stats import Difference
 from tlstax.profiles.components import UNATTRIBUTED, classifier
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
-from tlstax.results.explanation import Amount, Culprit, FunctionCost
+from tlstax.results.explanation import (
+    Culprit,
+    FunctionCost,
+)
 from tlstax.study import Case
 
 PASSES_THROUGH = 0.8
@@ -96,9 +98,7 @@ def _culprit(
         function=found.function,
         library=found.library,
         share=share,
-        extra_us_per_op=as_amount(
-            stats.difference_interval(through, costs.study.confidence), costs.study.confidence
-        ),
+        extra_us_per_op=stats.difference_interval(through, costs.study.confidence),
         beneath=_beneath(extra, found, component),
     )
 
@@ -155,17 +155,6 @@ def is_own(frame: Frame) -> bool:
         and frame.library not in (KERNEL, UNKNOWN)
         and _NOT_OWN.match(frame.library) is None
         and _WRAPPERS.match(frame.function) is None
-    )
-
-
-def as_amount(difference: Difference, confidence: float) -> Amount:
-    """A difference as it is shown."""
-    return Amount(
-        point=difference.point,
-        low=difference.low,
-        high=difference.high,
-        confidence=confidence,
-        blocks=difference.blocks,
     )
 
 

@@ -18,7 +18,7 @@ from tlstax.findings.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.records.trial import TrialRecord
 from tlstax.results.distance import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import GrowthClaim, Level, Levels, within
 from tlstax.study.levels import needs_distance
 
@@ -120,10 +120,10 @@ class Teller:
             in_proportion=trend(change, 1.0),
         )
 
-    def _mean(self, values: Sequence[float]) -> Amount:
+    def _mean(self, values: Sequence[float]) -> Interval:
         return spending.mean(values, self.confidence)
 
-    def _in_round_trips(self, values_ms: Sequence[float], round_trip_ms: float) -> Amount | None:
+    def _in_round_trips(self, values_ms: Sequence[float], round_trip_ms: float) -> Interval | None:
         return self._mean([value / round_trip_ms for value in values_ms]) if round_trip_ms > 0 else None
 
     def pools(self) -> Iterator[PoolTime]:
@@ -193,7 +193,7 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
     return {asked: fmean(measured) for asked, measured in found.items()}
 
 
-def trend(found: Amount, nothing: float) -> Trend:
+def trend(found: Interval, nothing: float) -> Trend:
     """Whether what should be `nothing` if distance did not matter is told apart from it."""
     if found.low is None or found.high is None or found.low <= nothing <= found.high:
         return "could not be told"

@@ -8,14 +8,13 @@ from math import log, log10
 from tlstax.findings.wording import alike
 from tlstax.results.distance import (
     ClaimResult,
-    ClaimVerdict,
     DistanceCurve,
     Distances,
     Growth,
     PoolTime,
     Trend,
 )
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.support.text import counted
 
 MOST_NAMED = 3
@@ -111,7 +110,7 @@ def away(rtt_ms: float) -> str:
     return f"{rtt_ms:.10g} ms away" if rtt_ms else "on the same machine"
 
 
-def number(found: Amount) -> str:
+def number(found: Interval) -> str:
     """A value and its interval: "2.03 (2.01 to 2.05)"."""
     if found.low is None or found.high is None:
         return f"{alike(found.point)[0]} (one block alone)"
@@ -121,7 +120,7 @@ def number(found: Amount) -> str:
     return point if point == low == high else f"{point} ({low} to {high})"
 
 
-def _alike(found: Amount) -> list[str]:
+def _alike(found: Interval) -> list[str]:
     """To three digits at most where the interval is narrower than that."""
     values = [found.point, *(end for end in (found.low, found.high) if end is not None)]
     largest = max(abs(value) for value in values)
@@ -157,7 +156,7 @@ def _in_proportion(growth: Growth) -> str:
     )
 
 
-def _negative(found: Amount) -> Amount:
+def _negative(found: Interval) -> Interval:
     low, high = (-end if end is not None else None for end in (found.high, found.low))
     return found.model_copy(update={"point": -found.point, "low": low, "high": high})
 

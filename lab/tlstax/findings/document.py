@@ -7,7 +7,7 @@ from collections import Counter
 from tlstax.findings import caveats, stats
 from tlstax.findings.agreement import agreements
 from tlstax.findings.captures import captures
-from tlstax.findings.contrasts import as_ratio, contrasts
+from tlstax.findings.contrasts import contrasts
 from tlstax.findings.distances import distances
 from tlstax.findings.drivers import caveats_of_drivers, drivers
 from tlstax.findings.estimates import Estimate, estimates
@@ -25,11 +25,11 @@ from tlstax.findings.round_trips import round_trips
 from tlstax.findings.scope import is_large
 from tlstax.findings.series import series, valid_values
 from tlstax.findings.statements import statements
-from tlstax.findings.stats import Interval
 from tlstax.findings.storms import storms
 from tlstax.findings.tunnels import tunnels
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
+from tlstax.results.interval import Interval
 from tlstax.study.labels import finding_levels
 
 
@@ -76,7 +76,7 @@ def document(stored: StoredRun) -> RunDocument:
         drivers=shown,
         captures=captures(stored),
         explanations=explanations(stored),
-        control=Control(comparisons=tuple(_control_results(found, study.confidence))),
+        control=Control(comparisons=tuple(_control_results(found))),
         trials=_counts(stored),
         profiling=sampled,
         caveats=(
@@ -90,7 +90,7 @@ def document(stored: StoredRun) -> RunDocument:
 def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Finding:
     comparison, study = estimate.comparison, stored.header.study
     role = comparison.case.role
-    exact = Interval(point=1.0, low=1.0, high=1.0, blocks=interval.blocks)
+    exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
     floor = estimate.noise_floor
     return Finding(
         outcome=estimate.outcome,
@@ -100,7 +100,7 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Findi
         baseline=dict(comparison.baseline.levels),
         value=stats.geometric_mean([value for value, _ in estimate.pairs]),
         baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
-        ratio=as_ratio(exact if role == "baseline" else interval, study.confidence),
+        ratio=exact if role == "baseline" else interval,
         noise_floor=floor,
         judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
         negotiated=negotiated(pair.record for pair in comparison.pairs),
@@ -125,13 +125,13 @@ def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
     )
 
 
-def _control_results(found: list[Estimate], confidence: float) -> list[ControlResult]:
+def _control_results(found: list[Estimate]) -> list[ControlResult]:
     """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
     return [
         ControlResult(
             outcome=estimate.outcome,
             case=dict(estimate.comparison.case.levels),
-            ratio=as_ratio(estimate.ratio, confidence),
+            ratio=estimate.ratio,
             noise_floor=floor,
         )
         for estimate in found

@@ -23,9 +23,8 @@ from tlstax.findings.driver_defaults import Found, is_left_alone, own_options
 from tlstax.findings.driver_words import split_sentence
 from tlstax.findings.quotients import quotient
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.stats import Difference
 from tlstax.results.drivers import CostPart, DriverSplit, Encrypts, PartKind
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Published, Study, within
 from tlstax.study.factors import OPTION
 from tlstax.study.labels import driver_label, driver_words, other_workload
@@ -184,28 +183,19 @@ def _mean(us: Us, blocks: Sequence[int]) -> float:
     return sum(us[block] for block in blocks) / len(blocks)
 
 
-def _difference(values: Sequence[float], confidence: float) -> Amount:
-    return _amount(stats.difference_interval(values, confidence), confidence)
+def _difference(values: Sequence[float], confidence: float) -> Interval:
+    return stats.difference_interval(values, confidence)
 
 
-def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> Amount | None:
+def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> Interval | None:
     """The part's share of the whole; None where the whole is not told apart from nothing."""
     if not stats.difference_interval(whole, confidence).excludes_zero and len(whole) > 1:
         return None
-    return _amount(quotient(part, whole, confidence), confidence) if sum(whole) else None
+    return quotient(part, whole, confidence) if sum(whole) else None
 
 
-def _ratio(us: Us, others: Us, blocks: Sequence[int], confidence: float) -> Amount:
-    found = stats.interval([log(us[block] / others[block]) for block in blocks], confidence)
-    return Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
-    )
-
-
-def _amount(found: Difference, confidence: float) -> Amount:
-    return Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
-    )
+def _ratio(us: Us, others: Us, blocks: Sequence[int], confidence: float) -> Interval:
+    return stats.interval([log(us[block] / others[block]) for block in blocks], confidence)
 
 
 def _published(case: Case, figures: Sequence[Published]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.wording import MANY_TIMES, alike, percent, signed_percent
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study.levels import options_of
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)
@@ -88,7 +88,7 @@ def _servers(found: Sequence[DriverDefault]) -> list[str]:
     return list(dict.fromkeys(str(one.case.get("server", "the server")) for one in found))
 
 
-def _longer(ratio: Amount, extra: Amount) -> str:
+def _longer(ratio: Interval, extra: Interval) -> str:
     """How much longer or shorter an operation takes; that no difference is seen where none is."""
     if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
         low, high = (signed_percent(end - 1) for end in (ratio.low, ratio.high))
@@ -99,13 +99,13 @@ def _longer(ratio: Amount, extra: Amount) -> str:
     return f"an operation takes {_times(ratio)} and {_us(extra)} more"
 
 
-def _us_range(amount: Amount) -> str:
+def _us_range(amount: Interval) -> str:
     """Both ends of a difference in time: "−22 to 10 µs"."""
     _, low, high = _rounded(amount.point, amount.low or 0.0, amount.high or 0.0)
     return f"{low} to {high} µs"
 
 
-def _times(ratio: Amount) -> str:
+def _times(ratio: Interval) -> str:
     """How much longer: "2.31 times as long (2.20 to 2.43)", "12.1 % longer (10.8 to 13.4 %)"."""
     if ratio.low is None or ratio.high is None:
         return f"{ratio.point:.2f} times as long in one block alone"
@@ -117,7 +117,7 @@ def _times(ratio: Amount) -> str:
     return f"{point} % longer ({low} to {high} %)"
 
 
-def _us(amount: Amount) -> str:
+def _us(amount: Interval) -> str:
     """A difference in time: "81 µs (75 to 87 µs)"."""
     if amount.low is None or amount.high is None:
         return f"{_figure(amount.point)} µs in one block alone"
@@ -130,7 +130,7 @@ def _figure(value: float) -> str:
     return f"{value:.1f}".replace("-", "\N{MINUS SIGN}")
 
 
-def _share(name: str, share: Amount) -> str:
+def _share(name: str, share: Interval) -> str:
     if share.low is None or share.high is None:
         return f"{name} is {percent(share.point) if share.point >= 0 else signed_percent(share.point)}"
     point, low, high = _rounded(100 * share.point, 100 * share.low, 100 * share.high)

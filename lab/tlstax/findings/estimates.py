@@ -10,8 +10,8 @@ from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import OUTCOMES, UNITS
 from tlstax.findings.series import Frozen, Values, frozen, valid_values
-from tlstax.findings.stats import Interval
 from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import Study
 
 

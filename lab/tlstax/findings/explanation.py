@@ -9,7 +9,7 @@ from typing import Literal
 
 from tlstax.findings import stats
 from tlstax.findings.component_costs import Costs, Noise, by_component, common_blocks, cost_us, is_clear, mean
-from tlstax.findings.culprit import as_amount, culprit, culprit_alone, extra_stacks, functions
+from tlstax.findings.culprit import culprit, culprit_alone, extra_stacks, functions
 from tlstax.findings.explanation_words import caveats, programs_differ, sentences
 from tlstax.findings.outcomes import OUTCOMES, outcome
 from tlstax.profiles.components import UNATTRIBUTED, component_order
@@ -103,7 +103,7 @@ class Explainer:
             is_control=case.role == "control",
             case_us_per_op=case_us,
             baseline_us_per_op=base_us,
-            extra_cpu_us_per_op=as_amount(total, self._confidence),
+            extra_cpu_us_per_op=total,
             noise_us_per_op=noise.total_us if noise else None,
             shifts=_shifts(pair),
             components=self._components(case, baseline),
@@ -174,9 +174,7 @@ class Explainer:
                     side=side,
                     us_per_op=fmean(cost.get(name, 0.0) for cost in costs),
                     baseline_us_per_op=fmean(base.get(name, 0.0) for base in bases),
-                    extra_us_per_op=as_amount(
-                        stats.difference_interval(differences[side, name], self._confidence), self._confidence
-                    ),
+                    extra_us_per_op=stats.difference_interval(differences[side, name], self._confidence),
                     functions=known.get(name, ()),
                 )
                 for name in order

@@ -9,7 +9,12 @@ from tlstax.findings.wording import percent
 from tlstax.profiles.components import UNATTRIBUTED
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
 from tlstax.records.trial import StoredRun
-from tlstax.results.explanation import Amount, ComponentCost, Culprit, Explanation
+from tlstax.results.explanation import (
+    ComponentCost,
+    Culprit,
+    Explanation,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import Case
 from tlstax.support.text import counted
 
@@ -56,7 +61,7 @@ def signed(us: float) -> str:
     return text if text.startswith(MINUS) or not us else f"+{text}"
 
 
-def ends(amount: Amount) -> str:
+def ends(amount: Interval) -> str:
     """The ends of an interval, or nothing where there is none: "[+1.2 … +3.4]"."""
     if amount.low is None or amount.high is None:
         return ""

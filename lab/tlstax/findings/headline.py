@@ -19,7 +19,11 @@ from tlstax.findings.scope import is_large
 from tlstax.findings.statement_words import change_words, verdict_line
 from tlstax.findings.tunnels_words import tunnel_sentences
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.results.document import Finding, Ratio, RunDocument
+from tlstax.results.document import (
+    Finding,
+    RunDocument,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import workloads
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.levels import DISTANCE_FACTORS, clients, server_choices
@@ -227,5 +231,5 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
     return [f"resumption gives back {back} of the time that {label_levels(sibling)} adds to a reconnect"]
 
 
-def _apart(lower: Ratio, higher: Ratio) -> bool:
+def _apart(lower: Interval, higher: Interval) -> bool:
     return lower.high is not None and higher.low is not None and lower.high < higher.low

@@ -12,16 +12,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tlstax.contract import Handshakes
 from tlstax.findings import stats
 from tlstax.findings.hello_retry_words import Told, command, remedy, sentences
 from tlstax.findings.naming import mode_label, subject_label
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.stats import Difference
 from tlstax.records.trial import TrialRecord
-from tlstax.results.hello_retry import Avoided, Avoider, Extra, HelloRetries, Retried, RetriedCase, RetryCost
+from tlstax.results.hello_retry import (
+    Avoided,
+    Avoider,
+    HelloRetries,
+    Retried,
+    RetriedCase,
+    RetryCost,
+)
+from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.labels import offered_words
@@ -288,13 +295,7 @@ def _cost(series: Series, one: _Seen, other: _Seen, cost: str) -> RetryCost:
         unit=COSTS[cost],
         retried=fmean(retried[block] for block in blocks),
         avoided=without,
-        extra=Extra(
-            point=extra.point,
-            low=extra.low,
-            high=extra.high,
-            confidence=series.study.confidence,
-            blocks=extra.blocks,
-        ),
+        extra=extra,
         noise_floor=floor,
         judgement=_judged(extra, floor, exact=cost == ROUND_TRIPS),
     )
@@ -308,9 +309,7 @@ def _noise_floor(series: Series, levels: Levels, outcome: str) -> float | None:
     return stats.noise_floor(stats.interval(list(logs.values()), series.study.confidence))
 
 
-def _judged(
-    extra: Difference, floor: float | None, *, exact: bool
-) -> Literal["higher", "lower", "no difference seen"]:
+def _judged(extra: Interval, floor: float | None, *, exact: bool) -> Judgement:
     """By interval and noise floor; what is counted and never scatters needs neither."""
     seen = extra.point != 0 if exact else extra.excludes_zero and abs(extra.point) > (floor or 0.0)
     if not seen:

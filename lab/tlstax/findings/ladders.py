@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings import stats
-from tlstax.findings.contrasts import CONTRASTED, as_ratio, counterpart
+from tlstax.findings.contrasts import CONTRASTED, counterpart
 from tlstax.findings.controls import NEVER_ACROSS
 from tlstax.findings.outcomes import UNITS
 from tlstax.findings.series import LADDER, Frozen, Logs, Series, frozen, pooled
-from tlstax.findings.stats import Interval
 from tlstax.findings.twins import Floor, twins
 from tlstax.results.document import PooledRatio
+from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
 
 Ladder = Sequence[Levels]
@@ -82,7 +82,7 @@ def _ratio(
         case=without_ladder(rung.steps[0]),
         baseline=without_ladder(rung.against[0]),
         connections=tuple(steps),
-        ratio=as_ratio(interval, series.study.confidence),
+        ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,
         judgement=stats.judge(interval, floor.relative),

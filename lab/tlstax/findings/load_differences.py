@@ -21,7 +21,6 @@ from tlstax.findings.table_words import (
     within_floor,
 )
 from tlstax.records.trial import TrialRecord
-from tlstax.results.explanation import Amount
 from tlstax.results.published_tables import DifferenceHere, DifferenceResult
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, within
 
@@ -83,19 +82,17 @@ def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> D
     blocks = sorted(values.keys() & others.keys())
     if why or not blocks:
         return untested(part.key, why or "nobody watched the processors in both of a block")
-    confidence = run.study.confidence
-    found = stats.difference_interval([values[block] - others[block] for block in blocks], confidence)
-    amount = Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
+    found = stats.difference_interval(
+        [values[block] - others[block] for block in blocks], run.study.confidence
     )
     answer = answer_to_difference(found, floor, rises=asked.rises)
     why_not = within_floor(floor, answer, told=found.excludes_zero, unit="points")
     return DifferenceHere(
         part=part.key,
         answer=answer,
-        difference=amount,
+        difference=found,
         noise_floor=floor,
-        sentence=f"{answer}: {points_words(amount)}{why_not}",
+        sentence=f"{answer}: {points_words(found)}{why_not}",
     )
 
 

@@ -9,13 +9,13 @@ known. c is the cost of a whole operation of the workload that makes connections
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tlstax.findings import stats
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.series import LADDER, Logs, Series, difference, frozen, pooled
-from tlstax.findings.stats import Interval
-from tlstax.results.document import PoolSaving, Ratio
+from tlstax.results.document import (
+    PoolSaving,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Pool
 
 CPU = "server_cpu_us_per_op"
@@ -54,21 +54,20 @@ def _savings(series: Series, pool: Pool) -> Iterator[PoolSaving]:
                 kept=pool.kept,
                 made=pool.made,
                 connections=tuple(ratios),
-                operations_worth=as_ratio(worth, series.study.confidence),
+                operations_worth=worth,
                 share=pool.share,
-                operations_needed=as_ratio(_times(worth, 1 / pool.share - 1), series.study.confidence),
+                operations_needed=_times(worth, 1 / pool.share - 1),
                 kept_to_plaintext=_to_plaintext(series, {step: kept[step] for step in ratios}),
                 made_to_plaintext=_to_plaintext(series, {step: made[step] for step in ratios}),
             )
 
 
-def _to_plaintext(series: Series, steps: Steps) -> Ratio | None:
+def _to_plaintext(series: Series, steps: Steps) -> Interval | None:
     """What TLS does to this cost on the same server; None for plaintext itself."""
     first = next(iter(steps.values()))
     if first.get("tls", "off") == "off":
         return None
-    found = _interval(series, {step: _against_own(series, levels) for step, levels in steps.items()})
-    return as_ratio(found, series.study.confidence) if found is not None else None
+    return _interval(series, {step: _against_own(series, levels) for step, levels in steps.items()})
 
 
 def _against_own(series: Series, levels: Levels) -> dict[int, float]:
@@ -82,4 +81,4 @@ def _interval(series: Series, ratios: Mapping[int, Logs]) -> Interval | None:
 
 def _times(interval: Interval, factor: float) -> Interval:
     low, high = (end * factor if end is not None else None for end in (interval.low, interval.high))
-    return replace(interval, point=interval.point * factor, low=low, high=high)
+    return interval.model_copy(update={"point": interval.point * factor, "low": low, "high": high})

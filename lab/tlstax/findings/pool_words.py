@@ -6,7 +6,11 @@ from math import ceil, floor, log10
 
 from tlstax.findings.naming import subject_label, tls_label
 from tlstax.findings.wording import alike, is_telling, percent
-from tlstax.results.document import PoolSaving, Ratio, RunDocument
+from tlstax.results.document import (
+    PoolSaving,
+    RunDocument,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import workloads
 from tlstax.study.levels import key_of
 
@@ -26,7 +30,7 @@ def saving_label(found: PoolSaving, document: RunDocument) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def rounded(ratio: Ratio) -> str:
+def rounded(ratio: Interval) -> str:
     """A number of operations and its interval: "12.3 (11.8 to 12.9)"."""
     if ratio.low is None or ratio.high is None:
         return f"{alike(ratio.point)[0]} in one block alone"
@@ -58,7 +62,7 @@ def _sentence(side: str, several: list[PoolSaving]) -> str:
     )
 
 
-def _enough(needed: Ratio) -> str:
+def _enough(needed: Interval) -> str:
     """How many are enough for certain: the upper end of the interval."""
     return whole(needed.point if needed.high is None or not is_telling(needed) else needed.high)
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from math import log
 
 from tlstax.findings import stats
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import pooled
 from tlstax.findings.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.document import Profiling, Ratio, TrialCounts
+from tlstax.results.document import (
+    Profiling,
+    TrialCounts,
+)
+from tlstax.results.interval import Interval
 
 MOST_LOST = 0.01
 MUCH_SLOWER = 0.8
@@ -88,7 +91,7 @@ def _coverage(records: Iterable[TrialRecord], side: Side) -> float | None:
     return seen / due if due else None
 
 
-def _cost(stored: StoredRun, name: str) -> Ratio | None:
+def _cost(stored: StoredRun, name: str) -> Interval | None:
     unprofiled = {_place(record): record for record in stored.measured if record.verdict.value == "valid"}
     logs: dict[str, dict[int, float]] = {}
     for record in stored.profiled:
@@ -103,7 +106,7 @@ def _cost(stored: StoredRun, name: str) -> Ratio | None:
     if not blocks:
         return None
     confidence = stored.header.study.confidence
-    return as_ratio(stats.interval(list(blocks.values()), confidence), confidence)
+    return stats.interval(list(blocks.values()), confidence)
 
 
 def _place(record: TrialRecord) -> tuple[str, int]:

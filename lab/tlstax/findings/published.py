@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from math import log
 
 from tlstax.findings import stats
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.series import Series, difference
 from tlstax.findings.statement_words import change_words
-from tlstax.findings.stats import Interval
 from tlstax.findings.twins import twins
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent
 from tlstax.records.trial import Machine
-from tlstax.results.document import PublishedFigure, Ratio
+from tlstax.results.document import (
+    PublishedFigure,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import Levels, Published, within
 from tlstax.study.factors import NO_FAULT
 
@@ -51,7 +52,7 @@ def _beside(
         blocks=value.blocks if value else 0,
         against=figure.against,
         published_ratio=figure.value / reference.value if reference else None,
-        ratio=as_ratio(ratio, series.study.confidence) if ratio else None,
+        ratio=ratio,
         comparable=_comparable(figure, value, machine),
         verdict=_verdict(figure, reference, ratio, series) if reference and ratio else "",
     )
@@ -106,7 +107,7 @@ def _verdict(figure: Published, reference: Published, ratio: Interval, series: S
     judged = stats.judge(ratio, floor.relative)
     there = figure.value / reference.value
     lower = bool(OUTCOMES[figure.outcome].lower_is_better)
-    seen = f"{_sized(ratio, series)}; published: {_times(there)}"
+    seen = f"{_sized(ratio)}; published: {_times(there)}"
     if judged == "no difference seen":
         return f"whether taking {planted} out is a fix could not be told here ({seen})"
     if (judged == "lower") != lower:
@@ -115,16 +116,15 @@ def _verdict(figure: Published, reference: Published, ratio: Interval, series: S
     return f"taking {planted} out comes out as the fix, as it did there: {seen}{share}"
 
 
-def _sized(ratio: Interval, series: Series) -> str:
+def _sized(ratio: Interval) -> str:
     """The ratio as a factor, or where it is small as a change, with its interval."""
-    found = as_ratio(ratio, series.study.confidence)
-    if _is_many(found) and found.low is not None and found.high is not None and is_telling(found):
-        point, low, high = alike(found.point, found.low, found.high)
+    if _is_many(ratio) and ratio.low is not None and ratio.high is not None and is_telling(ratio):
+        point, low, high = alike(ratio.point, ratio.low, ratio.high)
         return f"{point}× ({low} to {high}×)"
-    return change_words(found)
+    return change_words(ratio)
 
 
-def _is_many(ratio: Ratio) -> bool:
+def _is_many(ratio: Interval) -> bool:
     return max(ratio.point, 1 / ratio.point) >= MANY_TIMES
 
 

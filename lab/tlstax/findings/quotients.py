@@ -14,10 +14,10 @@ from math import sqrt
 import numpy as np
 
 from tlstax.findings import stats
-from tlstax.findings.stats import Difference
+from tlstax.results.interval import Interval
 
 
-def quotient(above: Sequence[float], below: Sequence[float], confidence: float) -> Difference:
+def quotient(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
     """The mean of `above` divided by the mean of `below`, paired block by block, by Fieller's theorem.
 
     The interval is that of all quotients q for which the mean of above - q * below is not told apart from
@@ -31,15 +31,15 @@ def quotient(above: Sequence[float], below: Sequence[float], confidence: float) 
     a, b = float(np.mean(above)), float(np.mean(below))
     point = a / b
     if blocks < 2:
-        return Difference(point=point, low=None, high=None, blocks=1)
+        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=1)
     covariance = np.cov(np.asarray(above, dtype=float), np.asarray(below, dtype=float)) / blocks
     t2 = stats.t_quantile(confidence, blocks) ** 2
     square = b * b - t2 * float(covariance[1, 1])
     if square <= 0:
-        return Difference(point=point, low=None, high=None, blocks=blocks)
+        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=blocks)
     middle = a * b - t2 * float(covariance[0, 1])
     rest = a * a - t2 * float(covariance[0, 0])
     # The point itself always belongs to the interval; only rounding may put it outside.
     half = sqrt(max(0.0, middle * middle - square * rest))
     low, high = min(point, (middle - half) / square), max(point, (middle + half) / square)
-    return Difference(point=point, low=low, high=high, blocks=blocks)
+    return Interval(point=point, low=low, high=high, confidence=confidence, blocks=blocks)

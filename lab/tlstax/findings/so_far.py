@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.stopping import Progress
 from tlstax.plan.order import cases
-from tlstax.results.document import Ratio
+from tlstax.results.interval import Interval
 from tlstax.study import Study
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
@@ -23,7 +22,7 @@ class RatioSoFar:
     """
 
     label: str
-    ratio: Ratio
+    ratio: Interval
     half_width: float | None
     precise: bool
 
@@ -52,7 +51,7 @@ def so_far(progress: Progress, study: Study, labels: Mapping[str, str]) -> SoFar
         ratios=tuple(
             RatioSoFar(
                 label=labels[known.case.key()],
-                ratio=as_ratio(known.ratio, study.confidence),
+                ratio=known.ratio,
                 half_width=known.ratio.half_width,
                 precise=known.precise,
             )
@@ -75,7 +74,7 @@ def most_telling(ratios: Sequence[RatioSoFar], count: int) -> list[RatioSoFar]:
     return [ratios[place] for place in sorted(by_size[: max(0, count)])]
 
 
-def _certainly_off(ratio: Ratio) -> float:
+def _certainly_off(ratio: Interval) -> float:
     """How far from 1, as a logarithm, a ratio is at the least; nothing where its interval holds 1."""
     low, high = ratio.low, ratio.high
     if low is None or high is None or low <= 1 <= high:

@@ -7,9 +7,8 @@ from math import log
 
 from tlstax.findings import stats
 from tlstax.findings.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.stats import Difference
 from tlstax.findings.twins import INSTANCE
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import STORM
 from tlstax.study.labels import USUAL, label_levels
@@ -113,21 +112,11 @@ def log_quotients(one: ByBlock, other: ByBlock) -> list[float]:
     return [log(one[block] / other[block]) for block in both if one[block] > 0 and other[block] > 0]
 
 
-def mean(values: Sequence[float], confidence: float) -> Amount:
+def mean(values: Sequence[float], confidence: float) -> Interval:
     """The arithmetic mean of a value a block, with its interval."""
-    return as_amount(stats.difference_interval(values, confidence), confidence)
+    return stats.difference_interval(values, confidence)
 
 
-def ratio(logs: Sequence[float], confidence: float) -> Amount:
+def ratio(logs: Sequence[float], confidence: float) -> Interval:
     """The geometric mean of ratios from their logarithms, one a block, with its interval."""
-    found = stats.interval(logs, confidence)
-    return Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
-    )
-
-
-def as_amount(found: Difference, confidence: float) -> Amount:
-    """The difference as documents hold it."""
-    return Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
-    )
+    return stats.interval(logs, confidence)

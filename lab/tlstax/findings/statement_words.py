@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import expm1, log
-from typing import Literal
 
 from tlstax.findings.naming import mode_label
 from tlstax.findings.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
-from tlstax.results.document import Ratio, StatementCase, StatementResult, Tally
+from tlstax.results.document import (
+    StatementCase,
+    StatementResult,
+    Tally,
+)
+from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.study import Statement
 from tlstax.study.labels import way_words
 from tlstax.study.levels import DISTANCE_FACTORS
 from tlstax.support.text import counted
-
-Verdict = Literal["held", "held in part", "did not hold", "could not be told"]
 
 MOST_NAMED = 2
 """So many of the cases that came out one way are named in the sentence, the clearest first."""
@@ -64,7 +66,7 @@ def described(
     )
 
 
-def verdict_of(statement: Statement, pooled: Tally) -> Verdict:
+def verdict_of(statement: Statement, pooled: Tally) -> ClaimVerdict:
     """The verdict from in how many cases (a server, a workload, a TLS mode) the statement held.
 
     "Better" holds where it held in every case, and does not where the opposite was seen and it held in
@@ -92,7 +94,7 @@ def case_label(case: StatementCase) -> str:
     return ", ".join(part for part in (servers, mode_label(case.case), *away) if part)
 
 
-def change_words(ratio: Ratio) -> str:
+def change_words(ratio: Interval) -> str:
     """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"

@@ -16,18 +16,17 @@ cases alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
 from tlstax.findings import stats
-from tlstax.findings.contrasts import as_ratio
 from tlstax.findings.outcomes import OUTCOMES
 from tlstax.findings.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
 from tlstax.findings.statement_words import described
-from tlstax.findings.stats import Interval
 from tlstax.findings.twins import INSTANCE, Floor, Twins, twins
 from tlstax.results.document import StatementCase, StatementResult, Tally
+from tlstax.results.interval import Interval
 from tlstax.study import Choice, Level, Levels, Statement, within
 
 Outcome = Literal["held", "opposite", "could not be told"]
@@ -114,7 +113,7 @@ class Trier:
             sides=sides.servers,
             across_servers=self.across,
             connections=tuple(sorted(shared)),
-            ratio=as_ratio(whole, self.series.study.confidence),
+            ratio=whole,
             noise_floor=floor.relative,
             noise_from=floor.source,
             outcome=self._outcome(whole, floor),
@@ -218,7 +217,7 @@ def _at(candidates: Candidates, steps: set[int]) -> Candidates:
 def _beyond(ratio: Interval, claimed: float) -> Interval:
     """The ratio to what is claimed of it: above 1 where it is more."""
     low, high = (end / claimed if end is not None else None for end in (ratio.low, ratio.high))
-    return replace(ratio, point=ratio.point / claimed, low=low, high=high)
+    return ratio.model_copy(update={"point": ratio.point / claimed, "low": low, "high": high})
 
 
 def _alike(ratio: Interval, by: float) -> Outcome:

@@ -13,11 +13,12 @@ cover too little when blocks are few: Starr (1966), Ann. Math. Stat. 37, 1173-11
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, expm1, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
+
+from tlstax.results.interval import Interval, Judgement
 
 ALPHA_SHARE = 0.5
 """The part of the error rate that one look may use up; the rest pays for looking after every block.
@@ -34,28 +35,6 @@ RESAMPLES = 4000
 ROUNDING = 1e-9
 """A relative difference that arithmetic may leave of none. Counts are exact: an interval of them may have no
 width, and a control of them no noise, so that nothing else holds back the last bit of a logarithm."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A geometric mean ratio over `blocks` blocks; `low` and `high` are None for one block alone."""
-
-    point: float
-    low: float | None
-    high: float | None
-    blocks: int
-
-    @property
-    def half_width(self) -> float | None:
-        """How far the ratio may be off, relative: 0.02 when it is known to 2 %; None for one block."""
-        if self.low is None or self.high is None:
-            return None
-        return sqrt(self.high / self.low) - 1
-
-    @property
-    def excludes_one(self) -> bool:
-        """Whether it is told apart from no difference at all."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
@@ -82,38 +61,16 @@ def interval(
     values = np.asarray(logs, dtype=float)
     mean = float(values.mean())
     if len(values) < 2:
-        return Interval(point=exp(mean), low=None, high=None, blocks=1)
+        return Interval(point=exp(mean), low=None, high=None, confidence=confidence, blocks=1)
     if method == "t":
         half = t_quantile(confidence, len(values)) * float(values.std(ddof=1)) / sqrt(len(values))
         low, high = mean - half, mean + half
     else:
         low, high = _bca(values, 1 - (1 - confidence) * ALPHA_SHARE, seed)
-    return Interval(point=exp(mean), low=exp(low), high=exp(high), blocks=len(values))
+    return Interval(point=exp(mean), low=exp(low), high=exp(high), confidence=confidence, blocks=len(values))
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A mean difference over `blocks` blocks; `low` and `high` are None for one block alone."""
-
-    point: float
-    low: float | None
-    high: float | None
-    blocks: int
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether it is told apart from no difference at all."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
-    @property
-    def reach(self) -> float | None:
-        """How far a difference that ought to be none strayed, or could have by chance; None for one block."""
-        if self.low is None or self.high is None:
-            return None
-        return max(abs(self.point), (self.high - self.low) / 2)
-
-
-def difference_interval(values: Sequence[float], confidence: float) -> Difference:
+def difference_interval(values: Sequence[float], confidence: float) -> Interval:
     """The mean of differences, one a block, with Student's t interval over blocks.
 
     Costs of components add up, and some are nothing in one of the two cases, so that there is no ratio to
@@ -124,9 +81,9 @@ def difference_interval(values: Sequence[float], confidence: float) -> Differenc
     array = np.asarray(values, dtype=float)
     mean = float(array.mean())
     if len(array) < 2:
-        return Difference(point=mean, low=None, high=None, blocks=1)
+        return Interval(point=mean, low=None, high=None, confidence=confidence, blocks=1)
     half = t_quantile(confidence, len(array)) * float(array.std(ddof=1)) / sqrt(len(array))
-    return Difference(point=mean, low=mean - half, high=mean + half, blocks=len(array))
+    return Interval(point=mean, low=mean - half, high=mean + half, confidence=confidence, blocks=len(array))
 
 
 def t_quantile(confidence: float, blocks: int) -> float:
@@ -171,7 +128,7 @@ def relative_difference(ratio: float) -> float:
     return expm1(abs(log(ratio)))
 
 
-def judge(ratio: Interval, floor: float | None) -> Literal["higher", "lower", "no difference seen"]:
+def judge(ratio: Interval, floor: float | None) -> Judgement:
     """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor.
 
     Simulated with trials that scatter by 2 %, run until every ratio is known to 2 %: of two equal things,

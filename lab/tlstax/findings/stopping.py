@@ -10,9 +10,9 @@ from typing import Literal
 from tlstax.findings import stats
 from tlstax.findings.comparisons import Comparison, compare
 from tlstax.findings.outcomes import outcome
-from tlstax.findings.stats import Interval
 from tlstax.findings.wording import known_to, percent
 from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label
 

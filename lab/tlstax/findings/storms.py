@@ -13,7 +13,7 @@ from tlstax.findings import stats
 from tlstax.findings.estimates import Estimate
 from tlstax.findings.outcomes import storm_rates
 from tlstax.records.trial import StoredRun
-from tlstax.results.connect import PublishedRate, StormInterval, StormResult
+from tlstax.results.connect import JudgedRatio, PublishedRate, StormResult
 from tlstax.study import Levels, Study, within
 from tlstax.study.factors import STORM
 from tlstax.study.labels import finding_levels, group_label, label
@@ -52,21 +52,17 @@ def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult 
         rounds=len(rates),
         mean_per_s=fmean(rates),
         sd_per_s=stdev(rates) if len(rates) > 1 else None,
-        against_baseline=_against_baseline(estimate, study),
+        against_baseline=_against_baseline(estimate),
         published=() if case.role == "control" else _published(case.levels, study),
     )
 
 
-def _against_baseline(estimate: Estimate, study: Study) -> StormInterval | None:
+def _against_baseline(estimate: Estimate) -> JudgedRatio | None:
     ratio = estimate.ratio
     if ratio is None or estimate.comparison.case.role == "baseline":
         return None
-    return StormInterval(
-        point=ratio.point,
-        low=ratio.low,
-        high=ratio.high,
-        confidence=study.confidence,
-        blocks=ratio.blocks,
+    return JudgedRatio(
+        **dict(ratio),
         noise_floor=estimate.noise_floor,
         judgement=stats.judge(ratio, estimate.noise_floor),
     )

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from tlstax.findings import stats
 from tlstax.findings.statement_words import change_words
-from tlstax.findings.stats import Difference
-from tlstax.findings.time_tables import as_interval
 from tlstax.findings.wording import alike, percent
-from tlstax.results.document import Ratio
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 
 ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
@@ -41,15 +38,15 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
     return "; ".join(said)
 
 
-def answer_to_ratio(ratio: Amount, floor: float | None, *, rises: bool) -> Answer:
+def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Answer:
     """Whether a ratio was told apart from 1, and goes the way that was published."""
-    judged = stats.judge(as_interval(ratio), floor)
+    judged = stats.judge(ratio, floor)
     if judged == "no difference seen":
         return "could not be told here"
     return "right" if (judged == "higher") == rises else "wrong"
 
 
-def answer_to_difference(found: Difference, floor: float | None, *, rises: bool) -> Answer:
+def answer_to_difference(found: Interval, floor: float | None, *, rises: bool) -> Answer:
     """Whether a difference was told apart from 0, and goes the way that was published."""
     if not found.excludes_zero or (floor is not None and abs(found.point) <= floor):
         return "could not be told here"
@@ -61,12 +58,12 @@ def untested(part: str, why: str) -> DifferenceHere:
     return DifferenceHere(part=part, answer="not tested", why=why, sentence=f"not tested: {why}")
 
 
-def ratio_words(ratio: Amount) -> str:
+def ratio_words(ratio: Interval) -> str:
     """A ratio as a change with its interval: "+11.4 % (9.0 to 13.9 %)"."""
-    return change_words(Ratio(**ratio.model_dump()))
+    return change_words(ratio)
 
 
-def points_words(found: Amount) -> str:
+def points_words(found: Interval) -> str:
     """A difference of percentages with its interval: "+3.4 points (2.9 to 3.9)"."""
     if found.low is None or found.high is None:
         return f"{_signed(f'{found.point:.2f}')} points in one block alone"

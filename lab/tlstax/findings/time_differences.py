@@ -13,7 +13,6 @@ from tlstax.findings.table_words import (
     verdict_of,
     within_floor,
 )
-from tlstax.findings.time_tables import as_interval
 from tlstax.findings.wording import signed_percent
 from tlstax.results.published_tables import (
     Answer,
@@ -62,7 +61,7 @@ def _here(part: PartOfTime, name: str, first: str, *, rises: bool) -> Difference
     if why or ratio is None:
         return untested(part.part, why or "no block has both of them")
     answer = answer_to_ratio(ratio, part.noise_floor, rises=rises)
-    told = as_interval(ratio).excludes_one
+    told = ratio.excludes_one
     why_not = within_floor(part.noise_floor, answer, told=told, unit="%")
     return DifferenceHere(
         part=part.part,

@@ -13,9 +13,8 @@ from tlstax.findings import stats
 from tlstax.findings.controls import nearest
 from tlstax.findings.outcomes import outcome
 from tlstax.findings.series import Series, difference
-from tlstax.findings.stats import Interval
 from tlstax.findings.table_sides import Measured, Side
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 from tlstax.study import Levels, Part, TimeRow, TimeTable
 
@@ -64,19 +63,9 @@ def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Ser
     )
 
 
-def amount(logs: Sequence[float], confidence: float) -> Amount | None:
+def amount(logs: Sequence[float], confidence: float) -> Interval | None:
     """The geometric mean and its interval, from logarithms, one a block; None without any."""
-    if not logs:
-        return None
-    found = stats.interval(logs, confidence)
-    return Amount(
-        point=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks
-    )
-
-
-def as_interval(ratio: Amount) -> Interval:
-    """The ratio as statistics have it."""
-    return Interval(point=ratio.point, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
+    return stats.interval(logs, confidence) if logs else None
 
 
 def _logs(found: Side, name: str) -> dict[int, float]:

@@ -163,7 +163,7 @@ def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -
     d, e = found.saved_per_connection_us, found.lost_per_statement_us
     signs = _sign(d.low, d.high), _sign(e.low, e.high)
     if signs in {(1, 1), (-1, -1)}:
-        statements = spending.as_amount(quotient(saved, lost, d.confidence), d.confidence)
+        statements = quotient(saved, lost, d.confidence)
         return found.model_copy(
             update={"verdict": "below" if signs == (1, 1) else "above", "statements": statements}
         )

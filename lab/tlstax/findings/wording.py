@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from tlstax.results.document import Ratio
+from tlstax.results.interval import Interval
 from tlstax.study.driver_catalogue import DRIVERS
 
 MOST_PER_CENT = 1000
@@ -19,7 +19,7 @@ MANY_TIMES = 2.0
 """From here on a factor is easier to grasp than a percentage."""
 
 
-def is_telling(ratio: Ratio) -> bool:
+def is_telling(ratio: Interval) -> bool:
     """Whether a ratio's interval, if it has one, lies within one order of magnitude."""
     return ratio.low is None or ratio.high is None or ratio.high <= WIDEST_SPAN * ratio.low
 

@@ -53,11 +53,11 @@ from tlstax.results.document import (
     Finding,
     PooledRatio,
     PublishedFigure,
-    Ratio,
     RunDocument,
     Unpaired,
 )
 from tlstax.results.explanation import Explanation
+from tlstax.results.interval import Interval
 from tlstax.study import Levels
 from tlstax.study.outcomes import UNITS
 
@@ -126,7 +126,7 @@ def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value
         }
 
 
-def _sampling(document: RunDocument, outcome: str, ratio: Ratio) -> dict[str, Value]:
+def _sampling(document: RunDocument, outcome: str, ratio: Interval) -> dict[str, Value]:
     return {
         "run": document.run,
         "study": document.study,

@@ -14,7 +14,7 @@ from tlstax.report.distances_table import table_title
 from tlstax.report.marks import Style
 from tlstax.report.page_charts import NARROW, Panel, at_one_width
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 
 HEIGHT = 230
 DODGE = 0.006
@@ -136,7 +136,7 @@ def _point(label: str, point: AtDistance, *, ratio: bool) -> Point:
     return _drawn(label, point.rtt_ms, point.treated_ms, f"{figures.significant(point.treated_ms.point)} ms")
 
 
-def _drawn(label: str, rtt_ms: float, value: Amount, told: str) -> Point:
+def _drawn(label: str, rtt_ms: float, value: Interval, told: str) -> Point:
     """The interval is cut off where it would flatten everything else."""
     low = value.point if value.low is None else max(value.low, value.point / 2)
     high = value.point if value.high is None else min(value.high, 2 * value.point)

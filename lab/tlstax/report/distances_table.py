@@ -9,7 +9,7 @@ from tlstax.findings.wording import alike
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 
 TITLE = "What distance makes of the costs"
 POOLS = "What a connection that is kept saves in time"
@@ -63,7 +63,7 @@ def distance_sentences(found: Distances | None) -> list[str]:
     return [*claim_sentences(found), *filter(None, map(growth_sentence, curves))]
 
 
-def cell(found: Amount | None, *, narrow: bool = False, nothing: float | None = 0.0) -> str:
+def cell(found: Interval | None, *, narrow: bool = False, nothing: float | None = 0.0) -> str:
     """A value and its interval, or as much of it as there is room for.
 
     What is not told apart from `nothing` is marked; 1 is that of a ratio, None of what is never nothing.

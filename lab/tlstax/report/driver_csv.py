@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlstax.findings.driver_words import PARTS, default_words
 from tlstax.results.document import RunDocument
 from tlstax.results.drivers import DriverSplit
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Levels
 
 Row = dict[str, str | int | float | None]
@@ -77,7 +77,7 @@ def _split(split: DriverSplit) -> Iterator[Row]:
         }
 
 
-def _amount(amount: Amount) -> Row:
+def _amount(amount: Interval) -> Row:
     return {
         "value": amount.point,
         "value_low": amount.low,

@@ -9,7 +9,7 @@ from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit, DriverWarmup
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 
 DEFAULTS = "What drivers did when nothing was said of TLS"
 SPLIT = "What an operation takes longer, and which part of it is what"
@@ -103,26 +103,26 @@ def _lines(split: DriverSplit, *, narrow: bool) -> Iterator[tuple[str, str, str,
         yield "together", whole, _times(split.time_ratio, narrow=narrow), then
 
 
-def _microseconds(amount: Amount, *, narrow: bool) -> str:
+def _microseconds(amount: Interval, *, narrow: bool) -> str:
     sign = "+" if amount.point > 0 else ""
     ends = "" if narrow else _ends(amount, 1.0, "")
     return f"{sign}{figures.significant(amount.point)} µs{ends}"
 
 
-def _share(share: Amount | None, *, narrow: bool) -> str:
+def _share(share: Interval | None, *, narrow: bool) -> str:
     if share is None:
         return figures.NOTHING
     ends = "" if narrow else _ends(share, 100.0, " %")
     return f"{figures.significant(100 * share.point, 2)} %{ends}"
 
 
-def _times(ratio: Amount | None, *, narrow: bool) -> str:
+def _times(ratio: Interval | None, *, narrow: bool) -> str:
     if ratio is None:
         return figures.NOTHING
     return f"{ratio.point:.2f}{figures.TIMES}{'' if narrow else _ends(ratio, 1.0, '')}"
 
 
-def _ends(amount: Amount, factor: float, unit: str) -> str:
+def _ends(amount: Interval, factor: float, unit: str) -> str:
     if amount.low is None or amount.high is None:
         return ""
     low, high = (figures.significant(factor * end) for end in (amount.low, amount.high))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tlstax.findings.wording import MANY_TIMES, is_telling
-from tlstax.results.document import Ratio
+from tlstax.results.interval import Interval
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
@@ -72,18 +72,18 @@ def _fitting(least: float, steps: tuple[tuple[float, str], ...], otherwise: str)
     return next((Scale(name, size) for size, name in steps if least >= size), Scale(otherwise, 1.0))
 
 
-def has_interval(ratio: Ratio) -> bool:
+def has_interval(ratio: Interval) -> bool:
     """Can its scatter be told? It takes two blocks."""
     return ratio.low is not None and ratio.high is not None
 
 
-def change(ratio: Ratio) -> str:
+def change(ratio: Interval) -> str:
     """A ratio as a change: -18.3 %, from a doubling or a halving on as a factor or a divisor."""
     sign, unit = _form(ratio.point)
     return f"{sign}{_in_form(ratio.point, sign)}{unit}"
 
 
-def interval(ratio: Ratio) -> str:
+def interval(ratio: Interval) -> str:
     """The two ends of the interval in the form of `change`; empty where there is none.
 
     An interval over more than an order of magnitude is only said to be too wide.
@@ -97,7 +97,7 @@ def interval(ratio: Ratio) -> str:
     return f"{_in_form(low, sign)} … {_in_form(high, sign)}"
 
 
-def change_with_interval(ratio: Ratio) -> str:
+def change_with_interval(ratio: Interval) -> str:
     """The change and, where there is one, its interval in brackets: -18.3 % [-19.4 … -17.0]."""
     return f"{change(ratio)} [{interval(ratio)}]" if has_interval(ratio) else change(ratio)
 

@@ -6,7 +6,10 @@ from tlstax.findings.pool_words import saving_label
 from tlstax.findings.wording import percent
 from tlstax.report import figures
 from tlstax.report.overview import Cell, Grid, Line, Part
-from tlstax.results.document import Ratio, RunDocument
+from tlstax.results.document import (
+    RunDocument,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import workloads
 
 
@@ -45,7 +48,7 @@ def _connections(steps: list[int]) -> str:
     return f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
 
 
-def _operations(ratio: Ratio) -> Cell:
+def _operations(ratio: Interval) -> Cell:
     return Cell(
         figure=figures.significant(ratio.point),
         change=figures.significant(ratio.point),
@@ -54,13 +57,13 @@ def _operations(ratio: Ratio) -> Cell:
     )
 
 
-def _ends(ratio: Ratio) -> str:
+def _ends(ratio: Interval) -> str:
     if ratio.low is None or ratio.high is None:
         return ""
     return f"{figures.significant(ratio.low)} … {figures.significant(ratio.high)}"
 
 
-def _change(ratio: Ratio | None) -> Cell:
+def _change(ratio: Interval | None) -> Cell:
     if ratio is None:
         return Cell()
     return Cell(

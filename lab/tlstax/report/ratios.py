@@ -11,7 +11,10 @@ from tlstax.report import figures, outcome_names
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, Row
 from tlstax.report.marks import BlockPoint, BlockStrip, RatioMark
-from tlstax.results.document import Finding, Ratio
+from tlstax.results.document import (
+    Finding,
+)
+from tlstax.results.interval import Interval
 
 
 def ratio_marks(group: Group, outcome: str) -> tuple[RatioMark, ...]:
@@ -43,7 +46,7 @@ def _mark(row: Row, finding: Finding) -> RatioMark:
     )
 
 
-def ends(ratio: Ratio) -> tuple[float, float]:
+def ends(ratio: Interval) -> tuple[float, float]:
     """The interval's ends, both the point itself where there is no interval."""
     return ratio.low or ratio.point, ratio.high or ratio.point
 

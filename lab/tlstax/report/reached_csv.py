@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlstax.findings.distances_words import both_ways
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, TunnelWorth
 from tlstax.results.document import RunDocument
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Levels
 
 Row = dict[str, str | int | float | None]
@@ -95,7 +95,7 @@ def _levels(side: str, levels: Levels) -> Row:
     return {f"{side}_{factor}": level for factor, level in levels.items()}
 
 
-def _ratio(found: Amount) -> Row:
+def _ratio(found: Interval) -> Row:
     return {
         "ratio": found.point,
         "ratio_low": found.low,

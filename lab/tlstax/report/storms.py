@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from tlstax.report import figures
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable
-from tlstax.results.connect import StormInterval, StormResult
-from tlstax.results.document import Ratio, RunDocument
+from tlstax.results.connect import JudgedRatio, StormResult
+from tlstax.results.document import (
+    RunDocument,
+)
 
 TITLE = "Storms: connections opened a second"
 READING = (
@@ -49,14 +51,11 @@ def _cells(storm: StormResult, *, published: bool) -> tuple[str, ...]:
     )
 
 
-def _against(found: StormInterval | None) -> str:
+def _against(found: JudgedRatio | None) -> str:
     if found is None:
         return ""
-    ratio = Ratio(
-        point=found.point, low=found.low, high=found.high, confidence=found.confidence, blocks=found.blocks
-    )
     alike = f" {figures.ALIKE}" if found.judgement == "no difference seen" else ""
-    return f"{figures.change_with_interval(ratio)}{alike}"
+    return f"{figures.change_with_interval(found)}{alike}"
 
 
 def _published(storm: StormResult) -> str:

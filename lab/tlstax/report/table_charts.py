@@ -12,7 +12,7 @@ from tlstax.report.marks import RatioMark, Segment, Style
 from tlstax.report.page_charts import NARROW, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.ratios import ratio_domain
 from tlstax.report.table_rows import PUBLISHED, change_words, mark, part_names
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     MeasuredTime,
     ProcessorTableResult,
@@ -181,7 +181,7 @@ def _ratio_marks(line: TimeLine, tables: Tables) -> list[RatioMark]:
     marks = []
     for name, ratio in line.published_ratios.items():
         style = Style(f"published{f', {name}' if several else ''}", palette.BASELINE.light, "diamond")
-        published = Amount(point=ratio, low=None, high=None, confidence=0.0, blocks=1)
+        published = Interval(point=ratio, low=None, high=None, confidence=0.0, blocks=1)
         marks.append(_ratio_mark(line, style, published, ""))
     for place, part in enumerate(line.parts):
         key = f"({part.part})" if len(tables.parts) > 1 else "here"
@@ -193,7 +193,7 @@ def _ratio_marks(line: TimeLine, tables: Tables) -> list[RatioMark]:
     return marks
 
 
-def _ratio_mark(line: TimeLine, style: Style, ratio: Amount, bad: str) -> RatioMark:
+def _ratio_mark(line: TimeLine, style: Style, ratio: Interval, bad: str) -> RatioMark:
     words = change_words(ratio)
     return RatioMark(
         style=style,

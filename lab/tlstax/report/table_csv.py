@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tlstax.report.table_rows import part_names, table_title
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     MeasuredProcessors,
     ProcessorTableResult,
@@ -120,7 +120,7 @@ def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
                 }
 
 
-def _amount(name: str, amount: Amount | None) -> Row:
+def _amount(name: str, amount: Interval | None) -> Row:
     """A value or a ratio with its interval; nothing where there is none."""
     if amount is None:
         return {}

@@ -8,8 +8,7 @@ from statistics import fmean
 
 from tlstax.findings.wording import percent
 from tlstax.report import figures
-from tlstax.results.document import Ratio
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     Answer,
     DifferenceHere,
@@ -186,11 +185,11 @@ def short_time_rows(found: TimeTableResult, tables: Tables) -> Iterator[tuple[st
             )
 
 
-def _half(ratio: Amount | None) -> str:
+def _half(ratio: Interval | None) -> str:
     """A change and half the width of its interval: "+9.8 ±0.6 %"."""
     if ratio is None:
         return figures.NOTHING
-    change = figures.change(Ratio(**ratio.model_dump()))
+    change = figures.change(ratio)
     half = None if ratio.low is None or ratio.high is None else (ratio.high / ratio.low) ** 0.5 - 1
     if half is None or not change.endswith(" %"):
         return change
@@ -223,9 +222,9 @@ def _time_captions(lines: Sequence[tuple[TimeLine, PartOfTime]]) -> Iterator[str
                 yield f"{side.side}: {shown_words(side.shown)}"
 
 
-def change_words(ratio: Amount | None) -> str:
+def change_words(ratio: Interval | None) -> str:
     """A ratio as a change with its interval; a dash where there is none."""
-    return figures.NOTHING if ratio is None else figures.change_with_interval(Ratio(**ratio.model_dump()))
+    return figures.NOTHING if ratio is None else figures.change_with_interval(ratio)
 
 
 def shown_words(shown: Shown) -> str:
@@ -271,5 +270,5 @@ def _cell(value: float | str) -> str:
     return figures.NOTHING if isinstance(value, str) else f"{value:.2f}"
 
 
-def _as_ratio(point: float) -> Ratio:
-    return Ratio(point=point, low=None, high=None, confidence=0.0, blocks=1)
+def _as_ratio(point: float) -> Interval:
+    return Interval(point=point, low=None, high=None, confidence=0.0, blocks=1)

@@ -9,7 +9,7 @@ from tlstax.findings.tunnels_words import briefly, tunnel_words
 from tlstax.report.distances_table import cell
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.distance import TunnelWorth
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 
 TITLES = {
     "time": "When a tunnel is worth it in place of the server's own TLS: in time",
@@ -55,7 +55,7 @@ def _rows(
             yield (f"{INDENT}{tunnel_words(each)}", *costs, briefly(each))
 
 
-def _ms(found: Amount) -> str:
+def _ms(found: Interval) -> str:
     ends = {"low": found.low, "high": found.high}
     scaled = {name: end / 1e3 if end is not None else None for name, end in ends.items()}
     return cell(found.model_copy(update={"point": found.point / 1e3, **scaled}))

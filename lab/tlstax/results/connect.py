@@ -7,22 +7,18 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
+from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Level, Role
 
 WirePhase = Literal["connect", "tcp_connect", "greeting", "tls_handshake", "authentication", "query"]
 """What round trips and bytes are told of: a connect, its parts in their order, a query."""
 
 
-class StormInterval(Frozen):
-    """Connections a second as a ratio to the baseline, over blocks, and what is judged of it."""
+class JudgedRatio(Interval):
+    """Connections a second as a ratio to the baseline, and what is judged of it."""
 
-    point: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: PositiveInt
     noise_floor: float | None
-    judgement: Literal["higher", "lower", "no difference seen"]
+    judgement: Judgement
 
 
 class PublishedRate(Frozen):
@@ -50,7 +46,7 @@ class StormResult(Frozen):
     rounds: PositiveInt
     mean_per_s: float
     sd_per_s: float | None
-    against_baseline: StormInterval | None = None
+    against_baseline: JudgedRatio | None = None
     published: tuple[PublishedRate, ...] = ()
 
 

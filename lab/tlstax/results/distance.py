@@ -7,11 +7,10 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tlstax.contract.frozen import Frozen
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.study import Level
 
 Trend = Literal["grows", "shrinks", "could not be told"]
-ClaimVerdict = Literal["held", "held in part", "did not hold", "could not be told"]
 
 
 class AtDistance(Frozen):
@@ -25,13 +24,13 @@ class AtDistance(Frozen):
 
     rtt_ms: float
     round_trip_ms: float
-    plaintext_ms: Amount
-    treated_ms: Amount
-    extra_ms: Amount
-    plaintext_round_trips: Amount | None
-    extra_round_trips: Amount | None
-    time_ratio: Amount
-    rate_ratio: Amount
+    plaintext_ms: Interval
+    treated_ms: Interval
+    extra_ms: Interval
+    plaintext_round_trips: Interval | None
+    extra_round_trips: Interval | None
+    time_ratio: Interval
+    rate_ratio: Interval
 
 
 class Growth(Frozen):
@@ -46,13 +45,13 @@ class Growth(Frozen):
 
     from_ms: float
     to_ms: float
-    extra_ms: Amount
-    round_trips: Amount
-    plaintext_round_trips: Amount
+    extra_ms: Interval
+    round_trips: Interval
+    plaintext_round_trips: Interval
     in_time: Trend
-    near_times: Amount
-    far_times: Amount
-    change: Amount
+    near_times: Interval
+    far_times: Interval
+    change: Interval
     limit_times: float | None
     in_proportion: Trend
 
@@ -87,10 +86,10 @@ class PoolTime(Frozen):
     rtt_ms: float
     made: str
     kept: str
-    connect_ms: Amount
-    connect_round_trips: Amount | None
-    statement_ms: Amount
-    worth: Amount
+    connect_ms: Interval
+    connect_round_trips: Interval | None
+    statement_ms: Interval
+    worth: Interval
 
 
 class ClaimResult(Frozen):
@@ -134,10 +133,10 @@ class TunnelWorth(Frozen):
     measure: Literal["time", "many", "CPU"]
     made: str
     kept: str
-    saved_per_connection_us: Amount
-    lost_per_statement_us: Amount
+    saved_per_connection_us: Interval
+    lost_per_statement_us: Interval
     verdict: Literal["below", "above", "always", "never", "could not be told"]
-    statements: Amount | None = None
+    statements: Interval | None = None
     worth_until: float | None = None
     not_from: float | None = None
     sentence: str

@@ -15,24 +15,9 @@ from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
+from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.published_tables import Tables
 from tlstax.study import Level, Role, Study
-
-Judgement = Literal["higher", "lower", "no difference seen"]
-"""Of a ratio, from its interval and the noise floor."""
-
-
-class Ratio(Frozen):
-    """A ratio to the baseline with its interval, and from how many blocks it was taken.
-
-    `low` and `high` are None where there is no interval: one block alone shows no scatter.
-    """
-
-    point: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: int
 
 
 class Finding(Frozen):
@@ -50,7 +35,7 @@ class Finding(Frozen):
     baseline: dict[str, Level]
     value: float
     baseline_value: float
-    ratio: Ratio
+    ratio: Interval
     noise_floor: float | None
     judgement: Judgement | Literal["baseline"]
     negotiated: str
@@ -80,7 +65,7 @@ class ControlResult(Frozen):
 
     outcome: str
     case: dict[str, Level]
-    ratio: Ratio
+    ratio: Interval
     noise_floor: float
 
 
@@ -112,7 +97,7 @@ class Profiling(Frozen):
     samples: int
     lost: int
     why_none: tuple[str, ...] = ()
-    costs: dict[str, Ratio] = {}
+    costs: dict[str, Interval] = {}
 
 
 class Control(Frozen):
@@ -135,7 +120,7 @@ class ContrastFinding(Frozen):
     baseline: dict[str, Level]
     value: float
     baseline_value: float
-    ratio: Ratio
+    ratio: Interval
     noise_floor: float | None
     noise_from: str
     judgement: Judgement
@@ -155,7 +140,7 @@ class PooledRatio(Frozen):
     case: dict[str, Level]
     baseline: dict[str, Level]
     connections: tuple[int, ...]
-    ratio: Ratio
+    ratio: Interval
     noise_floor: float | None
     noise_from: str
     judgement: Judgement
@@ -174,11 +159,11 @@ class PoolSaving(Frozen):
     kept: str
     made: str
     connections: tuple[int, ...]
-    operations_worth: Ratio
+    operations_worth: Interval
     share: float
-    operations_needed: Ratio
-    kept_to_plaintext: Ratio | None = None
-    made_to_plaintext: Ratio | None = None
+    operations_needed: Interval
+    kept_to_plaintext: Interval | None = None
+    made_to_plaintext: Interval | None = None
 
 
 class Tally(Frozen):
@@ -201,7 +186,7 @@ class StatementCase(Frozen):
     sides: tuple[str, ...]
     across_servers: bool
     connections: tuple[int, ...]
-    ratio: Ratio
+    ratio: Interval
     noise_floor: float | None
     noise_from: str
     outcome: Literal["held", "opposite", "could not be told"]
@@ -223,7 +208,7 @@ class StatementResult(Frozen):
     kind: Literal["better", "best", "alike"]
     by: float = 1.0
     measured: str
-    verdict: Literal["held", "held in part", "did not hold", "could not be told"]
+    verdict: ClaimVerdict
     sentence: str
     across_servers: bool
     pooled: Tally
@@ -256,7 +241,7 @@ class PublishedFigure(Frozen):
     blocks: int
     against: str
     published_ratio: float | None
-    ratio: Ratio | None
+    ratio: Interval | None
     comparable: str
     verdict: str = ""
 
@@ -281,7 +266,7 @@ class ClientAgreement(Frozen):
     client: str
     value: float
     reference_value: float
-    ratio: Ratio
+    ratio: Interval
     verdict: Literal["agrees", "differs", "could not be told"]
     clues: tuple[Clue, ...] = ()
 

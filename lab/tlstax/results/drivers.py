@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Level
 
 Encrypts = Literal["always", "never", "sometimes"]
@@ -44,8 +44,8 @@ class CostPart(Frozen):
 
     kind: PartKind
     labels: tuple[str, str]
-    extra_us_per_op: Amount
-    share: Amount | None = None
+    extra_us_per_op: Interval
+    share: Interval | None = None
     published_share: float | None = None
 
 
@@ -67,8 +67,8 @@ class DriverSplit(Frozen):
     baseline: dict[str, Level]
     us_per_op: float
     baseline_us_per_op: float | None
-    extra_us_per_op: Amount | None
-    time_ratio: Amount | None
+    extra_us_per_op: Interval | None
+    time_ratio: Interval | None
     published_ratio: float | None
     published_rest: float | None
     parts: tuple[CostPart, ...]

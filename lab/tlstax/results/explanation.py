@@ -8,20 +8,8 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import Frozen
 from tlstax.profiles.stacks import Side
+from tlstax.results.interval import Interval
 from tlstax.study import Level
-
-
-class Amount(Frozen):
-    """A difference in the unit that its field's name ends with, its interval, and from how many blocks.
-
-    `low` and `high` are None for one block alone, which shows no scatter.
-    """
-
-    point: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: int
 
 
 class FunctionCost(Frozen):
@@ -45,7 +33,7 @@ class ComponentCost(Frozen):
     side: Side
     us_per_op: float
     baseline_us_per_op: float
-    extra_us_per_op: Amount
+    extra_us_per_op: Interval
     functions: tuple[FunctionCost, ...] = ()
 
 
@@ -61,7 +49,7 @@ class Culprit(Frozen):
     function: str
     library: str
     share: float
-    extra_us_per_op: Amount
+    extra_us_per_op: Interval
     beneath: tuple[str, ...] = ()
 
 
@@ -111,7 +99,7 @@ class Explanation(Frozen):
     is_control: bool = False
     case_us_per_op: float = 0.0
     baseline_us_per_op: float = 0.0
-    extra_cpu_us_per_op: Amount
+    extra_cpu_us_per_op: Interval
     noise_us_per_op: float | None
     shifts: tuple[Shift, ...]
     components: tuple[ComponentCost, ...]

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
+from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Level
 
 Avoider = Literal["client", "server"]
@@ -31,19 +32,6 @@ class Retried(Frozen):
     retried: NonNegativeInt
 
 
-class Extra(Frozen):
-    """What one connection costs more with the retry than without, in the unit of its cost.
-
-    The mean of the differences, one a block, with its interval; `low` and `high` are None for one block.
-    """
-
-    point: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: PositiveInt
-
-
 class RetryCost(Frozen):
     """One cost of a connection with the retry and without it, both as means over the same blocks.
 
@@ -55,9 +43,9 @@ class RetryCost(Frozen):
     unit: str
     retried: float
     avoided: float
-    extra: Extra
+    extra: Interval
     noise_floor: float | None
-    judgement: Literal["higher", "lower", "no difference seen"]
+    judgement: Judgement
 
 
 class Avoided(Frozen):

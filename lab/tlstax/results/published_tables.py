@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax.contract import Frozen
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Level, ProcessorColumn, ProcessorTable, TimeTable
 
 Standing = Literal["valid", "invalid", "unknown", "not run"]
@@ -71,7 +71,7 @@ class MeasuredTime(Frozen):
 
     side: str
     shown: Shown
-    seconds: Amount | None = None
+    seconds: Interval | None = None
     operations: int | None = None
 
 
@@ -84,7 +84,7 @@ class PartOfTime(Frozen):
 
     part: str
     sides: tuple[MeasuredTime, ...]
-    ratios: dict[str, Amount] = {}
+    ratios: dict[str, Interval] = {}
     noise_floor: float | None = None
 
 
@@ -151,8 +151,8 @@ class DifferenceHere(Frozen):
 
     part: str
     answer: Answer
-    difference: Amount | None = None
-    ratio: Amount | None = None
+    difference: Interval | None = None
+    ratio: Interval | None = None
     noise_floor: float | None = None
     why: str = ""
     sentence: str

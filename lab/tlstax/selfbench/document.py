@@ -8,18 +8,9 @@ from pydantic import ConfigDict, Field, NonNegativeInt
 
 from tlstax.contract import Frozen
 from tlstax.records.trial import Machine, Specimen
+from tlstax.results.interval import Interval
 from tlstax.selfbench.plan import Cell, Contestant
 from tlstax.selfbench.records import ServerFacts, Status
-
-
-class Figure(Frozen):
-    """A geometric mean over blocks with its interval; `low` and `high` are None for one block alone."""
-
-    point: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: int
 
 
 class ContestantFigures(Frozen):
@@ -28,16 +19,16 @@ class ContestantFigures(Frozen):
     None is an outcome that cannot be had on this machine; `tls_library` is empty in plaintext.
     """
 
-    ops_per_s: Figure | None = None
-    client_cpu_us_per_op: Figure | None = None
-    client_cpu_user_us_per_op: Figure | None = None
-    client_cpu_system_us_per_op: Figure | None = None
-    client_instructions_per_op: Figure | None = None
-    client_instructions_user_per_op: Figure | None = None
-    client_instructions_kernel_per_op: Figure | None = None
-    server_cpu_us_per_op: Figure | None = None
-    client_cpu_share: Figure | None = None
-    server_cpu_share: Figure | None = None
+    ops_per_s: Interval | None = None
+    client_cpu_us_per_op: Interval | None = None
+    client_cpu_user_us_per_op: Interval | None = None
+    client_cpu_system_us_per_op: Interval | None = None
+    client_instructions_per_op: Interval | None = None
+    client_instructions_user_per_op: Interval | None = None
+    client_instructions_kernel_per_op: Interval | None = None
+    server_cpu_us_per_op: Interval | None = None
+    client_cpu_share: Interval | None = None
+    server_cpu_share: Interval | None = None
     negotiated: str = ""
     tls_library: str = ""
 
@@ -51,10 +42,10 @@ class CellFigures(Cell):
     engine: ContestantFigures | None = None
     sysbench: ContestantFigures | None = None
     floor: ContestantFigures | None = None
-    client_cpu_to_sysbench: Figure | None = None
-    client_cpu_to_floor: Figure | None = None
-    ops_to_sysbench: Figure | None = None
-    ops_to_floor: Figure | None = None
+    client_cpu_to_sysbench: Interval | None = None
+    client_cpu_to_floor: Interval | None = None
+    ops_to_sysbench: Interval | None = None
+    ops_to_floor: Interval | None = None
 
 
 class Rejected(Cell):

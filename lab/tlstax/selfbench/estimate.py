@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tlstax.findings import stats
+from tlstax.results.interval import Interval
 from tlstax.selfbench import caveats
 from tlstax.selfbench.document import (
     CellFigures,
     ContestantFigures,
-    Figure,
     Rejected,
     SelfBenchDocument,
     TrialCounts,
@@ -53,15 +53,10 @@ def document(run: Run) -> SelfBenchDocument:
     )
 
 
-def figure(values: Sequence[float]) -> Figure | None:
+def figure(values: Sequence[float]) -> Interval | None:
     """The geometric mean of values above zero, one a block, with its interval; None without any."""
     logs = stats.log_ratios([(value, 1.0) for value in values if value > 0])
-    if not logs:
-        return None
-    found = stats.interval(logs, CONFIDENCE)
-    return Figure(
-        point=found.point, low=found.low, high=found.high, confidence=CONFIDENCE, blocks=found.blocks
-    )
+    return stats.interval(logs, CONFIDENCE) if logs else None
 
 
 def _cell(cell: Cell, results: Sequence[Result]) -> CellFigures:

@@ -14,7 +14,12 @@ from tlstax.report.figures import NOTHING, significant
 from tlstax.report.markdown import escaped
 from tlstax.report.printed import printed
 from tlstax.report.untrusted import printable
-from tlstax.selfbench.document import CellFigures, ContestantFigures, Figure, SelfBenchDocument
+from tlstax.results.interval import Interval
+from tlstax.selfbench.document import (
+    CellFigures,
+    ContestantFigures,
+    SelfBenchDocument,
+)
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.words import answer, ratio_text
 from tlstax.support.text import counted
@@ -140,11 +145,11 @@ def _client_libraries(cells: Sequence[CellFigures]) -> Iterable[str]:
 
 
 def _value(figures: ContestantFigures | None, outcome: str) -> str:
-    found: Figure | None = getattr(figures, outcome) if figures is not None else None
+    found: Interval | None = getattr(figures, outcome) if figures is not None else None
     return significant(found.point) if found is not None else NOTHING
 
 
-def _ratio(figure: Figure | None) -> str:
+def _ratio(figure: Interval | None) -> str:
     """The point and its interval, 0.47 0.45–0.49; the point alone where there is none."""
     if figure is None:
         return NOTHING

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.selfbench.document import CellFigures, Figure, SelfBenchDocument
+from tlstax.results.interval import Interval
+from tlstax.selfbench.document import (
+    CellFigures,
+    SelfBenchDocument,
+)
 from tlstax.selfbench.plan import Cell
 from tlstax.support.text import counted
 
@@ -31,7 +35,7 @@ def answer(document: SelfBenchDocument) -> str:
     return " ".join(sentences) or "There is nothing to compare the engine with."
 
 
-def figure_words(figure: Figure) -> str:
+def figure_words(figure: Interval) -> str:
     """A ratio with its interval: "0.47 [0.45, 0.49]"; without brackets where there is none."""
     point = ratio_text(figure.point)
     if figure.low is None or figure.high is None:

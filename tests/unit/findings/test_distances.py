@@ -22,7 +22,7 @@ from tlstax.report.markdown import markdown
 from tlstax.report.terminal import terminal
 from tlstax.results.distance import DistanceCurve, Distances, Trend
 from tlstax.results.document import RunDocument
-from tlstax.results.explanation import Amount
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
 
 STUDY = load_study("distance")
@@ -200,15 +200,17 @@ def test_one_distance_alone_has_no_growth() -> None:
 
 
 def test_numbers_are_told_with_as_many_digits_as_their_interval_deserves() -> None:
-    assert number(Amount(point=2.0, low=1.96, high=2.04, confidence=0.95, blocks=8)) == "2.00 (1.96 to 2.04)"
     assert (
-        number(Amount(point=340.2, low=338.9, high=341.5, confidence=0.95, blocks=8))
+        number(Interval(point=2.0, low=1.96, high=2.04, confidence=0.95, blocks=8)) == "2.00 (1.96 to 2.04)"
+    )
+    assert (
+        number(Interval(point=340.2, low=338.9, high=341.5, confidence=0.95, blocks=8))
         == "340.2 (338.9 to 341.5)"
     )
     assert (
-        number(Amount(point=3.0, low=None, high=None, confidence=0.95, blocks=1)) == "3.0 (one block alone)"
+        number(Interval(point=3.0, low=None, high=None, confidence=0.95, blocks=1)) == "3.0 (one block alone)"
     )
-    assert "factor of ten" in number(Amount(point=3.0, low=0.1, high=20.0, confidence=0.95, blocks=2))
+    assert "factor of ten" in number(Interval(point=3.0, low=0.1, high=20.0, confidence=0.95, blocks=2))
     assert (away(0), away(45), away(44.6)) == ("on the same machine", "45 ms away", "44.6 ms away")
 
 

@@ -6,11 +6,17 @@ from fake_trials import crashed, fake_run
 from tlstax.contract import OpenLoop
 from tlstax.findings.document import document
 from tlstax.findings.headline import headline
-from tlstax.findings.stats import Interval, judge
+from tlstax.findings.stats import (
+    judge,
+)
 from tlstax.findings.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
-from tlstax.results.document import Finding, Ratio, RunDocument
+from tlstax.results.document import (
+    Finding,
+    RunDocument,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import at_rate, load_study, override
 from tlstax.support.text import counted
 
@@ -20,8 +26,8 @@ TAX = document(fake_run(number_of_blocks=2, invalid=False))
 
 
 def _known(finding: Finding, point: float, low: float, high: float) -> Finding:
-    ratio = Ratio(point=point, low=low, high=high, confidence=0.95, blocks=8)
-    judgement = judge(Interval(point, low, high, 8), FLOOR)
+    ratio = Interval(point=point, low=low, high=high, confidence=0.95, blocks=8)
+    judgement = judge(ratio, FLOOR)
     return finding.model_copy(update={"ratio": ratio, "judgement": judgement, "noise_floor": FLOOR})
 
 

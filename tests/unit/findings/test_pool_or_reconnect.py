@@ -17,7 +17,11 @@ from tlstax.report.html import html
 from tlstax.report.markdown import markdown
 from tlstax.report.overview_page import overview
 from tlstax.report.overview_text import tables
-from tlstax.results.document import PoolSaving, Ratio, RunDocument
+from tlstax.results.document import (
+    PoolSaving,
+    RunDocument,
+)
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
@@ -195,11 +199,12 @@ def test_a_number_that_is_enough_is_never_too_few(operations: float, text: str) 
 
 def test_a_price_that_is_not_known_is_not_told() -> None:
     assert (
-        rounded(Ratio(point=3.0, low=0.5, high=20.0, confidence=0.95, blocks=2))
+        rounded(Interval(point=3.0, low=0.5, high=20.0, confidence=0.95, blocks=2))
         == "not known to a factor of ten"
     )
     assert (
-        rounded(Ratio(point=3.04, low=None, high=None, confidence=0.95, blocks=1)) == "3.0 in one block alone"
+        rounded(Interval(point=3.04, low=None, high=None, confidence=0.95, blocks=1))
+        == "3.0 in one block alone"
     )
 
 

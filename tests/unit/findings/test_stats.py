@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tlstax.findings.stats import (
     ALPHA_SHARE,
-    Interval,
     blocks_needed,
     geometric_mean,
     interval,
@@ -19,8 +18,13 @@ from tlstax.findings.stats import (
     relative_difference,
     t_quantile,
 )
+from tlstax.results.interval import Interval
 
 logs = st.lists(st.floats(-2, 2), min_size=2, max_size=30)
+
+
+def ratio(point: float, low: float | None, high: float | None, blocks: int) -> Interval:
+    return Interval(point=point, low=low, high=high, confidence=0.95, blocks=blocks)
 
 
 def test_the_quantile_is_students_t_at_the_stricter_confidence() -> None:
@@ -128,10 +132,10 @@ def test_a_difference_is_as_large_up_as_down(ratio: float) -> None:
 @pytest.mark.parametrize(
     ("control", "floor"),
     [
-        (Interval(1.0, 0.98, 1 / 0.98, 8), 1 / 0.98 - 1),
-        (Interval(1.05, 1.04, 1.06, 8), 0.05),
-        (Interval(1 / 1.05, 0.94, 0.96, 8), 0.05),
-        (Interval(1.0, 1.0, 1.0, 8), 0.0),
+        (ratio(1.0, 0.98, 1 / 0.98, 8), 1 / 0.98 - 1),
+        (ratio(1.05, 1.04, 1.06, 8), 0.05),
+        (ratio(1 / 1.05, 0.94, 0.96, 8), 0.05),
+        (ratio(1.0, 1.0, 1.0, 8), 0.0),
     ],
 )
 def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interval, floor: float) -> None:
@@ -141,14 +145,14 @@ def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interva
 @pytest.mark.parametrize(
     ("ratio", "floor", "judgement"),
     [
-        (Interval(0.93, 0.92, 0.94, 8), 0.013, "lower"),
-        (Interval(1.08, 1.05, 1.11, 8), 0.013, "higher"),
-        (Interval(1.08, 0.99, 1.18, 8), 0.013, "no difference seen"),
-        (Interval(1.01, 1.005, 1.015, 8), 0.013, "no difference seen"),
-        (Interval(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
-        (Interval(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
-        (Interval(1.01, 1.005, 1.015, 8), None, "higher"),
-        (Interval(1.5, None, None, 1), 0.013, "no difference seen"),
+        (ratio(0.93, 0.92, 0.94, 8), 0.013, "lower"),
+        (ratio(1.08, 1.05, 1.11, 8), 0.013, "higher"),
+        (ratio(1.08, 0.99, 1.18, 8), 0.013, "no difference seen"),
+        (ratio(1.01, 1.005, 1.015, 8), 0.013, "no difference seen"),
+        (ratio(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
+        (ratio(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
+        (ratio(1.01, 1.005, 1.015, 8), None, "higher"),
+        (ratio(1.5, None, None, 1), 0.013, "no difference seen"),
     ],
 )
 def test_a_difference_is_told_only_beyond_interval_and_noise(
@@ -165,7 +169,7 @@ def test_blocks_needed_is_where_the_interval_becomes_narrow_enough(
         return exp(t_quantile(0.95, number) * scatter / sqrt(number)) - 1
 
     now = half_width(blocks)
-    needed = blocks_needed(Interval(1.0, 1 / (1 + now), 1 + now, blocks), wanted, 0.95)
+    needed = blocks_needed(ratio(1.0, 1 / (1 + now), 1 + now, blocks), wanted, 0.95)
     assert half_width(needed) <= wanted * (1 + 1e-9)
     clearly_fewer = int(needed / 1.05) - 1
     assert clearly_fewer < 2 or half_width(clearly_fewer) > wanted

@@ -8,11 +8,11 @@ import pytest
 
 from tlstax.report.figures import change, change_with_interval, column_scale, interval, quantity, significant
 from tlstax.report.untrusted import printable
-from tlstax.results.document import Ratio
+from tlstax.results.interval import Interval
 
 
-def ratio(point: float, low: float | None = None, high: float | None = None) -> Ratio:
-    return Ratio(point=point, low=low, high=high, confidence=0.95, blocks=1 if low is None else 8)
+def ratio(point: float, low: float | None = None, high: float | None = None) -> Interval:
+    return Interval(point=point, low=low, high=high, confidence=0.95, blocks=1 if low is None else 8)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_column_has_one_unit_in_which_its_least_value_is_at_least_one() -> Non
         (ratio(0.93), "−7.0 %"),
     ],
 )
-def test_a_ratio_is_a_change_in_per_cent_or_how_many_times(found: Ratio, text: str) -> None:
+def test_a_ratio_is_a_change_in_per_cent_or_how_many_times(found: Interval, text: str) -> None:
     assert change_with_interval(found) == text
 
 

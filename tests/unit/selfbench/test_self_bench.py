@@ -11,8 +11,11 @@ import pytest
 
 from fake_contestants import RECONNECT_TLS, SELECT, SELECT_TLS, Nobody, World, header
 from tlstax.records.trial import Specimen
+from tlstax.results.interval import Interval
 from tlstax.selfbench import contestants, plan
-from tlstax.selfbench.document import Figure, SelfBenchDocument
+from tlstax.selfbench.document import (
+    SelfBenchDocument,
+)
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.plan import CONTESTANTS, Trial, blocks, cells, contestants_of
 from tlstax.selfbench.records import Absence, Observation, Run
@@ -71,7 +74,7 @@ def test_each_outcome_of_a_trial_is_what_was_observed() -> None:
     values = {
         name: round(figure.point, 6)
         for name in type(cell.engine).model_fields
-        if isinstance(figure := getattr(cell.engine, name), Figure)
+        if isinstance(figure := getattr(cell.engine, name), Interval)
     }
     assert values == {
         "ops_per_s": 10_000,

@@ -146,15 +146,13 @@ def _mean(blocks: Blocks, outcome: str, confidence: float) -> Cost | None:
     values = [found[outcome] for found in blocks.values() if found.get(outcome, 0) > 0]
     if not values:
         return None
-    found = stats.interval(stats.log_ratios([(value, 1.0) for value in values]), confidence)
-    return Cost(value=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks)
+    return Cost(**dict(stats.interval(stats.log_ratios([(value, 1.0) for value in values]), confidence)))
 
 
 def _difference(values: Sequence[float], confidence: float) -> Cost | None:
     if not values:
         return None
-    found = stats.difference_interval(values, confidence)
-    return Cost(value=found.point, low=found.low, high=found.high, confidence=confidence, blocks=found.blocks)
+    return Cost(**dict(stats.difference_interval(values, confidence)))
 
 
 def _why(records: Sequence[TrialRecord]) -> str | None:

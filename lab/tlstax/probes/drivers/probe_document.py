@@ -8,16 +8,15 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import ErrorKind, Frozen
 from tlstax.probes.drivers.probed import Tried
+from tlstax.results.interval import Interval
 
 
-class Cost(Frozen):
-    """A mean over blocks with its interval; `low` and `high` are None for one block alone."""
+class Cost(Interval):
+    """An interval as these documents hold it: its point is their `value`."""
 
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: int
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    point: float = Field(alias="value")
 
 
 class TlsShown(Frozen):

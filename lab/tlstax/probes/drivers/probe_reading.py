@@ -241,8 +241,8 @@ def _ways(
             notes.append("it was still becoming faster when it was measured, in some trials")
     if encrypted is not None:
         way = secret if encrypted else plain
-        known["connect_us"] = way.connect_us.value if way.connect_us else None
-        known["statement_us"] = way.statement_us.value if way.statement_us else None
+        known["connect_us"] = way.connect_us.point if way.connect_us else None
+        known["statement_us"] = way.statement_us.point if way.statement_us else None
     return known
 
 

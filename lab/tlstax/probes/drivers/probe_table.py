@@ -201,8 +201,8 @@ def _cost(cost: Cost | None) -> str:
     if cost is None:
         return UNKNOWN
     if cost.low is None or cost.high is None:
-        return f"{cost.value:,.0f}"
-    return f"{cost.value:,.0f} \u00b1{(cost.high - cost.low) / 2:,.0f}"
+        return f"{cost.point:,.0f}"
+    return f"{cost.point:,.0f} \u00b1{(cost.high - cost.low) / 2:,.0f}"
 
 
 def _table(

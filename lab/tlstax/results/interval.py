@@ -1,0 +1,53 @@
+"""What is known of a figure: its value, its interval, from how many blocks; and what can be judged of it."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Literal
+
+from tlstax.contract.frozen import Frozen
+
+Judgement = Literal["higher", "lower", "no difference seen"]
+"""Of a figure beside another one, from its interval and the noise floor."""
+
+ClaimVerdict = Literal["held", "held in part", "did not hold", "could not be told"]
+"""Of a claim that was published, from all that a run shows of it."""
+
+
+class Interval(Frozen):
+    """A figure in the unit that its field is named for, and its interval.
+
+    A ratio is a geometric mean over `blocks` blocks, everything else the mean of differences, one a block.
+    `low` and `high` are None where there is no interval: one block alone shows no scatter, and a quotient has
+    no ends where what it is divided by may be nothing.
+    """
+
+    point: float
+    low: float | None
+    high: float | None
+    confidence: float
+    blocks: int
+
+    @property
+    def half_width(self) -> float | None:
+        """How far a ratio may be off, relative: 0.02 when it is known to 2 %; None for one block."""
+        if self.low is None or self.high is None:
+            return None
+        return sqrt(self.high / self.low) - 1
+
+    @property
+    def excludes_one(self) -> bool:
+        """Whether a ratio is told apart from no difference at all."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether a difference is told apart from no difference at all."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+    @property
+    def reach(self) -> float | None:
+        """How far a difference that ought to be none strayed, or could have by chance; None for one block."""
+        if self.low is None or self.high is None:
+            return None
+        return max(abs(self.point), (self.high - self.low) / 2)
