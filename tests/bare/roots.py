@@ -1,4 +1,4 @@
-"""Bare Debian machines as folders: made by mmdebstrap, entered by chroot in namespaces of their own."""
+"""Bare Debian machines as folders: made by mmdebstrap, entered in namespaces of their own."""
 
 from __future__ import annotations
 
@@ -31,11 +31,20 @@ set -e
 root=$1 who=$2
 shift 2
 mount --make-rprivate /
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
-exec chroot --userspec="$who" "$root" /usr/bin/env -i "$@"
+# In a root that is changed to by chroot alone, the kernel lets nobody make a user namespace.
+cd "$root"
+mkdir -p .outside
+pivot_root . .outside
+cd /
+# umount(8) is in a package that may be missing. 2 is MNT_DETACH.
+/usr/bin/python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).umount2(b"/.outside", 2))'
+rmdir .outside
+exec chroot --userspec="$who" / /usr/bin/env -i "$@"
 """
 
 
@@ -123,6 +132,8 @@ def unpack(packed: Path, folder: Path, checkout: Path) -> Root:
     with (folder / "etc/passwd").open("a") as passwd, (folder / "etc/group").open("a") as group:
         passwd.write(f"{USER}:x:{USER_ID}:{USER_ID}::/home/{USER}:/bin/bash\n")
         group.write(f"{USER}:x:{USER_ID}:\n")
+    # No package has it: whoever installs a machine or starts a container writes it.
+    (folder / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _carry(folder)
     for home in ("root", f"home/{USER}"):
         clone = folder / home / "clone"

@@ -22,7 +22,7 @@ from tlstax.guests import objects
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
-from tlstax.guests.lock import SchemaLock
+from tlstax.guests.lock import JUST_ENDED_S, SchemaLock
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
 from tlstax.records.trial import Specimen
@@ -296,7 +296,7 @@ class GuestServer:
         return f"{names[0]} remains at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
-        if not self._lock.take(self._house):
+        if not self._lock.take(self._house, JUST_ENDED_S):
             raise UserMistake(
                 f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
                 remedy="wait for it to end, or name another schema in the URL",

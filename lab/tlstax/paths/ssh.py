@@ -11,6 +11,7 @@ import os
 import pwd
 import re
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -157,5 +158,10 @@ def _who_logs_in() -> tuple[str, tuple[str, ...]]:
             "sshd cannot be run without root's rights here",
             remedy="install util-linux, or do not run as root",
         )
-    user, group = other.pw_uid, other.pw_gid
-    return other.pw_name, (unshare, "--user", f"--map-user={user}", f"--map-group={group}", "--")
+    entering = (unshare, "--user", f"--map-user={other.pw_uid}", f"--map-group={other.pw_gid}", "--")
+    if subprocess.run((*entering, "true"), capture_output=True, check=False).returncode != 0:
+        raise MachineFault(
+            "sshd cannot be run without root's rights here: no user namespace can be made in this container",
+            remedy="run tlstax as an ordinary user, or leave the paths through SSH out",
+        )
+    return other.pw_name, entering
