@@ -11,8 +11,8 @@ from chromium import Browser, Page, browser
 from fake_sampled_runs import ENCRYPTED, PLAIN, with_profiles
 from report_runs import HOSTILE, one_workload_one_level
 from tlstax.cli.flame_program import draw
-from tlstax.findings.case_choice import chosen_case
-from tlstax.findings.document import document
+from tlstax.findings.answer.case_choice import chosen_case
+from tlstax.findings.answer.document import document
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames import flame_graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.findings.series import Series, frozen
+from tlstax.findings.core.series import Series, frozen
 from tlstax.plan.order import cases
 from tlstax.study import Levels, Study
 

@@ -8,7 +8,7 @@ from functools import cache
 from fake_crud_study import crud_run
 from fake_trials import Truth, crashed, fake_run, kept, untrue
 from tlstax.contract import Negotiated, TlsView
-from tlstax.findings.document import document
+from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.html import html
 from tlstax.results.document import RunDocument

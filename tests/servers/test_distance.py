@@ -17,7 +17,7 @@ from command_line import Home
 import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
 from tlstax.distance.opening import open_span
-from tlstax.findings.histograms import decode
+from tlstax.findings.core.histograms import decode
 from tlstax.paths.route import Span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session

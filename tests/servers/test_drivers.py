@@ -34,7 +34,7 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.findings.histograms import decode
+from tlstax.findings.core.histograms import decode
 from tlstax.observers.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent

@@ -29,7 +29,7 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.findings.histograms import decode
+from tlstax.findings.core.histograms import decode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild

@@ -10,7 +10,7 @@ from load_jobs import ROWS, WITHIN_S, job, measured
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, OpenLoop
-from tlstax.findings.histograms import Histogram, decode
+from tlstax.findings.core.histograms import Histogram, decode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 

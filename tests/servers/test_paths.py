@@ -15,7 +15,7 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from tlstax.findings.outcomes import outcomes
+from tlstax.findings.core.outcomes import outcomes
 from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path

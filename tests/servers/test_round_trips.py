@@ -9,7 +9,7 @@ from load_jobs import ROWS, WITHIN_S, client, job
 from packet_capture import Capture, captured, why_not
 
 from tlstax.contract import Done, TlsOff, TlsOn, TlsVersion
-from tlstax.findings.outcomes import phases_together
+from tlstax.findings.core.outcomes import phases_together
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 

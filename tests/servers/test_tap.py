@@ -8,7 +8,7 @@ import pytest
 from load_jobs import ROWS, WITHIN_S, client, job
 
 from tlstax.contract import Done, Ready, TlsOff, TlsOn, TlsVersion
-from tlstax.findings.outcomes import phases_together
+from tlstax.findings.core.outcomes import phases_together
 from tlstax.records.capture import Capture
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent

@@ -22,7 +22,7 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.findings.histograms import decode
+from tlstax.findings.core.histograms import decode
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import TableContent
 

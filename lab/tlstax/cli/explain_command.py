@@ -6,9 +6,9 @@ from shlex import quote
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.case_choice import choice_text, chosen_case
-from tlstax.findings.explanation import explain, explanations
-from tlstax.findings.explanation_rank import by_rank, foremost
+from tlstax.findings.answer.case_choice import choice_text, chosen_case
+from tlstax.findings.explain.explanation import explain, explanations
+from tlstax.findings.explain.rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.explanation_text import explanation_text

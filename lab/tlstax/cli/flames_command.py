@@ -9,7 +9,7 @@ from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import show, show_page, tell
-from tlstax.findings.case_choice import chosen_case
+from tlstax.findings.answer.case_choice import chosen_case
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none

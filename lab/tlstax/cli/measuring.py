@@ -11,7 +11,7 @@ from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.document import document
+from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
 from tlstax.run.pipeline import Request, run

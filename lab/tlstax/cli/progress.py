@@ -10,7 +10,7 @@ from typing import TextIO
 
 from tlstax.cli.in_place import InPlace, Size
 from tlstax.cli.progress_view import Moment, view
-from tlstax.findings.stopping import Progress
+from tlstax.findings.core.stopping import Progress
 from tlstax.report.untrusted import printable
 from tlstax.run.progress import Step
 

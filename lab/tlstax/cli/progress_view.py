@@ -12,8 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.so_far import RatioSoFar, SoFar, most_telling
-from tlstax.findings.wording import percent
+from tlstax.findings.core.so_far import RatioSoFar, SoFar, most_telling
+from tlstax.findings.core.wording import percent
 from tlstax.report.figures import change
 from tlstax.report.printed import printed
 from tlstax.report.untrusted import printable

@@ -9,7 +9,7 @@ from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
-from tlstax.findings.document import document
+from tlstax.findings.answer.document import document
 from tlstax.report.formats import Format, render
 from tlstax.support.errors import UserMistake
 

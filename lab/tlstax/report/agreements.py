@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.agreement_words import (
+from tlstax.findings.agreement.words import (
     case_words,
     interval_words,
     quantity_words,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tlstax.findings.wording import capitalised
+from tlstax.findings.core.wording import capitalised
 from tlstax.records.capture import Frame, Hello
 from tlstax.report import figures
 from tlstax.report.hexdump import hexdump

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.explanation_rank import by_rank
-from tlstax.findings.explanation_words import ends, microseconds, number
-from tlstax.findings.wording import capitalised
+from tlstax.findings.core.wording import capitalised
+from tlstax.findings.explain.rank import by_rank
+from tlstax.findings.explain.words import ends, microseconds, number
 from tlstax.profiles.stacks import Side
 from tlstax.report import charts, palette
 from tlstax.report.component_tables import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.explanation_words import ends, number, signed
-from tlstax.findings.wording import capitalised
+from tlstax.findings.core.wording import capitalised
+from tlstax.findings.explain.words import ends, number, signed
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.report.overview_text import INDENT, TextTable

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tlstax.findings.distances_words import away
+from tlstax.findings.distance.words import away
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, palette
 from tlstax.report.chart_parts import Spec, layer, quantitative

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.findings.distances_words import WIDEST, claim_sentences, growth_sentence
-from tlstax.findings.wording import alike
+from tlstax.findings.core.wording import alike
+from tlstax.findings.distance.words import WIDEST, claim_sentences, growth_sentence
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime

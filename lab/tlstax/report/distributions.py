@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tlstax.findings.histograms import Histogram
-from tlstax.findings.outcomes import merged
+from tlstax.findings.core.histograms import Histogram
+from tlstax.findings.core.outcomes import merged
 from tlstax.report import figures, palette
 from tlstax.report.groups import Group, Row
 from tlstax.report.marks import Curve, CurvePoint, Segment

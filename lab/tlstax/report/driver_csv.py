@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.driver_words import PARTS, default_words
+from tlstax.findings.drivers.words import PARTS, default_words
 from tlstax.results.document import RunDocument
 from tlstax.results.drivers import DriverSplit
 from tlstax.results.interval import Interval

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.driver_words import PARTS
-from tlstax.findings.wording import percent
+from tlstax.findings.core.wording import percent
+from tlstax.findings.drivers.words import PARTS
 from tlstax.report import figures
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit, DriverWarmup

@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.explanation_words import microseconds, signed
-from tlstax.findings.wording import capitalised, percent
+from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.explain.words import microseconds, signed
 from tlstax.report import figures
 from tlstax.report.printed import printed
 from tlstax.report.untrusted import printable

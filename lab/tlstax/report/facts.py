@@ -6,8 +6,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.findings.stats import ROUNDING
-from tlstax.findings.wording import percent
+from tlstax.findings.core.stats import ROUNDING
+from tlstax.findings.core.wording import percent
 from tlstax.records.trial import Machine, StoredRun
 from tlstax.report import figures
 from tlstax.report.evidence import client_versions, server_versions

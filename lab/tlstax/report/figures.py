@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tlstax.findings.wording import MANY_TIMES, is_telling
+from tlstax.findings.core.wording import MANY_TIMES, is_telling
 from tlstax.results.interval import Interval
 
 NOTHING = "\N{EN DASH}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tlstax.findings.case_choice import choice_text
-from tlstax.findings.scope import is_large
+from tlstax.findings.answer.case_choice import choice_text
+from tlstax.findings.core.scope import is_large
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun

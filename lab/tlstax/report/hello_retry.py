@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.hello_retry_words import COST_WORDS, is_answer, is_seen
-from tlstax.findings.wording import capitalised, percent
+from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
 from tlstax.report import figures
 from tlstax.report.overview_text import TextTable
 from tlstax.results.document import RunDocument

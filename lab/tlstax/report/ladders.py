@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tlstax.findings import stats
-from tlstax.findings.naming import (
+from tlstax.findings.core import stats
+from tlstax.findings.core.naming import (
     CERTIFICATE,
     LIBRARY,
     SERVER,
@@ -18,9 +18,9 @@ from tlstax.findings.naming import (
     library_label,
     mode_label,
 )
-from tlstax.findings.outcomes import outcomes
-from tlstax.findings.series import LADDER, Series, series
-from tlstax.findings.wording import capitalised
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.series import LADDER, Series, series
+from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report import chart_parts as parts
 from tlstax.report import figures, outcome_names, palette

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tlstax.findings.explanation_rank import by_rank
-from tlstax.findings.headline import headline
-from tlstax.findings.round_trip_words import asks_for_counts
-from tlstax.findings.scope import is_large
-from tlstax.findings.wording import capitalised
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.connect.words import asks_for_counts
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import capitalised
+from tlstax.findings.explain.rank import by_rank
 from tlstax.records.trial import StoredRun
 from tlstax.report import agreements, captures, facts, hello_retry, table_text
 from tlstax.report import published as published_figures

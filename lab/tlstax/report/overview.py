@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.naming import (
+from tlstax.findings.core.naming import (
     CERTIFICATE,
     FAULT,
     library_label,
@@ -14,8 +14,8 @@ from tlstax.findings.naming import (
     tls_label,
     workload_label,
 )
-from tlstax.findings.scope import is_large
-from tlstax.findings.wording import percent
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import percent
 from tlstax.report import figures, outcome_names
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study

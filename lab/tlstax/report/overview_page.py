@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.naming import LIBRARY
-from tlstax.findings.twins import INSTANCE
+from tlstax.findings.core.naming import LIBRARY
+from tlstax.findings.core.twins import INSTANCE
 from tlstax.records.trial import StoredRun
 from tlstax.report import outcome_names
 from tlstax.report.ladders import Ladders, ladders, measured

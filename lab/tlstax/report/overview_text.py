@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.statement_words import verdict_line
+from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.report.figures import ALIKE
 from tlstax.report.overview import Cell, Grid, contrast_tables, own_table
 from tlstax.report.pool_table import pool_table

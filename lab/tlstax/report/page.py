@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.comparisons import Pair, compare
-from tlstax.findings.distances_words import claim_verdicts
-from tlstax.findings.driver_words import driver_sentences
-from tlstax.findings.headline import causes, fixes, headline
-from tlstax.findings.never_valid import never_valid_words
-from tlstax.findings.scope import is_large
-from tlstax.findings.statement_words import verdict_line
-from tlstax.findings.wording import percent
+from tlstax.findings.answer.headline import causes, fixes, headline
+from tlstax.findings.answer.never_valid import never_valid_words
+from tlstax.findings.answer.statement_words import verdict_line
+from tlstax.findings.core.comparisons import Pair, compare
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import percent
+from tlstax.findings.distance.words import claim_verdicts
+from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
 from tlstax.report import agreements, captures, facts, figures, hello_retry, outcome_names, published
 from tlstax.report.agreements import Agreements

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tlstax.findings.comparisons import Pair
+from tlstax.findings.core.comparisons import Pair
 from tlstax.report import charts, figures, outcome_names, palette
 from tlstax.report.chart_parts import Spec
 from tlstax.report.distributions import cpu_segments, latency_curves, phase_means_us, phase_segments

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlstax.findings.pool_words import saving_label
-from tlstax.findings.wording import percent
+from tlstax.findings.core.wording import percent
+from tlstax.findings.pool.words import saving_label
 from tlstax.report import figures
 from tlstax.report.overview import Cell, Grid, Line, Part
 from tlstax.results.document import (

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tlstax.findings.naming import subject_label
+from tlstax.findings.core.naming import subject_label
 from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.study.levels import SERVER_FACTORS, changed_words

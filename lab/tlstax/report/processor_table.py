@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.processors import Shares, Stretch, series, shares, together, window_slices
+from tlstax.findings.core.processors import Shares, Stretch, series, shares, together, window_slices
 from tlstax.records.trial import TrialRecord
 from tlstax.report.groups import Row
 

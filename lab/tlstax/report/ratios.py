@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard
 
-from tlstax.findings.comparisons import Pair
-from tlstax.findings.outcomes import outcome as outcome_of
+from tlstax.findings.core.comparisons import Pair
+from tlstax.findings.core.outcomes import outcome as outcome_of
 from tlstax.report import figures, outcome_names
 from tlstax.report.figures import ALIKE
 from tlstax.report.groups import Group, Row

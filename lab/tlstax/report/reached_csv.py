@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.distances_words import both_ways
+from tlstax.findings.distance.words import both_ways
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, TunnelWorth
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval

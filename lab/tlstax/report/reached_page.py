@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.distances_words import both_ways, growth_sentence, pool_sentences
-from tlstax.findings.tunnels_words import tunnel_sentences
+from tlstax.findings.distance.tunnel_words import tunnel_sentences
+from tlstax.findings.distance.words import both_ways, growth_sentence, pool_sentences
 from tlstax.report.distances_charts import DistanceCharts, distance_charts
 from tlstax.report.distances_table import distance_tables
 from tlstax.report.overview_text import TextTable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from tlstax.findings.round_trip_words import asks_for_counts
-from tlstax.findings.scope import is_large
+from tlstax.findings.connect.words import asks_for_counts
+from tlstax.findings.core.scope import is_large
 from tlstax.report import figures
 from tlstax.report.lines import MOST_ROWS, Line, Lines
 from tlstax.report.overview_text import TextTable

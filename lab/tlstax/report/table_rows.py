@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.findings.wording import percent
+from tlstax.findings.core.wording import percent
 from tlstax.report import figures
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.distances_words import away
-from tlstax.findings.tunnels_words import briefly, tunnel_words
+from tlstax.findings.distance.tunnel_words import briefly, tunnel_words
+from tlstax.findings.distance.words import away
 from tlstax.report.distances_table import cell
 from tlstax.report.overview_text import INDENT, TextTable
 from tlstax.results.distance import TunnelWorth

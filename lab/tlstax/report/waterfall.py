@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.findings.explanation_words import ends, microseconds, signed
+from tlstax.findings.explain.words import ends, microseconds, signed
 from tlstax.results.explanation import ComponentCost, Explanation
 
 MOST_STEPS = 10

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tlstax import __version__
 from tlstax.contract import Job
-from tlstax.findings.stopping import Continue, Stop, decide
+from tlstax.findings.core.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe

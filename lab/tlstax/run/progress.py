@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.so_far import SoFar, short_labels, so_far
-from tlstax.findings.stopping import Progress
+from tlstax.findings.core.so_far import SoFar, short_labels, so_far
+from tlstax.findings.core.stopping import Progress
 from tlstax.plan.order import captures, cases, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial

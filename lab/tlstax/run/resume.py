@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax import __version__
-from tlstax.findings.stopping import Stop, decide
+from tlstax.findings.core.stopping import Stop, decide
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store

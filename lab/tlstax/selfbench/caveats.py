@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
-from tlstax.findings.machine_caveats import BESIDE_ANOTHER
+from tlstax.findings.answer.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
+from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
 from tlstax.selfbench.document import CellFigures, TrialCounts
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.proof import TLS_1_3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tlstax.findings import stats
+from tlstax.findings.core import stats
 from tlstax.results.interval import Interval
 from tlstax.selfbench import caveats
 from tlstax.selfbench.document import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tlstax.contract import Done
-from tlstax.findings import histograms
-from tlstax.findings.machine_caveats import BESIDE_ANOTHER
+from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
+from tlstax.findings.core import histograms
 from tlstax.selfbench import proof
 from tlstax.selfbench.hold_records import (
     Delay,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from tlstax.contract import Frozen
-from tlstax.findings.export import exported
+from tlstax.findings.answer.export import exported
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.store.faults import told
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked

@@ -9,7 +9,7 @@ import pytest
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
-from tlstax.findings.proof import negotiated
+from tlstax.findings.core.proof import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study

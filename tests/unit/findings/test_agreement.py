@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from fake_trials import Truth, fake_run, kept
-from tlstax.findings.agreement_words import summary
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
+from tlstax.findings.agreement.words import summary
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import ProcessUse, Window
 from tlstax.report.html import html

@@ -9,9 +9,9 @@ import pytest
 from captured_runs import ENTRY, OPERATIONS, SERVER, TAX, captured_record, captured_run
 from fake_trials import fake_run
 from tlstax.checks import judge
-from tlstax.findings.captures import captures as told
-from tlstax.findings.document import document
-from tlstax.findings.export import exported
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.export import exported
+from tlstax.findings.connect.captures import captures as told
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord

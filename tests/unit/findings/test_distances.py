@@ -10,10 +10,10 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept
 from planted_series import planted_series, wobble
-from tlstax.findings.distances import distances, measured_round_trips_ms
-from tlstax.findings.distances_words import away, claim_verdict, growth_sentence, number, pool_sentences
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.distance.curves import distances, measured_round_trips_ms
+from tlstax.findings.distance.words import away, claim_verdict, growth_sentence, number, pool_sentences
 from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun
 from tlstax.report.csv_table import csv_table
 from tlstax.report.distances_table import distance_tables

@@ -14,11 +14,11 @@ import pytest
 from fake_driver_runs import Planted, encrypts, fake_driver_run, fake_study_run, takes_us
 from fake_trials import fake_run
 from planted_series import planted_series
-from tlstax.findings.document import document
-from tlstax.findings.driver_defaults import Found
-from tlstax.findings.driver_split import driver_splits
-from tlstax.findings.driver_words import driver_sentences
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.drivers.defaults import Found
+from tlstax.findings.drivers.split import driver_splits
+from tlstax.findings.drivers.words import driver_sentences
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.csv_table import csv_table

@@ -23,9 +23,9 @@ from fake_samples import (
     sampled_study,
     without,
 )
-from tlstax.findings import stats
-from tlstax.findings.explanation import explain, explanations
-from tlstax.findings.explanation_rank import by_rank, foremost
+from tlstax.findings.core import stats
+from tlstax.findings.explain.explanation import explain, explanations
+from tlstax.findings.explain.rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.results.explanation import Explanation

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue
-from tlstax.findings.document import document
-from tlstax.findings.outcomes import OUTCOMES, UNITS, outcomes
-from tlstax.findings.stats import geometric_mean
+from tlstax.findings.answer.document import document
+from tlstax.findings.core.outcomes import OUTCOMES, UNITS, outcomes
+from tlstax.findings.core.stats import geometric_mean
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import Finding, RunDocument

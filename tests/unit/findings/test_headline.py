@@ -4,12 +4,12 @@ import pytest
 
 from fake_trials import crashed, fake_run
 from tlstax.contract import OpenLoop
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
-from tlstax.findings.stats import (
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.core.stats import (
     judge,
 )
-from tlstax.findings.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
+from tlstax.findings.core.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
 from tlstax.report.facts import facts
 from tlstax.report.figures import interval
 from tlstax.results.document import (

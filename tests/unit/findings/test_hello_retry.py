@@ -12,8 +12,8 @@ import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
 from tlstax.contract import PhaseWire
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.csv_table import csv_table

@@ -12,8 +12,8 @@ from itertools import pairwise
 from fake_openssl_study import small_openssl_run
 from fake_trials import fake_run
 from report_runs import exact_run, page_of, with_document
-from tlstax.findings.document import document
-from tlstax.findings.scope import is_large
+from tlstax.findings.answer.document import document
+from tlstax.findings.core.scope import is_large
 from tlstax.report.formats import render
 from tlstax.report.ladders import apart
 from tlstax.report.processes import processes

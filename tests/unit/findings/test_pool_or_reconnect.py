@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from fake_trials import Truth, fake_run, kept, reconnecting
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
-from tlstax.findings.pool_words import rounded, whole
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.pool.words import rounded, whole
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.html import html

@@ -6,12 +6,12 @@ import pytest
 
 from fake_trials import fake_record, fake_run, tax_truth
 from observed_windows import seconds, ticks, window
-from tlstax.findings.caveats import of_run
-from tlstax.findings.document import document
-from tlstax.findings.estimates import estimates
-from tlstax.findings.export import exported
-from tlstax.findings.outcomes import outcomes
-from tlstax.findings.processors import series, shares
+from tlstax.findings.answer.caveats import of_run
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.export import exported
+from tlstax.findings.core.estimates import estimates
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.processors import series, shares
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window
 from tlstax.report.html import html

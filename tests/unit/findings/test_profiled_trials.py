@@ -13,9 +13,9 @@ import pytest
 
 from fake_trials import fake_record, tax_truth
 from profiled_runs import PROFILE, SLOWED, profiled_run, profiled_study, without_profiled
-from tlstax.findings.document import document
-from tlstax.findings.export import exported
-from tlstax.findings.stopping import decide
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.export import exported
+from tlstax.findings.core.stopping import decide
 from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import SideProfile

@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import FORMATS, Format, render
 from tlstax.results.document import PublishedFigure, RunDocument

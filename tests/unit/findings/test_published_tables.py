@@ -12,9 +12,9 @@ import pytest
 from fake_crud_study import QUERIES, REASON, ROUNDS, STUDY, crud_document, crud_run, is_published_method
 from observed_windows import seconds, ticks, window
 from report_runs import HOSTILE, changed
-from tlstax.findings.document import document
-from tlstax.findings.outcomes import outcomes
-from tlstax.findings.processor_tables import steps
+from tlstax.findings.answer.document import document
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.published.processor_tables import steps
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.report.formats import FORMATS, Format, render

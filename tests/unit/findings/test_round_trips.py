@@ -9,8 +9,8 @@ import pytest
 
 from counted_runs import FULL, PLAIN, Crossings, counted_run, far
 from fake_trials import fake_run
-from tlstax.findings.document import document
-from tlstax.findings.outcomes import outcomes
+from tlstax.findings.answer.document import document
+from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats import FORMATS, render

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.findings.stats import (
+from tlstax.findings.core.stats import (
     ALPHA_SHARE,
     blocks_needed,
     geometric_mean,

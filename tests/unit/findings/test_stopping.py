@@ -5,7 +5,7 @@ from math import exp
 import pytest
 
 from fake_trials import Truth, crashed, fake_record, fake_run, untrue
-from tlstax.findings.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
+from tlstax.findings.core.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Study, load_study, override
@@ -137,5 +137,5 @@ def test_deciding_decodes_no_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"{encoded[:9]} was decoded")
 
     stored = fake_run(STUDY, number_of_blocks=5)
-    monkeypatch.setattr("tlstax.findings.histograms.decode", refuse)
+    monkeypatch.setattr("tlstax.findings.core.histograms.decode", refuse)
     assert decide(STUDY, stored.trials, 50.0).progress.blocks == 5

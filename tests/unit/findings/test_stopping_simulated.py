@@ -6,10 +6,10 @@ import pytest
 
 from fake_trials import Truth, fake_record
 from simulated_studies import NOISES, Array, Design, measurements, run
-from tlstax.findings import stats
-from tlstax.findings.estimates import estimates
-from tlstax.findings.stats import judge
-from tlstax.findings.stopping import Stop, decide
+from tlstax.findings.core import stats
+from tlstax.findings.core.estimates import estimates
+from tlstax.findings.core.stats import judge
+from tlstax.findings.core.stopping import Stop, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Study

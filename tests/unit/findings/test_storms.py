@@ -9,9 +9,9 @@ import pytest
 from counted_runs import storm_run
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
-from tlstax.findings.document import document
-from tlstax.findings.headline import headline
-from tlstax.findings.outcomes import outcomes
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.core.outcomes import outcomes
 from tlstax.guests.access import GuestOptions
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.timing import counted_s

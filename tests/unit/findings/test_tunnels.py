@@ -9,11 +9,11 @@ import pytest
 
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
-from tlstax.findings.document import document
-from tlstax.findings.quotients import quotient
-from tlstax.findings.statements import statements
-from tlstax.findings.tunnels import TUNNELS, tunnels
-from tlstax.findings.tunnels_words import tunnel_sentences, when
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.statements import statements
+from tlstax.findings.core.quotients import quotient
+from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
+from tlstax.findings.distance.tunnels import TUNNELS, tunnels
 from tlstax.report.reached_csv import reached_rows
 from tlstax.report.tunnels_table import tunnel_tables
 from tlstax.results.distance import TunnelWorth

@@ -14,7 +14,7 @@ import pytest
 
 import tlstax
 from fake_trials import fake_run
-from tlstax.findings.document import document
+from tlstax.findings.answer.document import document
 from tlstax.observers import turn as turns
 from tlstax.observers.turn import Turn, turn
 from tlstax.support.errors import Interrupted

@@ -25,8 +25,8 @@ from fake_sampled_runs import (
 )
 from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
-from tlstax.findings.case_choice import choice_text, chosen_case
-from tlstax.findings.document import document
+from tlstax.findings.answer.case_choice import choice_text, chosen_case
+from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun, TrialRecord

@@ -21,7 +21,7 @@ from report_runs import (
     page_of,
     with_document,
 )
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.headline import headline
 from tlstax.report.figures import quantity
 from tlstax.report.page import study_toml
 from tlstax.study import parse_study

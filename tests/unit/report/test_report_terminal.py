@@ -20,7 +20,7 @@ from report_runs import (
     one_case_lost,
     with_document,
 )
-from tlstax.findings.headline import headline
+from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats import render
 

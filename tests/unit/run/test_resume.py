@@ -6,7 +6,7 @@ import pytest
 
 from fake_trials import fake_header, fake_run
 from kept_runs import keep
-from tlstax.findings.document import document
+from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine, Specimen, Trial
 from tlstax.run.progress import Outlook

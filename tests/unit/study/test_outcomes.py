@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fake_trials import Truth, crashed, fake_record, histogram, tax_truth
 from tlstax.contract import DriverTerms, Overhead, WarmupSlice
-from tlstax.findings.histograms import decode, merge
-from tlstax.findings.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
+from tlstax.findings.core.histograms import decode, merge
+from tlstax.findings.core.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.plan.order import blocks, cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.findings.table_arithmetic import claim_result, is_average_row, table_faults
+from tlstax.findings.published.arithmetic import claim_result, is_average_row, table_faults
 from tlstax.study import (
     Claim,
     Column,

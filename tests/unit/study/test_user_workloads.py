@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
-from tlstax.findings.case_choice import chosen_case
+from tlstax.findings.answer.case_choice import chosen_case
 from tlstax.report.own_workloads import own_workloads
 from tlstax.study import Study, load_study, override, parse_study, study_toml
 from tlstax.study.workload_files import load_workload, parse_workload

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import Frozen
-from tlstax.findings import stats
-from tlstax.findings.series import Blocks, series, valid_values
+from tlstax.findings.core import stats
+from tlstax.findings.core.series import Blocks, series, valid_values
 from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study

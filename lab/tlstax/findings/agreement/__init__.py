@@ -1,0 +1,1 @@
+"""Whether different load clients say the same."""

@@ -1,0 +1,147 @@
+"""From a stored run to what it shows: the one document that every way of reporting starts from. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tlstax.findings.agreement.verdicts import agreements
+from tlstax.findings.answer import caveats
+from tlstax.findings.answer.never_valid import never_valid
+from tlstax.findings.answer.statements import statements
+from tlstax.findings.connect.captures import captures
+from tlstax.findings.connect.round_trips import round_trips
+from tlstax.findings.connect.storms import storms
+from tlstax.findings.core import stats
+from tlstax.findings.core.contrasts import contrasts
+from tlstax.findings.core.estimates import Estimate, estimates
+from tlstax.findings.core.ladders import pooled_ratios
+from tlstax.findings.core.outcomes import UNITS
+from tlstax.findings.core.proof import negotiated
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.series import series, valid_values
+from tlstax.findings.distance.curves import distances
+from tlstax.findings.distance.tunnels import tunnels
+from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
+from tlstax.findings.explain.explanation import explanations
+from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
+from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.pool.savings import savings
+from tlstax.findings.published.figures import published
+from tlstax.findings.published.tables import published_tables
+from tlstax.records.trial import StoredRun
+from tlstax.results.document import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
+from tlstax.results.interval import Interval
+from tlstax.study.labels import finding_levels
+
+
+def document(stored: StoredRun) -> RunDocument:
+    """What a run shows. Only valid trials count, in blocks where the baseline's trial is valid too.
+
+    There is a finding for every outcome that a case shares with its baseline; what the baseline cannot
+    have (plaintext has no handshake) is among the unpaired. Contrasts, pooled ratios and statements are
+    there where the study has them or is too large to be told case by case. Raises MachineFault where a
+    stored histogram cannot be decoded.
+    """
+    header = stored.header
+    study = header.study
+    values = valid_values(study, stored.measured)
+    found = estimates(study, stored.measured, values)
+    measured = series(study, stored.measured, values)
+    sampled = profiling(stored)
+    shown = drivers(measured, stored.measured)
+    return RunDocument(
+        run=header.run,
+        study=study.name,
+        status=stored.status,
+        stopped_because=stored.stopped_because,
+        started_at=header.started_at,
+        seed=header.seed,
+        design=study,
+        specimens=header.specimens,
+        machine=header.machine,
+        findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
+        never_valid=never_valid(stored),
+        unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
+        contrasts=contrasts(measured),
+        pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
+        statements=statements(measured),
+        pool=savings(measured),
+        published=published(measured, header.machine),
+        tables=published_tables(measured, stored.measured),
+        agreements=agreements(measured, stored.measured),
+        storms=storms(stored, found),
+        round_trips=round_trips(stored),
+        distances=distances(measured, stored.measured),
+        tunnels=tunnels(measured),
+        hello_retries=hello_retries(measured, stored.measured),
+        drivers=shown,
+        captures=captures(stored),
+        explanations=explanations(stored),
+        control=Control(comparisons=tuple(_control_results(found))),
+        trials=_counts(stored),
+        profiling=sampled,
+        caveats=(
+            *caveats.of_run(stored, found),
+            *caveats_of_profiling(sampled),
+            *caveats_of_drivers(study, shown),
+        ),
+    )
+
+
+def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Finding:
+    comparison, study = estimate.comparison, stored.header.study
+    role = comparison.case.role
+    exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
+    floor = estimate.noise_floor
+    return Finding(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=role,
+        case=finding_levels(comparison.case),
+        baseline=dict(comparison.baseline.levels),
+        value=stats.geometric_mean([value for value, _ in estimate.pairs]),
+        baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
+        ratio=exact if role == "baseline" else interval,
+        noise_floor=floor,
+        judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
+        negotiated=negotiated(pair.record for pair in comparison.pairs),
+        caveats=caveats.of_finding(study, estimate, interval),
+    )
+
+
+def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
+    comparison = estimate.comparison
+    value = stats.interval(stats.log_ratios([(value, 1.0) for value in estimate.alone]), confidence)
+    return Unpaired(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=comparison.case.role,
+        case=finding_levels(comparison.case),
+        value=value.point,
+        low=value.low,
+        high=value.high,
+        confidence=confidence,
+        blocks=value.blocks,
+        negotiated=negotiated(pair.record for pair in comparison.pairs),
+    )
+
+
+def _control_results(found: list[Estimate]) -> list[ControlResult]:
+    """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
+    return [
+        ControlResult(
+            outcome=estimate.outcome,
+            case=dict(estimate.comparison.case.levels),
+            ratio=estimate.ratio,
+            noise_floor=floor,
+        )
+        for estimate in found
+        if estimate.comparison.case.role == "control"
+        and estimate.ratio is not None
+        and (floor := estimate.noise_floor) is not None
+    ]
+
+
+def _counts(stored: StoredRun) -> TrialCounts:
+    counted = Counter(record.verdict.value for record in stored.measured)
+    return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])

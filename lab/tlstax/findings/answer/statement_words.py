@@ -1,0 +1,202 @@
+"""The verdict on a published statement, from what each case shows of it: word, sentence, caveats. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import expm1, log
+
+from tlstax.findings.core.naming import mode_label
+from tlstax.findings.core.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
+from tlstax.results.document import (
+    StatementCase,
+    StatementResult,
+    Tally,
+)
+from tlstax.results.interval import ClaimVerdict, Interval
+from tlstax.study import Statement
+from tlstax.study.labels import way_words
+from tlstax.study.levels import DISTANCE_FACTORS
+from tlstax.support.text import counted
+
+MOST_NAMED = 2
+"""So many of the cases that came out one way are named in the sentence, the clearest first."""
+
+ACROSS = (
+    "compared across servers: only each library's ratio to its own server's plaintext, so what the servers "
+    "make of TLS otherwise is in it too, and the same TLS weighs more on a server whose plaintext costs less"
+)
+CHOSEN = "the best of several was chosen by the other blocks than the one that is compared"
+
+
+def described(
+    statement: Statement,
+    cases: tuple[StatementCase, ...],
+    plaintext: tuple[StatementCase, ...],
+    *,
+    pooled: Tally,
+) -> StatementResult:
+    """The whole result; the verdict rests on the cases pooled over connections."""
+    verdict = verdict_of(statement, pooled)
+    across = any(case.across_servers for case in cases)
+    cells = Tally(
+        held=sum(case.cells.held for case in cases),
+        opposite=sum(case.cells.opposite for case in cases),
+        untold=sum(case.cells.untold for case in cases),
+    )
+    return StatementResult(
+        says=statement.says,
+        source=statement.source,
+        kind=statement.kind,
+        by=statement.by,
+        measured=statement.outcome,
+        verdict=verdict,
+        sentence=_sentence(cases, pooled, cells, _otherwise(statement)),
+        across_servers=across,
+        pooled=pooled,
+        cells=cells,
+        cases=cases,
+        plaintext=plaintext,
+        caveats=(
+            *([ACROSS] if across else []),
+            *([CHOSEN] if any(case.chosen for case in cases) else []),
+            *_of_chance(cases),
+            *_of_floor(cases),
+            *_of_plaintext(plaintext),
+        ),
+    )
+
+
+def verdict_of(statement: Statement, pooled: Tally) -> ClaimVerdict:
+    """The verdict from in how many cases (a server, a workload, a TLS mode) the statement held.
+
+    "Better" holds where it held in every case, and does not where the opposite was seen and it held in
+    none. "Best in most cases" holds where it held in more than half of all cases, and does not where the
+    opposite was seen in half of them or more, so that the rest cannot be most. What held in some case
+    but not in so many held in part.
+    """
+    number = pooled.held + pooled.opposite + pooled.untold
+    if not number:
+        return "could not be told"
+    holds, fails = pooled.held == number, pooled.held == 0 and pooled.opposite > 0
+    if statement.kind == "best":
+        holds, fails = 2 * pooled.held > number, 2 * pooled.opposite >= number
+    if holds:
+        return "held"
+    if fails:
+        return "did not hold"
+    return "held in part" if pooled.held else "could not be told"
+
+
+def case_label(case: StatementCase) -> str:
+    """Where a case was seen: "mysql-9.7, reconnecting, TLS 1.3 resumed, 45 ms away"."""
+    servers = " against ".join(case.sides)
+    away = way_words({name: level for name, level in case.case.items() if name in DISTANCE_FACTORS})
+    return ", ".join(part for part in (servers, mode_label(case.case), *away) if part)
+
+
+def change_words(ratio: Interval) -> str:
+    """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
+    if ratio.low is None or ratio.high is None:
+        return f"{signed_percent(ratio.point - 1)} in one block alone"
+    if not is_telling(ratio):
+        return "known to no better than a factor of ten"
+    if ratio.point >= MANY_TIMES:
+        point, low, high = alike(ratio.point, ratio.low, ratio.high)
+        return f"{point} times ({low} to {high})"
+    changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
+    point, low, high = (_signed(text) for text in alike(*changes))
+    return f"{point} % ({low} to {high} %)"
+
+
+def verdict_line(result: StatementResult) -> str:
+    """The statement, who made it, and the verdict."""
+    return f"“{result.says}” ({result.source}): {result.verdict}"
+
+
+def _signed(rounded: str) -> str:
+    return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
+
+
+def _otherwise(statement: Statement) -> str:
+    """What was seen where a statement did not hold."""
+    if statement.kind == "alike":
+        return "a larger difference"
+    return "less" if statement.by > 1 else "the opposite"
+
+
+def _sentence(cases: Sequence[StatementCase], pooled: Tally, cells: Tally, otherwise: str) -> str:
+    if not cases:
+        return "nothing that was measured bears on it"
+    number = len(cases)
+    held = f"it held in {pooled.held} of {counted(number, 'case')} pooled over connections"
+    found = [f"{held}{_named(cases, 'held')}"]
+    found.append(f"{otherwise} was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
+    if pooled.untold:
+        found.append(f"{pooled.untold} could not be told{_bound(cases)}")
+    single = cells.held + cells.opposite + cells.untold
+    return (
+        f"{'; '.join(found)}. Of {counted(single, 'single case')}, not pooled, it held in {cells.held}, "
+        f"{otherwise} in {cells.opposite}, {cells.untold} could not be told"
+    )
+
+
+def _named(cases: Sequence[StatementCase], outcome: str) -> str:
+    """The clearest cases of one outcome, in brackets."""
+    found = sorted(
+        (case for case in cases if case.outcome == outcome), key=lambda case: -abs(log(case.ratio.point))
+    )
+    if not found:
+        return ""
+    words = "; ".join(f"{case_label(case)}: {change_words(case.ratio)}" for case in found[:MOST_NAMED])
+    more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f" ({words}{more})"
+
+
+def _bound(cases: Sequence[StatementCase]) -> str:
+    """How large a difference may be hidden where none was told."""
+    ends = [
+        max(abs(log(case.ratio.low)), abs(log(case.ratio.high)))
+        for case in cases
+        if case.outcome == "could not be told" and case.ratio.low and case.ratio.high
+    ]
+    if not ends or max(ends) > log(10):
+        return ""
+    return f" (a difference above {percent(expm1(max(ends)))} is ruled out there)"
+
+
+def _of_chance(cases: Sequence[StatementCase]) -> list[str]:
+    if len(cases) < 2:
+        return []
+    share = 1 - cases[0].ratio.confidence
+    return [
+        f"of {len(cases)} comparisons of equal things up to {percent(share)} would seem to differ by chance"
+    ]
+
+
+def _of_floor(cases: Sequence[StatementCase]) -> list[str]:
+    """By what the differences were judged, one sentence for each source of the floor."""
+    floors: dict[str, list[float]] = {}
+    for case in cases:
+        if case.noise_floor is not None:
+            floors.setdefault(case.noise_from, []).append(case.noise_floor)
+    if cases and not floors:
+        return ["no twin was run: how much two processes of one kind differ is not known"]
+    return [f"noise floor from {source}: {_span(values)}" for source, values in floors.items()]
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = percent(min(values)), percent(max(values))
+    return f"\N{PLUS-MINUS SIGN}{low}" if low == high else f"\N{PLUS-MINUS SIGN}{low} to {high}"
+
+
+def _of_plaintext(plaintext: Sequence[StatementCase]) -> list[str]:
+    told = [case for case in plaintext if case.outcome != "could not be told"]
+    if told:
+        words = "; ".join(f"{case_label(case)}: {change_words(case.ratio)}" for case in told)
+        return [
+            f"in plaintext, where the TLS library must not matter, it seems to ({words}): something else "
+            "differs between these processes, so differences of that size under TLS prove nothing"
+        ]
+    if not plaintext:
+        return []
+    return ["in plaintext, where the TLS library must not matter, no difference was seen"]

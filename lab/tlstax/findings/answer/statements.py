@@ -1,0 +1,236 @@
+"""Published statements put to the test: what each server shows of them, with intervals. Pure.
+
+Where one server has run both sides, their values are compared directly, block by block. Where none has,
+servers of one family (mysql, mariadb) are compared, and then only each side's ratio to its own
+server's baseline of the same block: what the servers differ by otherwise is in both terms of that ratio.
+
+"The best of several" is a trap: the largest of five noisy numbers is larger than the largest of two even
+when all are alike (the winner's curse). So the best of each side is never chosen by the values that are
+then compared: for each block it is chosen by the mean over all other blocks, and the chosen ones'
+values of this block are compared. With one library on a side nothing is chosen.
+
+A statement of libraries is told in plaintext apart, where they must not matter. Any other is told of all
+cases alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from tlstax.findings.answer.statement_words import described
+from tlstax.findings.core import stats
+from tlstax.findings.core.outcomes import OUTCOMES
+from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
+from tlstax.findings.core.twins import INSTANCE, Floor, Twins, twins
+from tlstax.results.document import StatementCase, StatementResult, Tally
+from tlstax.results.interval import Interval
+from tlstax.study import Choice, Level, Levels, Statement, within
+
+Outcome = Literal["held", "opposite", "could not be told"]
+Candidates = Mapping[Frozen, Mapping[int, Logs]]
+"""Of one side, for each level of the statement's factor (or factors): the steps of its ladder."""
+
+LIBRARY, SERVER = "tls_library", "server"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two sides of a statement under one workload and TLS mode, and the servers that they ran on."""
+
+    levels: dict[str, Level]
+    servers: tuple[str, ...]
+    better: Candidates
+    than: Candidates
+
+
+@dataclass(frozen=True)
+class Trier:
+    """Puts one statement to the test, directly or across servers."""
+
+    series: Series
+    statement: Statement
+    across: bool
+    floors: Twins
+
+    def tried(self, *, baseline: bool | None) -> tuple[StatementCase, ...]:
+        """Every case that the statement bears on: those of the baseline (plaintext), or others; None: all."""
+        found = (self._case(sides) for sides in self._sides(baseline=baseline))
+        return tuple(case for case in found if case is not None)
+
+    def _sides(self, *, baseline: bool | None) -> Iterator[Sides]:
+        places: dict[Frozen, dict[str, dict[Frozen, dict[int, Logs]]]] = {}
+        factors = self.statement.factors()
+        for case in self.series.cases.values():
+            asked = baseline is None or (case.role == "baseline") is baseline
+            if asked and case.levels.keys() >= set(factors) and self._bears(case.levels):
+                level = frozen({name: case.levels[name] for name in factors})
+                server = "" if SERVER in factors else str(case.levels.get(SERVER, ""))
+                kept = frozen(case.levels, SERVER, LADDER, INSTANCE, *factors)
+                steps = places.setdefault(kept, {}).setdefault(server, {}).setdefault(level, {})
+                steps[int(case.levels.get(LADDER, 1))] = self._logs(case.levels)
+        better_side, than_side = self.statement.sides()
+        for place, servers in places.items():
+            for one, other in self._pairs(list(servers)):
+                better = _chosen(servers[one], better_side)
+                than = _chosen(servers[other], than_side)
+                if better and than:
+                    named = tuple(dict.fromkeys(name for name in (one, other) if name))
+                    yield Sides(dict(place), named, better, than)
+
+    def _bears(self, levels: Levels) -> bool:
+        """Twins are for the noise floor; counting them would count one server twice."""
+        first = next((c.baseline for c in self.series.study.contrasts if c.factor == INSTANCE), None)
+        return within(levels, self.statement.within) and levels.get(INSTANCE, first) == first
+
+    def _pairs(self, servers: Sequence[str]) -> list[tuple[str, str]]:
+        if not self.across:
+            return [(server, server) for server in servers]
+        return [(a, b) for a in servers for b in servers if a != b and family(a) == family(b)]
+
+    def _logs(self, levels: Levels) -> Logs:
+        outcome = self.statement.outcome
+        if not self.across:
+            return self.series.logs(levels, outcome)
+        return self.series.log_ratios(levels, self.series.own_baseline(levels), outcome)
+
+    def _case(self, sides: Sides) -> StatementCase | None:
+        lower = bool(OUTCOMES[self.statement.outcome].lower_is_better)
+        shared = _steps(sides.better) & _steps(sides.than)
+        cells = [
+            self._interval(_at(sides.better, {step}), _at(sides.than, {step}), lower_is_better=lower)
+            for step in sorted(shared)
+        ]
+        whole = self._interval(_at(sides.better, shared), _at(sides.than, shared), lower_is_better=lower)
+        if whole is None:
+            return None
+        floor = self._floor(sides)
+        judged = [self._outcome(cell, floor) for cell in cells if cell is not None]
+        return StatementCase(
+            case=sides.levels,
+            sides=sides.servers,
+            across_servers=self.across,
+            connections=tuple(sorted(shared)),
+            ratio=whole,
+            noise_floor=floor.relative,
+            noise_from=floor.source,
+            outcome=self._outcome(whole, floor),
+            cells=tally(judged),
+            chosen=max(len(sides.better), len(sides.than)) > 1,
+        )
+
+    def _interval(self, better: Candidates, than: Candidates, *, lower_is_better: bool) -> Interval | None:
+        one = {level: pooled(steps) for level, steps in better.items()}
+        other = {level: pooled(steps) for level, steps in than.items()}
+        best = difference(
+            best_without_hindsight(one, lower_is_better=lower_is_better),
+            best_without_hindsight(other, lower_is_better=lower_is_better),
+        )
+        return stats.interval(list(best.values()), self.series.study.confidence) if best else None
+
+    def _outcome(self, ratio: Interval, floor: Floor) -> Outcome:
+        """What a ratio shows of the statement, which may say by how much, or that there is no difference."""
+        statement = self.statement
+        if statement.kind == "alike":
+            return _alike(ratio, statement.by)
+        lower = bool(OUTCOMES[statement.outcome].lower_is_better)
+        return _better(
+            _beyond(ratio, 1 / statement.by if lower else statement.by), floor, lower_is_better=lower
+        )
+
+    def _floor(self, sides: Sides) -> Floor:
+        """The largest of the floors that hold for the servers of both sides."""
+        floors = [self.floors.floor({**sides.levels, SERVER: server}) for server in sides.servers or ("",)]
+        return max(floors, key=lambda floor: floor.relative or 0.0)
+
+
+def statements(series: Series) -> tuple[StatementResult, ...]:
+    """What the run says of each statement of its study, in the study's order."""
+    return tuple(_result(series, statement) for statement in series.study.statements)
+
+
+def family(server: str) -> str:
+    """What a server is a version of: "mysql" of "mysql-8.0.33"."""
+    return server.partition("-")[0]
+
+
+def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better: bool) -> dict[int, float]:
+    """In each block, the value of the candidate that is the best by its mean over the other blocks.
+
+    Only blocks that all candidates have; a block alone leaves nothing to choose by unless there is
+    one candidate only. Candidates without any value do not take part.
+    """
+    measured = {level: logs for level, logs in candidates.items() if logs}
+    if not measured:
+        return {}
+    if len(measured) == 1:
+        return dict(next(iter(measured.values())))
+    shared = set.intersection(*(set(logs) for logs in measured.values()))
+    sign = -1 if lower_is_better else 1
+    found = {}
+    for block in sorted(shared) if len(shared) > 1 else ():
+        others = shared - {block}
+        means = {level: sign * fmean(logs[b] for b in others) for level, logs in measured.items()}
+        found[block] = measured[max(means, key=means.__getitem__)][block]
+    return found
+
+
+def tally(outcomes: Sequence[Outcome]) -> Tally:
+    """How often each came out."""
+    counts = [outcomes.count(outcome) for outcome in ("held", "opposite", "could not be told")]
+    return Tally(held=counts[0], opposite=counts[1], untold=counts[2])
+
+
+def _result(series: Series, statement: Statement) -> StatementResult:
+    direct = Trier(series, statement, across=False, floors=twins(series, statement.outcome))
+    if statement.factor != LIBRARY:
+        cases = direct.tried(baseline=None)
+        return described(statement, cases, (), pooled=tally([case.outcome for case in cases]))
+    cases, plaintext = direct.tried(baseline=False), direct.tried(baseline=True)
+    if not cases:
+        floors = twins(series, statement.outcome, to_own_baseline=True)
+        cases = Trier(series, statement, across=True, floors=floors).tried(baseline=False)
+    return described(statement, cases, plaintext, pooled=tally([case.outcome for case in cases]))
+
+
+def _chosen(levels: Mapping[Frozen, dict[int, Logs]], wanted: Mapping[str, Choice]) -> Candidates:
+    """Of these levels the wanted ones that have values, each with the steps that have any."""
+    found = {
+        level: {step: logs for step, logs in steps.items() if logs}
+        for level, steps in levels.items()
+        if within(dict(level), wanted)
+    }
+    return {level: steps for level, steps in found.items() if steps}
+
+
+def _steps(candidates: Candidates) -> set[int]:
+    """The steps that all candidates have."""
+    return set.intersection(*(set(steps) for steps in candidates.values()))
+
+
+def _at(candidates: Candidates, steps: set[int]) -> Candidates:
+    return {level: {step: by_step[step] for step in steps} for level, by_step in candidates.items()}
+
+
+def _beyond(ratio: Interval, claimed: float) -> Interval:
+    """The ratio to what is claimed of it: above 1 where it is more."""
+    low, high = (end / claimed if end is not None else None for end in (ratio.low, ratio.high))
+    return ratio.model_copy(update={"point": ratio.point / claimed, "low": low, "high": high})
+
+
+def _alike(ratio: Interval, by: float) -> Outcome:
+    """Alike is shown, and not just unlike not shown: the whole interval lies within the allowed factor."""
+    if ratio.low is None or ratio.high is None:
+        return "could not be told"
+    if 1 / by < ratio.low and ratio.high < by:
+        return "held"
+    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "could not be told"
+
+
+def _better(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:
+    judged = stats.judge(ratio, floor.relative)
+    if judged == "no difference seen" or ratio.low is None:
+        return "could not be told"
+    return "held" if (judged == "lower") == lower_is_better else "opposite"

@@ -1,0 +1,1 @@
+"""What connecting takes: storms, round trips, bytes on the wire."""

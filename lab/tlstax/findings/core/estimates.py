@@ -1,0 +1,87 @@
+"""Every outcome of every case against its baseline, as an interval: what findings are worded from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.comparisons import Comparison, compare
+from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.outcomes import OUTCOMES, UNITS
+from tlstax.findings.core.series import Frozen, Values, frozen, valid_values
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.study import Study
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One outcome of one case, block by block.
+
+    `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval
+    from them, None without any. `alone` holds the case's values where the baseline never has the outcome.
+    `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
+    ran under this workload.
+    """
+
+    comparison: Comparison
+    outcome: str
+    pairs: tuple[tuple[float, float], ...]
+    alone: tuple[float, ...]
+    ratio: Interval | None
+    control: Interval | None = None
+
+    @property
+    def noise_floor(self) -> float | None:
+        """Below which relative difference nothing can be told here; None where the control is missing."""
+        return stats.noise_floor(self.control) if self.control else None
+
+
+def estimates(study: Study, records: Iterable[TrialRecord], values: Values | None = None) -> list[Estimate]:
+    """All there is to estimate, in the plan's order of cases and the report's order of outcomes.
+
+    `values` are those of the valid trials, where the caller has them already. Raises MachineFault where a
+    histogram cannot be decoded.
+    """
+    records = tuple(records)
+    known = valid_values(study, records) if values is None else values
+    found = [
+        estimate
+        for comparison in compare(study, records)
+        for name in OUTCOMES
+        if (estimate := _estimate(study, comparison, name, known)).pairs or estimate.alone
+    ]
+    controls: dict[str, dict[Frozen, Interval]] = {}
+    for e in found:
+        if e.comparison.case.role == "control" and e.ratio is not None:
+            controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
+    borrowed: dict[tuple[str, str], Interval | None] = {}
+    for e in found:
+        place = (e.comparison.baseline.key(), e.outcome)
+        if place not in borrowed:
+            borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
+    return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
+
+
+def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -> Estimate:
+    both = [
+        (values[_place(pair.record)].get(name, 0.0), values[_place(pair.baseline)].get(name, 0.0))
+        for pair in comparison.pairs
+    ]
+    pairs = tuple((value, baseline) for value, baseline in both if value > 0 and baseline > 0)
+    if UNITS[name] == "%" and len(pairs) < len(both):
+        # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
+        pairs = ()
+    never = not any(baseline for _, baseline in both)
+    return Estimate(
+        comparison=comparison,
+        outcome=name,
+        pairs=pairs,
+        alone=tuple(value for value, _ in both if value > 0) if never else (),
+        ratio=stats.interval(stats.log_ratios(pairs), study.confidence) if pairs else None,
+    )
+
+
+def _place(record: TrialRecord) -> tuple[int, int]:
+    return record.trial.block, record.trial.position

@@ -1,0 +1,327 @@
+"""What a trial's record says in numbers: one value for each outcome that it yields."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
+from statistics import fmean, stdev
+from typing import Final
+
+from tlstax.contract import Done, PhaseWire
+from tlstax.findings.core import histograms
+from tlstax.findings.core.histograms import Histogram
+from tlstax.findings.core.processors import Whose, shares, together
+from tlstax.records.trial import TrialRecord
+from tlstax.study.outcomes import (
+    COUNTED_WORDS,
+    OUTCOMES,
+    PERCENTILES,
+    PHASE_WORDS,
+    PROCESSOR_WORDS,
+    UNITS,
+    WIRE_PHASES,
+    Outcome,
+    percentile_name,
+)
+
+__all__ = [
+    "OUTCOMES",
+    "UNITS",
+    "Outcome",
+    "is_statement",
+    "merged",
+    "outcome",
+    "outcomes",
+    "phases_together",
+    "storm_rates",
+]
+
+MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
+"""A percentile is told only from so many samples: below 100 the 99th is just the largest value, and the
+99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
+blocks shows."""
+
+
+COUNTED_TWICE: Final = frozenset({"Com_stmt_execute"})
+"""Counters of the server that count what another one counts as well: what is executed is an insert, too."""
+
+WHOSE: Final[tuple[tuple[Whose, str], ...]] = (("machine", "machine"), ("server", "server_cpus"))
+"""Whose processors are told apart, and how the names of their outcomes begin."""
+
+
+def outcomes(record: TrialRecord, phases: Collection[str] | None = None) -> dict[str, float]:
+    """Every outcome that this trial yields, in the units of `UNITS`; none where it has no result.
+
+    With `phases`, percentiles of these phases alone: decoding histograms is what takes the time.
+    What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
+    and memory of a server out of reach, bytes where the client does not count them, segments where TCP_INFO
+    is not to be had. Raises MachineFault where a histogram cannot be decoded.
+    """
+    done = record.done
+    if done is None:
+        return {}
+    found = {**_counted(record, done), **_latencies(done, phases=phases)}
+    return {name: found[name] for name in OUTCOMES if name in found}
+
+
+def outcome(record: TrialRecord, name: str) -> float | None:
+    """One outcome of a trial, or None; decodes no more than it needs. Raises MachineFault."""
+    done = record.done
+    if done is None:
+        return None
+    counted = _counted(record, done)
+    return counted[name] if name in counted else _latencies(done, only=name).get(name)
+
+
+def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
+    """The histogram of a phase over all these trials; None where it occurred in none of them."""
+    return histograms.merge(
+        record.done.histograms_ns[phase]
+        for record in records
+        if record.done is not None and phase in record.done.histograms_ns
+    )
+
+
+def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
+    return {
+        **_throughput(done),
+        **_rounds(record, done),
+        **_total(record, done),
+        **_statements(record, done),
+        **_warmup(record),
+        **_cpu(record, done),
+        **_path(record, done),
+        **_outside_client(record, done),
+        **_events(record, done),
+        **_memory(record),
+        **_wire(done),
+        **_phases_on_the_wire(done),
+        **_processors(record),
+        **_observers(record),
+    }
+
+
+def storm_rates(done: Done) -> tuple[float, ...]:
+    """Connections a second in each round of a storm; none where there was no storm.
+
+    A round's closing is not in its time. Connections that failed count in no round.
+    """
+    if not done.rounds_s:
+        return ()
+    each = done.operations / len(done.rounds_s)
+    return tuple(each / round_s for round_s in done.rounds_s)
+
+
+def _throughput(done: Done) -> dict[str, float]:
+    """Operations a second; of a storm those of the time that is counted, which closing is not in.
+
+    The mean over a storm's rounds is that of their rates, as it was published: each round is a run.
+    """
+    rates = storm_rates(done)
+    if not rates:
+        return {"ops_per_s": done.operations / done.elapsed_s}
+    found = {"ops_per_s": done.operations / sum(done.rounds_s), "connections_per_s": fmean(rates)}
+    return {**found, "connections_per_s_sd": stdev(rates)} if len(rates) > 1 else found
+
+
+def _rounds(record: TrialRecord, done: Done) -> dict[str, float]:
+    """How long a round took on average: the client's own word for it, or its share of the window.
+
+    A trial that did not finish its first round has none.
+    """
+    job = record.job
+    if done.rounds_s:
+        return {"round_s": fmean(done.rounds_s)}
+    if job is None or job.operations is None:
+        return {}
+    if "average" in done.reported_s:
+        return {"round_s": done.reported_s["average"]}
+    rounds = done.operations / (job.operations / job.rounds)
+    return {"round_s": done.elapsed_s / rounds} if rounds >= 1 else {}
+
+
+def _total(record: TrialRecord, done: Done) -> dict[str, float]:
+    """How long all operations of a trial took that ends with their number; nothing where some are missing."""
+    job = record.job
+    if job is None or job.operations is None or job.workload.storm or done.operations < job.operations:
+        return {}
+    return {"total_s": done.elapsed_s}
+
+
+def _statements(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What a driver made of each operation, by the server's own count of commands over the window.
+
+    More than the operation has are the driver's own; fewer were put together. Told of drivers alone, and not
+    of a server that others use too.
+    """
+    window, job = record.window, record.job
+    if window is None or job is None or job.driver is None or record.guest or not done.operations:
+        return {}
+    counted = sum(times for name, times in window.status_delta.items() if is_statement(name))
+    return {"statements_per_op": counted / done.operations} if counted > 0 else {}
+
+
+def is_statement(name: str) -> bool:
+    """Whether the server's counter of this name counts commands that no other one counts too."""
+    return name.startswith("Com_") and name not in COUNTED_TWICE
+
+
+def _warmup(record: TrialRecord) -> dict[str, float]:
+    """How long a client took to become steady, and what it used in the first slice of that time.
+
+    One that was not steady in the end has only the latter: when it would have been is not known.
+    """
+    ready = record.ready
+    if ready is None or not ready.warmup:
+        return {}
+    first, last = ready.warmup[0], ready.warmup[-1]
+    found = {"warmup_s": last.elapsed_s} if ready.steady else {}
+    return {**found, "cold_us_per_op": first.cpu_us / first.operations} if first.operations else found
+
+
+def _latencies(
+    done: Done, only: str | None = None, phases: Collection[str] | None = None
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for phase in PHASE_WORDS if phases is None else phases:
+        names = [percentile_name(phase, percentile) for percentile in PERCENTILES]
+        if phase not in done.histograms_ns or (only is not None and only not in names):
+            continue
+        count, values = histograms.summary(done.histograms_ns[phase], PERCENTILES)
+        found |= {
+            name: value
+            for name, percentile, value in zip(names, PERCENTILES, values, strict=bool(count))
+            if name in OUTCOMES and count >= MINIMUM_SAMPLES[percentile]
+        }
+    return found
+
+
+def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
+    found = {"client_cpu_share": _busiest_thread_us(record, done) / (done.elapsed_s * 1e6)}
+    if done.overhead is not None:
+        found["client_overhead_us_per_op"] = done.overhead.cpu_us_per_op
+    server = record.server.cpu if record.server is not None else None
+    if server is not None:
+        found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
+    for side, cpu in (("client", done.cpu), ("server", server)):
+        if cpu is not None and done.operations:
+            found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
+            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
+            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
+    return found
+
+
+def _path(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What the programs between client and server used, and the whole, where paths are compared."""
+    window, server = record.window, record.server
+    between = window.path if window is not None else None
+    used_us = between.cpu_total_us if between is not None else None
+    is_known = "path" in record.trial.case.levels and (record.path is None or used_us is not None)
+    if not done.operations or not is_known:
+        return {}
+    found = {} if used_us is None else {"path_cpu_us_per_op": used_us / done.operations}
+    if server is not None and server.cpu is not None:
+        whole_us = done.cpu.total_us + server.cpu.total_us + (used_us or 0.0)
+        found["all_cpu_us_per_op"] = whole_us / done.operations
+    return found
+
+
+def _outside_client(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What an operation takes less the client's CPU, where one waits for the other: on one connection.
+
+    With more of them a client works on one operation while the server works on another, and the times of an
+    operation do not add up. Nothing where the two overlapped so far that nothing is left.
+    """
+    job = record.job
+    if job is None or job.connections != 1 or job.schedule.mode != "closed" or not done.operations:
+        return {}
+    outside_us = (done.elapsed_s * 1e6 - done.cpu.total_us) / done.operations
+    return {"outside_client_us_per_op": outside_us} if outside_us > 0 else {}
+
+
+def _events(record: TrialRecord, done: Done) -> dict[str, float]:
+    """What was counted per operation. Older stores have no windows, but the server's instructions."""
+    window, found = record.window, dict[str, float]()
+    sides = {"server": window.server, "client": window.client} if window is not None else {}
+    for side, use in sides.items():
+        counters = use.counters if use is not None else {}
+        for name in COUNTED_WORDS:
+            times = _whole(counters, name)
+            if times is not None:
+                found[f"{side}_{name}_per_op"] = times
+    if window is None and record.server is not None and record.server.instructions is not None:
+        found["server_instructions_per_op"] = record.server.instructions
+    return {name: times / done.operations for name, times in found.items()} if done.operations else {}
+
+
+def _whole(counters: Mapping[str, int], name: str) -> int | None:
+    """How often an event happened; of one counted in two parts, both or nothing."""
+    user, kernel = counters.get(f"{name}_user"), counters.get(f"{name}_kernel")
+    return counters.get(name) if user is None or kernel is None else user + kernel
+
+
+def _processors(record: TrialRecord) -> dict[str, float]:
+    """What the processors did over the window; those of the server alone where it is pinned."""
+    found: dict[str, float] = {}
+    for whose, stem in WHOSE:
+        ticks = together(record.window.cpus, whose) if record.window is not None else None
+        share = shares(ticks) if ticks is not None else None
+        if share is not None:
+            found |= {f"{stem}_{name}_percent": per_cent for name, per_cent in asdict(share).items()}
+    return {name: per_cent for name, per_cent in found.items() if name in PROCESSOR_WORDS}
+
+
+def _observers(record: TrialRecord) -> dict[str, float]:
+    used_us = record.window.observers_cpu_us if record.window is not None else None
+    return {} if used_us is None else {"observers_cpu_us": used_us}
+
+
+def _busiest_thread_us(record: TrialRecord, done: Done) -> float:
+    """CPU time of the busiest load thread; of an average one where the client does not tell them apart."""
+    threads = record.job.threads if record.job is not None else 1
+    return max(done.threads_cpu_us, default=done.cpu.total_us / threads)
+
+
+def _memory(record: TrialRecord) -> dict[str, float]:
+    if record.server is None or record.server.rss_bytes is None:
+        return {}
+    return {"server_rss_bytes": float(record.server.rss_bytes)}
+
+
+def _wire(done: Done) -> dict[str, float]:
+    wire, operations = done.wire, done.operations
+    if wire is None or not operations:
+        return {}
+    found = {
+        "bytes_per_op": (wire.bytes_sent + wire.bytes_received) / operations,
+        "bytes_sent_per_op": wire.bytes_sent / operations,
+        "bytes_received_per_op": wire.bytes_received / operations,
+    }
+    if wire.segments_sent is not None and wire.segments_received is not None:
+        found["segments_per_op"] = (wire.segments_sent + wire.segments_received) / operations
+    return found
+
+
+def phases_together(done: Done, phases: Collection[str]) -> PhaseWire | None:
+    """What crossed the wire in all occurrences of these phases, summed; None where none was counted."""
+    counted = [done.phase_wire[phase] for phase in phases if phase in done.phase_wire]
+    if not counted:
+        return None
+    return PhaseWire(
+        times=sum(wire.times for wire in counted),
+        round_trips=sum(wire.round_trips for wire in counted),
+        bytes_sent=sum(wire.bytes_sent for wire in counted),
+        bytes_received=sum(wire.bytes_received for wire in counted),
+    )
+
+
+def _phases_on_the_wire(done: Done) -> dict[str, float]:
+    """Round trips and bytes of a connect, of a TLS handshake and of a query: means, of whole numbers."""
+    found: dict[str, float] = {}
+    for name, (phases, _) in WIRE_PHASES.items():
+        wire = phases_together(done, phases)
+        if wire is not None:
+            found[f"round_trips_per_{name}"] = wire.round_trips / wire.times
+            found[f"bytes_sent_per_{name}"] = wire.bytes_sent / wire.times
+            found[f"bytes_received_per_{name}"] = wire.bytes_received / wire.times
+    return found

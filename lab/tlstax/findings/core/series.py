@@ -1,0 +1,125 @@
+"""The values of a run's valid trials by case and block, and how ladders of connections are pooled. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import log
+from statistics import fmean
+from typing import Any
+
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.scope import phases
+from tlstax.plan.order import cases
+from tlstax.records.trial import TrialRecord
+from tlstax.study import Case, Level, Levels, Study
+
+LADDER = "connections"
+"""The factor that ratios are pooled over: steps of one ladder are like things, workloads are not."""
+
+Logs = Mapping[int, float]
+"""A logarithm for each block."""
+
+Values = dict[tuple[int, int], dict[str, float]]
+"""The outcomes of each valid trial, by its block and position."""
+
+Blocks = Mapping[int, Mapping[str, float]]
+"""The outcomes of a case in each block."""
+
+Frozen = tuple[tuple[str, Level], ...]
+"""Levels that can be the key of a mapping."""
+
+
+def frozen(levels: Levels, *without: str) -> Frozen:
+    """The levels in the order of the factors' names, less some factors."""
+    return tuple((name, level) for name, level in sorted(levels.items()) if name not in without)
+
+
+def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
+    """The outcomes of all valid trials. Raises MachineFault where a histogram cannot be decoded."""
+    told = phases(study)
+    return {
+        (record.trial.block, record.trial.position): outcomes(record, told)
+        for record in records
+        if record.verdict.value == "valid"
+    }
+
+
+@dataclass(frozen=True)
+class Series:
+    """What was measured of each case, block by block; the controls, which have a baseline's levels, apart.
+
+    `cases` holds every case that the study plans but the controls, by its levels.
+    """
+
+    study: Study
+    cases: Mapping[Frozen, Case]
+    values: Mapping[Frozen, Blocks]
+    controls: Mapping[Frozen, Blocks]
+
+    def logs(self, levels: Levels, outcome: str) -> dict[int, float]:
+        """Ln of the outcome in each block that has it above zero."""
+        return _logs(self.values.get(frozen(levels), {}), outcome)
+
+    def log_ratios(self, levels: Levels, against: Levels, outcome: str) -> dict[int, float]:
+        """Ln of the ratio to the other case in each block that has both."""
+        return difference(self.logs(levels, outcome), self.logs(against, outcome))
+
+    def control_logs(self, levels: Levels, outcome: str) -> dict[int, float]:
+        """Ln of the control's ratio to the baseline with these levels, in each block that has both."""
+        control = _logs(self.controls.get(frozen(levels), {}), outcome)
+        return difference(control, self.logs(levels, outcome))
+
+    def own_baseline(self, levels: Levels) -> dict[str, Level]:
+        """The levels of the case that the study compares this one with."""
+        return {**levels, **self.study.baseline}
+
+    def ladders(self) -> dict[Frozen, list[dict[str, Level]]]:
+        """The cases (as levels) that differ in nothing but the number of connections, ladder by ladder."""
+        found: dict[Frozen, list[dict[str, Level]]] = {}
+        for case in self.cases.values():
+            found.setdefault(frozen(case.levels, LADDER), []).append(case.levels)
+        return found
+
+
+def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Series:
+    """The series of a run from its trials and their values."""
+    planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
+    found: dict[Frozen, dict[int, Mapping[str, float]]] = {}
+    controls: dict[Frozen, dict[int, Mapping[str, float]]] = {}
+    for record in records:
+        trial = record.trial
+        place = (trial.block, trial.position)
+        if place in values:
+            into = controls if trial.case.role == "control" else found
+            into.setdefault(frozen(trial.case.levels), {})[trial.block] = values[place]
+    return Series(study=study, cases=planned, values=found, controls=controls)
+
+
+def _logs(blocks: Blocks, outcome: str) -> dict[int, float]:
+    return {block: log(found[outcome]) for block, found in blocks.items() if found.get(outcome, 0) > 0}
+
+
+def difference(logs: Logs, against: Logs) -> dict[int, float]:
+    """One less the other in the blocks that both have, in their order."""
+    return {block: logs[block] - against[block] for block in sorted(logs.keys() & against.keys())}
+
+
+def pooled(steps: Mapping[Any, Logs]) -> dict[int, float]:
+    """One number a block from the same quantity on the steps of a ladder: blocks stay the unit.
+
+    A step that lacks a block must not tilt that block's mean by its own level. So a block's number is the
+    mean over all steps of each step's own mean, and to it the mean of what the steps that the block has
+    are off their own means. With nothing missing this is the plain mean of each block. A block that has
+    fewer than half of the steps is left out; a step without any block does not count.
+    """
+    means = {step: fmean(logs.values()) for step, logs in steps.items() if logs}
+    if not means:
+        return {}
+    middle = fmean(means.values())
+    found = {}
+    for block in sorted({block for step in means for block in steps[step]}):
+        off = [steps[step][block] - mean for step, mean in means.items() if block in steps[step]]
+        if 2 * len(off) >= len(means):
+            found[block] = middle + fmean(off)
+    return found

@@ -1,0 +1,148 @@
+"""When has a study seen enough? Pure, cheap, asked after every block; also what is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.comparisons import Comparison, compare
+from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.wording import known_to, percent
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.study import Case, Study
+from tlstax.study.labels import full_label
+
+HOPELESS_BLOCKS = 3
+"""A comparison that has not given one usable pair in so many blocks is no longer waited for."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A case's ratio of the deciding outcome so far; `precise` once it is as well known as is wanted."""
+
+    case: Case
+    ratio: Interval
+    precise: bool
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is.
+
+    `worst_half_width` is the relative half width of the widest interval so far (None while a comparison
+    has fewer than two blocks), `worst` the comparison that it belongs to, `wanted` the precision asked
+    for. `left_blocks` and `left_s` predict what is left if blocks go on to scatter as they have so far;
+    `left_s` is never more than the budget leaves. `ratios` are waited for, half of which are known to
+    `median_half_width` or better (None as for the widest). `known` has those of them that there are yet, in
+    the plan's order.
+    """
+
+    blocks: int
+    worst_half_width: float | None
+    worst: str
+    wanted: float
+    left_blocks: int
+    left_s: float
+    ratios: int = 0
+    median_half_width: float | None = None
+    known: tuple[Known, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stop:
+    """No further block; `why` is a clause for the reader, `reason` the same for the program."""
+
+    reason: Literal["precision", "budget", "hopeless"]
+    why: str
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Continue:
+    """Another block."""
+
+    progress: Progress
+
+
+def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> Stop | Continue:
+    """Stop or go on, from all records so far and the seconds since the first trial began.
+
+    Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
+    study's precision and no comparison has fewer than its minimum of blocks; or when another block would
+    not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
+    `stats.interval`, which keep what they promise although the width decides. Histograms are decoded
+    only where the deciding outcome is a percentile.
+    """
+    blocks = len({record.trial.block for record in records})
+    compared = [c for c in compare(study, records) if c.case.role != "baseline"]
+    ratios = [(c, _ratio(study, c)) for c in compared]
+    waited_for = [(c, ratio) for c, ratio in ratios if ratio or c.tried_blocks < HOPELESS_BLOCKS]
+    block_s = elapsed_s / blocks if blocks else 0.0
+    progress = _progress(study, blocks, waited_for, elapsed_s, block_s)
+    if not waited_for:
+        why = f"no comparison has a valid pair of trials with {study.deciding_outcome}"
+        return Stop("hopeless", why, progress)
+    if all(_precise(study, ratio) for _, ratio in waited_for):
+        which = "every ratio" if len(waited_for) == len(compared) else "every ratio that could be measured"
+        return Stop("precision", f"{which} is known to ±{percent(study.precision)}", progress)
+    if elapsed_s + block_s > study.budget_s:
+        return Stop("budget", _spent(study, progress), progress)
+    return Continue(progress)
+
+
+def _ratio(study: Study, comparison: Comparison) -> Interval | None:
+    pairs = []
+    for pair in comparison.pairs:
+        value = outcome(pair.record, study.deciding_outcome)
+        baseline = outcome(pair.baseline, study.deciding_outcome)
+        if value and baseline:
+            pairs.append((value, baseline))
+    return stats.interval(stats.log_ratios(pairs), study.confidence) if pairs else None
+
+
+def _precise(study: Study, ratio: Interval | None) -> bool:
+    if ratio is None or ratio.half_width is None or ratio.blocks < study.minimum_blocks:
+        return False
+    return ratio.half_width <= study.precision
+
+
+def _progress(
+    study: Study,
+    blocks: int,
+    ratios: Sequence[tuple[Comparison, Interval | None]],
+    elapsed_s: float,
+    block_s: float,
+) -> Progress:
+    left = max((_left_blocks(study, ratio) for _, ratio in ratios), default=0)
+    widths = [(r.half_width, c) for c, r in ratios if r is not None and r.half_width is not None]
+    worst = max(widths, key=lambda width: width[0], default=None) if len(widths) == len(ratios) else None
+    within_budget_s = max(0.0, study.budget_s - elapsed_s)
+    return Progress(
+        blocks=blocks,
+        worst_half_width=worst[0] if worst else None,
+        worst=full_label(worst[1].case, study) if worst else "",
+        wanted=study.precision,
+        left_blocks=left,
+        left_s=min(left * block_s, within_budget_s) if block_s else within_budget_s,
+        ratios=len(ratios),
+        median_half_width=median(width for width, _ in widths) if worst else None,
+        known=tuple(Known(c.case, ratio, _precise(study, ratio)) for c, ratio in ratios if ratio),
+    )
+
+
+def _left_blocks(study: Study, ratio: Interval | None) -> int:
+    if ratio is None or ratio.half_width is None:
+        return max(1, study.minimum_blocks - (ratio.blocks if ratio else 0))
+    needed = stats.blocks_needed(ratio, study.precision, study.confidence)
+    return max(0, max(needed, study.minimum_blocks) - ratio.blocks)
+
+
+def _spent(study: Study, progress: Progress) -> str:
+    spent = f"the budget of {study.budget_s:g} s is spent"
+    if progress.worst_half_width is None:
+        return f"{spent} before every ratio had two blocks"
+    return f"{spent}; the widest ratio is {known_to(progress.worst_half_width)} ({progress.worst})"

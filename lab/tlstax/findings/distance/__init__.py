@@ -1,0 +1,1 @@
+"""What distance and tunnels cost, and when a tunnel is worth it."""

@@ -1,0 +1,196 @@
+"""When a tunnel is worth it in place of the server's own TLS, by what each costs. Pure.
+
+A connection that serves n statements costs C + n·S: C to make it, S for each statement. SSH makes its own
+connection once, so a connection through it costs little more than in plaintext (stunnel and HAProxy shake
+hands for each), but all bytes pass two more programs; TLS is dear to begin and cheap from then on. With
+D = C(TLS) - C(tunnel), what the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a
+statement, the tunnel is worth it as long as n·E < D: below n = D / E where both are above zero, above it
+where both are below, else always or never.
+
+Told of time, by the medians of connects and of statements with few at a time; of many at a time, by how long
+each takes of a machine that has no time to spare (a second divided by their rate); and of the CPU time of
+client, tunnel and server together. Where connections were measured by operations that make one and ask one
+question, C is an operation less that statement. All differences are taken within blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.series import LADDER, Frozen, Series
+from tlstax.findings.distance import spending
+from tlstax.findings.distance.spending import (
+    CONNECT_US,
+    OPERATION_US,
+    PATH,
+    RATE,
+    RECONNECT,
+    SERVER,
+    WORKLOAD,
+)
+from tlstax.findings.distance.tunnel_words import sentence
+from tlstax.results.distance import TunnelWorth
+from tlstax.study import Level, Levels
+from tlstax.study.factors import DIRECT, PATHS
+from tlstax.study.levels import path_of
+from tlstax.study.workload_level import name_of
+
+TUNNELS = (*(path for path in PATHS if path.startswith("ssh-")), "stunnel", "haproxy-tls")
+"""The paths that protect the bytes between two ends of their own, whatever client and server do."""
+
+SIDES = ("client", "server")
+Measure = Literal["time", "many", "CPU"]
+MEASURES: tuple[Measure, ...] = ("time", "many", "CPU")
+
+MANY, SEVERAL = 32, 2
+"""From so many connections on they are made many at a time; so many that are kept go with them at least."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of protecting connections: a case that makes them, and one that keeps them."""
+
+    made: dict[str, Level]
+    kept: dict[str, Level]
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a way costs in each block: a connection, and a statement; both in µs."""
+
+    connection: dict[int, float]
+    statement: dict[int, float]
+
+
+def is_tunnel(levels: Levels) -> bool:
+    """Whether the case's bytes are protected by a tunnel alone."""
+    return path_of(levels) in TUNNELS and levels.get("tls", "off") == "off"
+
+
+def tunnels(series: Series) -> tuple[TunnelWorth, ...]:
+    """Every tunnel of the study against every TLS of its own server and distance, in the plan's order."""
+    return tuple(
+        found
+        for measure in MEASURES
+        for ways in _places(series, many=measure == "many").values()
+        for tunnel in ways
+        if is_tunnel(tunnel.made)
+        for rival in ways
+        if path_of(rival.made) == DIRECT and rival.made.get("tls", "off") != "off"
+        if (found := _worth(series, tunnel, rival, measure)) is not None
+    )
+
+
+def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
+    """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
+    study = series.study
+    cases = [
+        levels
+        for levels in spending.first_processes(series)
+        if not many
+        or int(levels.get(LADDER, 1)) >= (MANY if spending.makes_connections(levels, study) else SEVERAL)
+    ]
+    kept = [levels for levels in cases if not spending.makes_connections(levels, study)]
+    made: dict[tuple[Frozen, Frozen], dict[str, Level]] = {}
+    for levels in sorted(
+        (levels for levels in cases if spending.makes_connections(levels, study)),
+        key=lambda levels: (name_of(levels) != RECONNECT, levels.get(LADDER, 1)),
+    ):
+        made.setdefault((spending.place_of(levels, study), spending.treatment_of(levels, study)), levels)
+    found: dict[Frozen, list[Way]] = {}
+    for levels in cases:
+        place, treatment = spending.place_of(levels, study), spending.treatment_of(levels, study)
+        one = made.pop((place, treatment), None)
+        beside = spending.kept_beside(one, kept, study) if one is not None else None
+        if one is not None and beside is not None:
+            found.setdefault(place, []).append(Way(one, beside))
+    return found
+
+
+def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelWorth | None:
+    own, other = _prices(series, tunnel, measure), _prices(series, rival, measure)
+    saved = spending.minus(other.connection, own.connection)
+    lost = spending.minus(own.statement, other.statement)
+    blocks = sorted(saved.keys() & lost.keys())
+    if not blocks:
+        return None
+    study = series.study
+    found = TunnelWorth(
+        server=str(tunnel.made.get(SERVER, "")),
+        rtt_ms=spending.rtt_of(tunnel.made),
+        tunnel=str(tunnel.made[PATH]),
+        rival=spending.treatment_label(
+            {name: level for name, level in rival.made.items() if name != PATH}, study
+        ),
+        tunnel_case=tunnel.made,
+        rival_case=rival.made,
+        measure=measure,
+        made=str(tunnel.made.get(WORKLOAD, "")),
+        kept=str(tunnel.kept.get(WORKLOAD, "")),
+        saved_per_connection_us=spending.mean([saved[block] for block in blocks], study.confidence),
+        lost_per_statement_us=spending.mean([lost[block] for block in blocks], study.confidence),
+        verdict="could not be told",
+        sentence="",
+    )
+    judged = _judged(found, [saved[b] for b in blocks], [lost[b] for b in blocks])
+    return judged.model_copy(update={"sentence": sentence(judged)})
+
+
+def _prices(series: Series, way: Way, measure: Measure) -> Prices:
+    if measure == "time":
+        return Prices(
+            spending.column(series, way.made, CONNECT_US), spending.column(series, way.kept, OPERATION_US)
+        )
+    used = _each_us if measure == "many" else _cpu_us
+    operation, statement = used(series, way.made), used(series, way.kept)
+    if name_of(way.made) == RECONNECT:
+        return Prices(spending.minus(operation, statement), statement)
+    return Prices(operation, statement)
+
+
+def _each_us(series: Series, levels: Levels) -> dict[int, float]:
+    """How long each operation takes of a second, whoever waits for whom."""
+    return {block: 1e6 / rate for block, rate in spending.column(series, levels, RATE).items() if rate > 0}
+
+
+def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
+    """CPU time of all sides per operation, in blocks where every side is known."""
+    programs = [f"{side}_cpu_us_per_op" for side in SIDES]
+    if path_of(levels) in TUNNELS:
+        programs.append("path_cpu_us_per_op")
+    columns = [spending.column(series, levels, outcome) for outcome in programs]
+    blocks = set.intersection(*(set(column) for column in columns))
+    return {block: sum(column[block] for column in columns) for block in sorted(blocks)}
+
+
+def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -> TunnelWorth:
+    """The verdict from the signs of what is saved and what is lost, as far as they can be told."""
+    d, e = found.saved_per_connection_us, found.lost_per_statement_us
+    signs = _sign(d.low, d.high), _sign(e.low, e.high)
+    if signs in {(1, 1), (-1, -1)}:
+        statements = quotient(saved, lost, d.confidence)
+        return found.model_copy(
+            update={"verdict": "below" if signs == (1, 1) else "above", "statements": statements}
+        )
+    if signs in {(1, -1), (-1, 1)}:
+        return found.model_copy(update={"verdict": "always" if signs == (1, -1) else "never"})
+    return found.model_copy(update=dict(_bounds(found, signs)))
+
+
+def _bounds(found: TunnelWorth, signs: tuple[int, int]) -> Iterator[tuple[str, float]]:
+    """How far a verdict reaches where one of the two signs is told: by the ends of both intervals."""
+    d, e = found.saved_per_connection_us, found.lost_per_statement_us
+    if signs == (1, 0) and d.low is not None and e.high:
+        yield "worth_until", d.low / e.high
+    if signs == (0, 1) and d.high is not None and e.low:
+        yield "not_from", d.high / e.low
+
+
+def _sign(low: float | None, high: float | None) -> int:
+    """Above zero (1), below it (-1), or not told (0)."""
+    if low is None or high is None or low <= 0 <= high:
+        return 0
+    return 1 if low > 0 else -1

@@ -1,0 +1,181 @@
+"""What distance makes of costs, in sentences; and verdicts on claims that they grow with it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log, log10
+
+from tlstax.findings.core.wording import alike
+from tlstax.results.distance import (
+    ClaimResult,
+    DistanceCurve,
+    Distances,
+    Growth,
+    PoolTime,
+    Trend,
+)
+from tlstax.results.interval import ClaimVerdict, Interval
+from tlstax.support.text import counted
+
+MOST_NAMED = 3
+"""So many curves are named in a sentence, those with the largest effect first."""
+
+WIDEST = 10.0
+"""An interval over more than this factor tells nothing."""
+
+
+def claim_verdict(trends: Sequence[Trend]) -> ClaimVerdict:
+    """What the trends of all curves say of a claim that they grow."""
+    if not trends:
+        return "could not be told"
+    if all(found == "grows" for found in trends):
+        return "held"
+    if "grows" in trends:
+        return "held in part"
+    return "did not hold" if "shrinks" in trends else "could not be told"
+
+
+def claim_in_time(curves: Sequence[DistanceCurve]) -> str:
+    """The claim as one of the time that a connection takes."""
+    return _told(curves, lambda growth: growth.in_time, _in_time, lambda g: abs(g.extra_ms.point))
+
+
+def claim_in_proportion(curves: Sequence[DistanceCurve]) -> str:
+    """The claim as one of the share of all connections a second that is lost."""
+    return _told(
+        curves, lambda growth: growth.in_proportion, _in_proportion, lambda g: abs(log(g.change.point))
+    )
+
+
+def claim_sentences(found: Distances) -> list[str]:
+    """Each claim with both verdicts on it, a sentence each."""
+    sentences = (sentence for claim in found.claims for _, _, sentence in both_ways(claim))
+    return [": ".join(pair) for pair in zip(claim_verdicts(found), sentences, strict=True)]
+
+
+def claim_verdicts(found: Distances) -> list[str]:
+    """Each claim with both verdicts on it, without what they rest on."""
+    return [
+        f"“{claim.says}” ({claim.source}), taken as {meant}: {verdict}"
+        for claim in found.claims
+        for meant, verdict, _ in both_ways(claim)
+    ]
+
+
+def both_ways(claim: ClaimResult) -> tuple[tuple[str, ClaimVerdict, str], ...]:
+    """The two things that a claim may mean, the verdict on each and what it rests on."""
+    return (
+        ("time per connection", claim.in_time, claim.in_time_sentence),
+        ("a share of the rate", claim.in_proportion, claim.in_proportion_sentence),
+    )
+
+
+def growth_sentence(curve: DistanceCurve) -> str:
+    """Both trends of one curve; empty where it has one distance alone."""
+    growth = curve.growth
+    if growth is None:
+        return ""
+    return f"{curve_name(curve)}: {_in_time(growth)}; {_in_proportion(growth)}"
+
+
+def pool_sentences(found: Distances) -> list[str]:
+    """For each server, at the longest distance: what a kept connection saves, treatment by treatment."""
+    sides: dict[str, list[PoolTime]] = {}
+    for pool in found.pools:
+        sides.setdefault(pool.server, []).append(pool)
+    return [
+        _saved([p for p in pools if p.rtt_ms == max(q.rtt_ms for q in pools)]) for pools in sides.values()
+    ]
+
+
+def _saved(pools: Sequence[PoolTime]) -> str:
+    first = pools[0]
+    told = "; ".join(
+        f"{pool.label} {number(pool.connect_ms)} ms, as long as {number(pool.worth)} statements"
+        for pool in pools[:MOST_NAMED]
+    )
+    more = f"; {len(pools) - MOST_NAMED} more in the table" if len(pools) > MOST_NAMED else ""
+    place = ", ".join(part for part in (first.server, away(first.rtt_ms)) if part)
+    return f"{place}, a connection that is kept saves making it, which takes: {told}{more}"
+
+
+def curve_name(curve: DistanceCurve) -> str:
+    """The server, the treatment, and how many at a time: "mysql-9.7, TLS 1.3, 100 at a time"."""
+    parts = (curve.server, curve.label, f"{curve.connections} at a time")
+    return ", ".join(part for part in parts if part)
+
+
+def away(rtt_ms: float) -> str:
+    """How far apart client and server are: "45 ms away"."""
+    return f"{rtt_ms:.10g} ms away" if rtt_ms else "on the same machine"
+
+
+def number(found: Interval) -> str:
+    """A value and its interval: "2.03 (2.01 to 2.05)"."""
+    if found.low is None or found.high is None:
+        return f"{alike(found.point)[0]} (one block alone)"
+    if found.low > 0 and found.high > WIDEST * found.low:
+        return "a number that is not known to a factor of ten of"
+    point, low, high = (text.replace("-", "\N{MINUS SIGN}") for text in _alike(found))
+    return point if point == low == high else f"{point} ({low} to {high})"
+
+
+def _alike(found: Interval) -> list[str]:
+    """To three digits at most where the interval is narrower than that."""
+    values = [found.point, *(end for end in (found.low, found.high) if end is not None)]
+    largest = max(abs(value) for value in values)
+    if max(values) - min(values) < largest / 200:
+        decimals = max(0, 2 - int(log10(largest))) if largest >= 1 else 2
+        return [f"{value:.{decimals}f}" for value in values]
+    return alike(*values)
+
+
+def _in_time(growth: Growth) -> str:
+    ends = f"from {growth.from_ms:.10g} to {growth.to_ms:.10g} ms"
+    if growth.in_time == "could not be told":
+        return f"{ends} what it adds changes by {number(growth.extra_ms)} ms, which is no difference seen"
+    more = "more" if growth.in_time == "grows" else "less"
+    size = growth.extra_ms if growth.in_time == "grows" else _negative(growth.extra_ms)
+    trips = growth.round_trips if growth.in_time == "grows" else _negative(growth.round_trips)
+    return (
+        f"{ends} what it adds becomes {number(size)} ms {more}, {number(trips)} round trips beside the "
+        f"{number(growth.plaintext_round_trips)} of plaintext"
+    )
+
+
+def _in_proportion(growth: Growth) -> str:
+    limit = f"; round trips alone would make it {growth.limit_times:.2f}" if growth.limit_times else ""
+    word = {
+        "grows": "the loss grows",
+        "shrinks": "the loss shrinks",
+        "could not be told": "no change of the loss is seen",
+    }[growth.in_proportion]
+    return (
+        f"{word}: plaintext does {number(growth.near_times)} times as many a second at {growth.from_ms:.10g} "
+        f"ms and {number(growth.far_times)} times as many at {growth.to_ms:.10g} ms{limit}"
+    )
+
+
+def _negative(found: Interval) -> Interval:
+    low, high = (-end if end is not None else None for end in (found.high, found.low))
+    return found.model_copy(update={"point": -found.point, "low": low, "high": high})
+
+
+def _told(
+    curves: Sequence[DistanceCurve],
+    trend_of: Callable[[Growth], Trend],
+    words_of: Callable[[Growth], str],
+    size_of: Callable[[Growth], float],
+) -> str:
+    grown = [(curve, curve.growth) for curve in curves if curve.growth is not None]
+    if not grown:
+        return "nothing that was measured bears on it"
+    trends = [trend_of(growth) for _, growth in grown]
+    counts = [f"{word} in {trends.count(word)}" for word in ("grows", "shrinks") if word in trends]
+    untold = trends.count("could not be told")
+    said = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
+    said += [f"{untold} could not be told"] if untold else []
+    largest = sorted(grown, key=lambda pair: -size_of(pair[1]))[:MOST_NAMED]
+    named = "; ".join(f"{curve_name(curve)}: {words_of(growth)}" for curve, growth in largest)
+    more = f"; and {len(grown) - MOST_NAMED} more" if len(grown) > MOST_NAMED else ""
+    return f"{', '.join(said)} ({named}{more})"

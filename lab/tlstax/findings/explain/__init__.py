@@ -1,0 +1,1 @@
+"""Where the extra CPU time of a case goes: components, functions, a culprit."""

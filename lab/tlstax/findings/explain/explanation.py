@@ -1,0 +1,284 @@
+"""From a baseline to a case: where the extra CPU time per operation went, and what caused it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.outcomes import OUTCOMES, outcome
+from tlstax.findings.explain.component_costs import (
+    Costs,
+    Noise,
+    by_component,
+    common_blocks,
+    cost_us,
+    is_clear,
+    mean,
+)
+from tlstax.findings.explain.culprit import culprit, culprit_alone, extra_stacks, functions
+from tlstax.findings.explain.words import caveats, programs_differ, sentences
+from tlstax.profiles.components import UNATTRIBUTED, component_order
+from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
+from tlstax.study import Case
+from tlstax.study.factors import NO_FAULT, VARIANTS
+from tlstax.study.labels import finding_levels, full_label, label
+from tlstax.support.errors import UserMistake
+
+LEAST_BLOCKS = 2
+"""One block alone shows no scatter, so that nothing can be told apart from noise."""
+
+BUSY = 0.9
+"""From this part of its processors' time on, the server is what limits the rate."""
+
+SYSTEM_PERCENT = "server_cpu_system_percent"
+SHIFTS: tuple[tuple[str, str], ...] = (
+    ("ops_per_s", "1/s"),
+    ("server_cpu_us_per_op", "us"),
+    (SYSTEM_PERCENT, "%"),
+    ("machine_system_percent", "%"),
+    ("latency_p50_us", "us"),
+)
+"""The figures that are told beside an explanation, where they were measured."""
+
+
+def explain(stored: StoredRun, case: Case, baseline: Case | None = None) -> Explanation:
+    """Where the extra cost of a case goes, against a baseline (see `Costs.baseline_of` for the usual one).
+
+    Raises UserMistake where the run cannot tell: nothing was sampled, both are the same, too few blocks.
+    """
+    return Explainer(stored).explain(case, baseline)
+
+
+def explanations(stored: StoredRun) -> tuple[Explanation, ...]:
+    """Of every case that was sampled and can be explained, in the plan's order; empty without samples."""
+    return Explainer(stored).all() if stored.profiled else ()
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A case, its baseline, and their unsampled trials of the same blocks."""
+
+    case: Case
+    baseline: Case
+    trials: tuple[tuple[TrialRecord, TrialRecord], ...]
+
+
+class Explainer:
+    """Explains cases of one run; what several explanations need is worked out once."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self._stored = stored
+        self._costs = Costs(stored)
+        self._confidence = stored.header.study.confidence
+
+    def all(self) -> tuple[Explanation, ...]:
+        """Of every case but the baselines that can be explained, in the plan's order."""
+        return tuple(
+            self.explain(case)
+            for case in self._costs.cases
+            if case.role != "baseline" and not self._hindrance(case, self._costs.baseline_of(case))
+        )
+
+    def explain(self, case: Case, baseline: Case | None = None) -> Explanation:
+        """One case. Raises UserMistake as `explain` does."""
+        baseline = baseline or self._costs.baseline_of(case)
+        if why := self._hindrance(case, baseline):
+            raise UserMistake(why[0], remedy=why[1])
+        pair = self._pair(case, baseline)
+        noise = self._costs.noise(case, baseline)
+        total = stats.difference_interval(self._costs.total_differences(case, baseline), self._confidence)
+        is_told = is_clear(total, noise.total_us if noise else None)
+        seek = culprit if is_told else culprit_alone
+        found = seek(self._costs, (case, baseline), total.point, noise)
+        case_us, base_us = (
+            mean(cost for a_pair in pair.trials if (cost := cost_us(a_pair[place])) is not None)
+            for place in (0, 1)
+        )
+        unattributed = self._unattributed(case)
+        explanation = Explanation(
+            run=self._stored.header.run,
+            case=finding_levels(case),
+            baseline=finding_levels(baseline),
+            labels=self._labels(case, baseline),
+            verdict="explained" if is_told or found else "nothing to explain",
+            whole_is_told=is_told,
+            operation=_operation(case),
+            is_control=case.role == "control",
+            case_us_per_op=case_us,
+            baseline_us_per_op=base_us,
+            extra_cpu_us_per_op=total,
+            noise_us_per_op=noise.total_us if noise else None,
+            shifts=_shifts(pair),
+            components=self._components(case, baseline),
+            culprit=found,
+            removal=self._removal(pair, found) if found else None,
+            unattributed_share=unattributed.get("server", 0.0),
+            unattributed=unattributed,
+            samples={side: samples for side in SIDES if (samples := self._samples(case, side))},
+        )
+        noisy = self._noisy(case, baseline, noise)
+        explanation = explanation.model_copy(
+            update={"caveats": caveats(self._stored, explanation, case, baseline)}
+        )
+        return explanation.model_copy(update={"sentences": sentences(explanation, noisy)})
+
+    def _hindrance(self, case: Case, baseline: Case) -> tuple[str, str] | None:
+        """Why these two cannot be compared, and what to do; None where they can."""
+        study, run = self._stored.header.study, self._stored.header.run
+        again = "run it again with --profile"
+        if not any(record.profile is not None for record in self._stored.profiled):
+            return f"run {run} has no profile: nothing in it was sampled", again
+        if case == baseline:
+            return (
+                f"{full_label(case, study)} is what the others are compared with",
+                "name another case, or another --against",
+            )
+        own, other = self._costs.of(case), self._costs.of(baseline)
+        blocks = max(len(common_blocks(own, other, side)) for side in SIDES)
+        if blocks >= LEAST_BLOCKS:
+            return None
+        number = "one block" if blocks else "no block"
+        return (
+            f"{full_label(case, study)} and {full_label(baseline, study)} were both sampled, in valid "
+            f"trials, in {number} alone; it takes {LEAST_BLOCKS} to tell a difference from scatter",
+            "give the study a larger --budget",
+        )
+
+    def _pair(self, case: Case, baseline: Case) -> _Pair:
+        own, other = (self._costs.of(one).measured for one in (case, baseline))
+        return _Pair(
+            case, baseline, tuple((own[block], other[block]) for block in sorted(own.keys() & other.keys()))
+        )
+
+    def _labels(self, case: Case, baseline: Case) -> tuple[str, str]:
+        study = self._stored.header.study
+        if study.group_of(case.levels) == study.group_of(baseline.levels):
+            return label(case, study), label(baseline, study)
+        return full_label(case, study), full_label(baseline, study)
+
+    def _components(self, case: Case, baseline: Case) -> tuple[ComponentCost, ...]:
+        """Every component of each side, those with most extra first; what is unattributed among them."""
+        differences = self._costs.component_differences(case, baseline)
+        order = component_order()
+        found = []
+        for side in SIDES:
+            own, other = self._costs.of(case), self._costs.of(baseline)
+            blocks = common_blocks(own, other, side)
+            cases = [own.stacks[side][block] for block in blocks]
+            baselines = [other.stacks[side][block] for block in blocks]
+            costs, bases = (
+                [by_component(stacks) for stacks in cases],
+                [by_component(stacks) for stacks in baselines],
+            )
+            known = functions(extra_stacks(cases, baselines))
+            found += [
+                ComponentCost(
+                    name=name,
+                    side=side,
+                    us_per_op=fmean(cost.get(name, 0.0) for cost in costs),
+                    baseline_us_per_op=fmean(base.get(name, 0.0) for base in bases),
+                    extra_us_per_op=stats.difference_interval(differences[side, name], self._confidence),
+                    functions=known.get(name, ()),
+                )
+                for name in order
+                if (side, name) in differences
+            ]
+        return tuple(sorted(found, key=lambda part: -abs(part.extra_us_per_op.point)))
+
+    def _noisy(self, case: Case, baseline: Case, noise: Noise | None) -> frozenset[tuple[Side, str]]:
+        """The components whose difference cannot be told from noise."""
+        return frozenset(
+            place
+            for place, values in self._costs.component_differences(case, baseline).items()
+            if not is_clear(
+                stats.difference_interval(values, self._confidence),
+                noise.by_place.get(place) if noise else None,
+            )
+        )
+
+    def _unattributed(self, case: Case) -> dict[Side, float]:
+        """The part of a side's samples that no rule has a component for."""
+        found: dict[Side, float] = {}
+        for side in SIDES:
+            blocks = [by_component(stacks) for stacks in self._costs.of(case).stacks[side].values()]
+            total = sum(sum(block.values()) for block in blocks)
+            if total > 0:
+                found[side] = sum(block.get(UNATTRIBUTED, 0.0) for block in blocks) / total
+        return found
+
+    def _samples(self, case: Case, side: Side) -> int:
+        return sum(
+            samples.samples
+            for record in self._stored.profiled
+            if record.trial.case == case
+            and record.verdict.value == "valid"
+            and record.profile is not None
+            and (samples := record.profile.side(side)) is not None
+        )
+
+    def _removal(self, pair: _Pair, found: Culprit) -> Removal | None:
+        """What taking the culprit out of the server would give."""
+        machine = self._stored.header.machine
+        server_us = _mean(pair, 0, "server_cpu_us_per_op")
+        cores = _mean(pair, 0, "server_cpu_share")
+        has_own = machine.server_cpus and not set(machine.server_cpus) & set(machine.client_cpus)
+        predicted = None
+        one_program = not programs_differ(pair.case, pair.baseline)
+        if (
+            found.side == "server"
+            and one_program
+            and has_own
+            and server_us
+            and cores
+            and cores >= BUSY * len(machine.server_cpus)
+        ):
+            left_us = server_us - found.extra_us_per_op.point
+            predicted = server_us / left_us if left_us > 0 else None
+        fault = pair.case.levels.get("fault", NO_FAULT)
+        measured = None
+        if (
+            fault not in {NO_FAULT, *VARIANTS}
+            and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels
+        ):
+            rates = [(outcome(base, "ops_per_s"), outcome(own, "ops_per_s")) for own, base in pair.trials]
+            known = [(base, own) for base, own in rates if base and own]
+            measured = stats.geometric_mean([base / own for base, own in known]) if known else None
+        return Removal(predicted=predicted, measured=measured) if predicted or measured else None
+
+
+def _shifts(pair: _Pair) -> tuple[Shift, ...]:
+    found = []
+    for name, unit in SHIFTS:
+        both = [(_value(own, name), _value(base, name)) for own, base in pair.trials]
+        known = [(own, base) for own, base in both if own is not None and base is not None]
+        if known:
+            value, baseline_value = (fmean(values) for values in zip(*known, strict=True))
+            found.append(Shift(outcome=name, unit=unit, value=value, baseline_value=baseline_value))
+    return tuple(found)
+
+
+def _value(record: TrialRecord, name: str) -> float | None:
+    """An outcome of a trial, or the kernel's part of the server's CPU time in per cent."""
+    if name == SYSTEM_PERCENT:
+        system, total = (outcome(record, f"server_cpu_{part}us_per_op") for part in ("system_", ""))
+        return 100 * system / total if system is not None and total else None
+    return outcome(record, name) if name in OUTCOMES else None
+
+
+def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:
+    known = [value for both in pair.trials if (value := outcome(both[place], name)) is not None]
+    return fmean(known) if known else None
+
+
+def _operation(case: Case) -> Literal["connection", "query", "operation"]:
+    words: Mapping[str, Literal["connection", "query"]] = {
+        "reconnect": "connection",
+        "storm": "connection",
+        "point-select": "query",
+    }
+    return words.get(str(case.levels.get("workload")), "operation")

@@ -1,0 +1,55 @@
+"""What each stack costs per operation: a profiled trial's samples, scaled to the unsampled trial's CPU time.
+
+Sampling slows a trial down, so its own CPU time is not taken: the samples only share out what the same case
+cost in the same block when nobody sampled it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from tlstax.findings.core.outcomes import outcome
+from tlstax.profiles.stacks import Side
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.study import Case
+
+Stacks = Mapping[str, float]
+"""CPU time per operation in microseconds, by stack."""
+
+
+def stack_costs(stored: StoredRun, case: Case, side: Side) -> dict[int, Stacks]:
+    """Of each block in which the case was measured and sampled, both valid: what each stack costs.
+
+    Empty where the side was out of reach. Where only user space could be sampled, the stacks share out the
+    user time alone.
+    """
+    measured = _by_block(stored.measured, case)
+    found: dict[int, Stacks] = {}
+    for block, record in _by_block(stored.profiled, case).items():
+        profile = record.profile
+        samples = profile.side(side) if profile is not None else None
+        if profile is None or samples is None or not samples.samples or block not in measured:
+            continue
+        part = "cpu_us_per_op" if profile.kernel else "cpu_user_us_per_op"
+        cost_us = outcome(measured[block], f"{side}_{part}")
+        if cost_us is not None:
+            each_us = cost_us / samples.samples
+            found[block] = {stack: count * each_us for stack, count in samples.stacks.items()}
+    return found
+
+
+def mean_costs(blocks: Iterable[Stacks]) -> dict[str, float]:
+    """The mean over blocks of what each stack costs; one that a block never saw costs nothing there."""
+    total, number = Counter[str](), 0
+    for number, stacks in enumerate(blocks, start=1):  # noqa: B007 (their number is wanted behind the loop)
+        total.update(stacks)
+    return {stack: us / number for stack, us in total.items()}
+
+
+def _by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:
+    return {
+        record.trial.block: record
+        for record in records
+        if record.trial.case == case and record.verdict.value == "valid"
+    }

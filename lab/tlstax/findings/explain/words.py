@@ -1,0 +1,245 @@
+"""What an explanation says in words, the culprit first, and what to bear in mind. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from tlstax.findings.core.wording import percent
+from tlstax.profiles.components import UNATTRIBUTED
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
+from tlstax.records.trial import StoredRun
+from tlstax.results.explanation import (
+    ComponentCost,
+    Culprit,
+    Explanation,
+)
+from tlstax.results.interval import Interval
+from tlstax.study import Case
+from tlstax.support.text import counted
+
+MOST_COMPONENTS = 3
+ALL = 0.97
+FEW_SAMPLES = 500
+"""With so few, a component of 5 % is known to a fifth of itself at best (Poisson)."""
+
+OFTEN_CUT = 0.05
+FEW_BLOCKS = 5
+MUCH_UNATTRIBUTED = 0.1
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
+    """The answer, the most important first; `noisy` are components whose difference noise could explain."""
+    if found.verdict == "nothing to explain":
+        return (_nothing(found),)
+    told = [
+        part for part in found.components if (part.side, part.name) not in noisy and part.name != UNATTRIBUTED
+    ]
+    if found.culprit is not None:
+        return (_named(found, found.culprit), *_parts_of(found, told), *_removal(found))
+    return (_spread(found, told),)
+
+
+def microseconds(us: float) -> str:
+    """A cost as people read it: "1,250 µs", "31.2 µs", "0.84 µs"."""
+    return f"{number(us)} µs"
+
+
+def number(us: float) -> str:
+    """Its digits alone, at most three of them significant below 1,000."""
+    size = abs(us)
+    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
+    text = f"{size:,.{decimals}f}"
+    return f"{MINUS}{text}" if us < 0 and float(text.replace(",", "")) else text
+
+
+def signed(us: float) -> str:
+    """The same with a sign, whichever way it goes."""
+    text = number(us)
+    return text if text.startswith(MINUS) or not us else f"+{text}"
+
+
+def ends(amount: Interval) -> str:
+    """The ends of an interval, or nothing where there is none: "[+1.2 … +3.4]"."""
+    if amount.low is None or amount.high is None:
+        return ""
+    return f"[{signed(amount.low)} … {signed(amount.high)}]"
+
+
+def function_words(name: str, library: str) -> str:
+    """A function and its file: "RAND_bytes (libcrypto.so.3)"."""
+    return f"{name} ({library})"
+
+
+def programs_differ(case: Case, baseline: Case) -> bool:
+    """Whether the two run different servers or libraries, whose functions have other names."""
+    return any(case.levels.get(name) != baseline.levels.get(name) for name in ("server", "tls_library"))
+
+
+def caveats(stored: StoredRun, found: Explanation, case: Case, baseline: Case) -> tuple[str, ...]:
+    """What bears on the explanation, from how it was sampled."""
+    profiles = [
+        record.profile
+        for record in stored.profiled
+        if record.trial.case in (case, baseline)
+        and record.profile is not None
+        and record.verdict.value == "valid"
+    ]
+    return tuple(_caveats(found, profiles, case, baseline))
+
+
+def _nothing(found: Explanation) -> str:
+    case, baseline = found.labels
+    amount = found.extra_cpu_us_per_op
+    noise = found.noise_us_per_op
+    beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
+    return (
+        f"nothing to explain: {case} costs as much CPU per {found.operation} as {baseline}, as far as can be "
+        f"told ({signed(amount.point)} µs {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}"
+        f"{beside})"
+    )
+
+
+def _named(found: Explanation, culprit: Culprit) -> str:
+    if not found.whole_is_told:
+        return _named_alone(found, culprit)
+    extra, own = found.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
+    how_much = (
+        f"practically all of the {number(extra)} µs of extra CPU per {found.operation} goes"
+        if culprit.share >= ALL
+        else f"{number(own)} of the {number(extra)} µs of extra CPU per {found.operation} "
+        f"({percent(culprit.share)}) go"
+    )
+    beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
+    return (
+        f"{how_much} into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
+        f"{culprit.component}{beneath}"
+    )
+
+
+def _named_alone(found: Explanation, culprit: Culprit) -> str:
+    """A culprit that is clear although the whole is not."""
+    beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
+    return (
+        f"{function_words(culprit.function, culprit.library)} on the {culprit.side} costs "
+        f"{signed(culprit.extra_us_per_op.point)} µs {ends(culprit.extra_us_per_op)} of CPU per "
+        f"{found.operation}: {culprit.component}{beneath}; all the rest cannot be told from noise"
+    )
+
+
+def _parts_of(found: Explanation, told: list[ComponentCost]) -> Iterator[str]:
+    case, baseline = found.labels
+    amount = found.extra_cpu_us_per_op
+    yield (
+        f"{case} costs {microseconds(found.case_us_per_op)} of CPU per {found.operation}, client and server "
+        f"together, {baseline} {microseconds(found.baseline_us_per_op)}: {signed(amount.point)} µs "
+        f"{ends(amount)}"
+    )
+    yield from _largest_of(told)
+
+
+def _spread(found: Explanation, told: list[ComponentCost]) -> str:
+    case, baseline = found.labels
+    amount = found.extra_cpu_us_per_op
+    how = "more" if amount.point > 0 else "less"
+    why = (
+        "; no one function is the cause of half of it" if amount.point > 0 and told
+        else "" if told
+        else "; it cannot be told into which component"
+    )  # fmt: skip
+    largest = "".join(f"; {words}" for words in _largest_of(told))
+    return (
+        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
+        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)})"
+        f"{why}{largest}"
+    )
+
+
+def _largest_of(told: list[ComponentCost]) -> Iterator[str]:
+    if told:
+        listed = [
+            f"{part.name} on the {part.side} {signed(part.extra_us_per_op.point)} µs"
+            for part in told[:MOST_COMPONENTS]
+        ]
+        yield f"most of the difference: {_listed(listed)}"
+
+
+def _removal(found: Explanation) -> Iterator[str]:
+    removal, rate = found.removal, next((s for s in found.shifts if s.outcome == "ops_per_s"), None)
+    if removal is None or rate is None or found.culprit is None:
+        return
+    plural = {"query": "queries"}.get(found.operation, f"{found.operation}s")
+    if removal.predicted is not None:
+        yield (
+            f"the server's processors were busy all the time: without {found.culprit.function} it could do "
+            f"{rate.value * removal.predicted:,.0f} {plural} a second instead of {rate.value:,.0f} "
+            f"({removal.predicted:.2f} times as many)"
+        )
+    if removal.measured is not None:
+        yield (
+            f"measured without it: {rate.baseline_value:,.0f} {plural} a second "
+            f"({removal.measured:.2f} times as many)"
+        )
+
+
+def _caveats(found: Explanation, profiles: list[Profile], case: Case, baseline: Case) -> Iterator[str]:
+    blocks = found.extra_cpu_us_per_op.blocks
+    if blocks < FEW_BLOCKS:
+        yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
+    if programs_differ(case, baseline):
+        yield (
+            "the two run different programs: what one calls by another name counts as more in one function "
+            "and as less in another"
+        )
+    if found.is_control and found.verdict == "explained":
+        yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
+    if found.noise_us_per_op is None and not found.is_control:
+        yield "no control was sampled, so that the noise is not known"
+    yield from _of_sides(found)
+    yield from _sampling(profiles)
+
+
+def _of_sides(found: Explanation) -> Iterator[str]:
+    for side, samples in found.samples.items():
+        if samples < FEW_SAMPLES:
+            yield f"{samples} samples of the {side} only: small components are not known"
+    for side in SIDES:
+        if side not in found.samples:
+            yield f"the {side} was not sampled, so that its part is missing"
+    for side, share in found.unattributed.items():
+        if share > MUCH_UNATTRIBUTED:
+            yield f"{percent(share)} of the {side}'s samples have no component"
+
+
+def _sampling(profiles: list[Profile]) -> Iterator[str]:
+    if any(profile.event == "cpu-clock" for profile in profiles):
+        yield (
+            "sampled by the clock, as this machine has no hardware counters: what the kernel does with "
+            "interrupts off shows in the function that switches them on again"
+        )
+    if any(not profile.kernel for profile in profiles):
+        yield "the kernel could not be sampled: components are parts of the time in user mode alone"
+    if lost := sum(profile.lost for profile in profiles):
+        yield f"perf dropped {counted(lost, 'sample')}"
+    cut, nameless = Counter[bool](), Counter[bool]()
+    for profile in profiles:
+        for side in (profile.server, profile.client):
+            for stack, count in side.stacks.items() if side is not None else ():
+                cut[stack.startswith(CUT_OFF)] += count
+                of_kernel = [frame for frame in frames(stack) if frame.library == KERNEL]
+                if of_kernel:
+                    nameless[all(frame.function == UNKNOWN for frame in of_kernel)] += count
+    if cut[True] > OFTEN_CUT * cut.total():
+        yield f"{percent(cut[True] / cut.total())} of the stacks are cut off near their root"
+    if nameless[True] > nameless[False]:
+        yield (
+            "the kernel's functions have no names here (kernel.kptr_restrict): what the kernel did is "
+            "counted for whoever called it"
+        )
+
+
+def _listed(words: Collection[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,212 @@
+"""HelloRetryRequests in sentences: who met them, what they cost, what avoids them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tlstax.findings.core.wording import alike
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
+from tlstax.study import Study
+from tlstax.study.factors import GROUP_LISTS, P256_FIRST
+
+STUDY = "hello-retry"
+"""The built-in study that measures the remedy."""
+
+RFC = "RFC 8446, section 4.1.4"
+
+COST_WORDS = {
+    "tls_handshake_round_trips": "round trips",
+    "tls_handshake_bytes": "bytes",
+    "connect_p50_us": "median connect time",
+    "server_cpu_us_per_connection": "server CPU",
+    "client_cpu_us_per_connection": "client CPU",
+}
+
+MOST_SERVERS = 2
+"""More of them are told of in one sentence."""
+
+_MS = 1000.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """What sentences are made from; `unasked` names servers that needed no retry, and in how many handshakes.
+
+    It is empty where the study does not ask.
+    """
+
+    study: Study
+    kinds: tuple[Retried, ...]
+    cases: tuple[RetriedCase, ...]
+    unasked: tuple[tuple[str, int], ...]
+
+
+def is_answer(document: RunDocument) -> bool:
+    """Whether these sentences are what the run answers: its study compares groups with each other."""
+    return document.hello_retries is not None and "group" in document.design.baseline
+
+
+def sentences(told: Told) -> tuple[str, ...]:
+    """All that is to be said, the most telling first."""
+    return (*_asked(told), *_round_trips(told), *_costs(told), *_none_needed(told))
+
+
+def remedy(told: Told) -> tuple[str, ...]:
+    """What a user can do, and what none can; empty where no handshake was retried."""
+    if not told.cases:
+        return ()
+    first = Counter(one.group for one in told.cases).most_common(1)[0][0]
+    others = [group for group in GROUP_LISTS[P256_FIRST].split(":") if group != first]
+    groups = ":".join([first, *others])
+    return (
+        f"offer {first} first, and the client's key share is one that the server takes: in the client's "
+        f"openssl.cnf `Groups = {groups}` in the section that `system_default` names, or "
+        f'`SSL_CTX_set1_groups_list(context, "{groups}")` in a program of your own',
+        "MySQL's own clients have no option for groups, but read openssl.cnf, and the environment variable "
+        "OPENSSL_CONF names another one for them; the server names its groups itself, whatever its file says",
+    )
+
+
+def command(told: Told) -> str:
+    """What would measure the remedy; empty where every retried case has one in this run, or there is none."""
+    lacking = [one for one in told.cases if best(one) is None]
+    return f"tlstax study run {STUDY}" if lacking else ""
+
+
+def best(one: RetriedCase) -> Avoided | None:
+    """The case of this run in which the client avoids the retry: by a list where there is one."""
+    by_client = [found for found in one.avoided if found.by == "client"]
+    lists = [found for found in by_client if found.case.get("group") in GROUP_LISTS]
+    return next(iter(lists or by_client), None)
+
+
+def _asked(told: Told) -> Iterator[str]:
+    """Which servers asked, of whom, how often."""
+    servers = dict.fromkeys(_name(kind) for kind in told.kinds if kind.retried)
+    together = len(servers) > MOST_SERVERS
+    groups: dict[tuple[str, str], list[Retried]] = {}
+    for kind in told.kinds:
+        if kind.retried:
+            groups.setdefault(("" if together else _name(kind), kind.group), []).append(kind)
+    for (_, group), kinds in groups.items():
+        libraries = len({kind.server for kind in kinds})
+        over = f", over {libraries} TLS libraries," if libraries > 1 and not together else ""
+        clients = _and(sorted({kind.client_library for kind in kinds if kind.client_library}))
+        of_client = f" of a client over {clients}" if clients else ""
+        yield (
+            f"{_and(list(dict.fromkeys(map(_name, kinds))))}{over} asked for a second ClientHello "
+            f"(HelloRetryRequest) in {_of(kinds)}{of_client}: they agreed on {group}, for which the client "
+            "had sent no key share"
+        )
+
+
+def _name(kind: Retried) -> str:
+    """The server without what it ran over."""
+    return kind.server.partition(" over ")[0]
+
+
+def _of(kinds: Iterable[Retried]) -> str:
+    """How many were retried of how many: "all 120 full and 3 of 40 resumed TLS 1.3 handshakes"."""
+    made, retried = Counter[bool](), Counter[bool]()
+    for kind in kinds:
+        made[kind.resumed] += kind.handshakes
+        retried[kind.resumed] += kind.retried
+    parts = [
+        f"{_share(retried[resumed], made[resumed])} {word}"
+        for resumed, word in ((False, "full"), (True, "resumed"))
+        if retried[resumed]
+    ]
+    return f"{' and '.join(parts)} TLS 1.3 handshakes"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"all {whole:,}" if part == whole else f"{part:,} of {whole:,}"
+
+
+def _round_trips(told: Told) -> Iterator[str]:
+    """How many round trips a handshake took, where no remedy tells what it would take without."""
+    lacking = [one for one in told.cases if best(one) is None]
+    counted = sorted({round(one.round_trips, 1) for one in lacking if one.round_trips is not None})
+    if lacking:
+        took = f"such a handshake took {' to '.join(_plain(n) for n in counted[:: max(1, len(counted) - 1)])}"
+        took = f"{took} round trips, " if counted else "it costs a handshake a round trip, "
+        far = sorted({one.rtt_ms for one in lacking if one.rtt_ms})
+        at = f": {' or '.join(f'{rtt_ms:.10g} ms' for rtt_ms in far)} of every connection here" if far else ""
+        yield f"{took}{'one of them for this' if counted else 'whatever the distance'} ({RFC}){at}"
+
+
+def _plain(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _costs(told: Told) -> Iterator[str]:
+    """What the retry costs at each place, against the client's remedy and what a server could give."""
+    for one in told.cases:
+        found = best(one)
+        if found is not None:
+            yield f"{one.place}: with {found.label}, {_less(found.costs)}"
+        given = [other for other in one.avoided if other.by == "server" and _is_as_sent(other, one)]
+        for other in given:
+            yield f"{one.place}: with {other.label}, which gave {other.group}, {_less(other.costs)}"
+
+
+def _is_as_sent(other: Avoided, one: RetriedCase) -> bool:
+    """Whether the client offered the same, so that what the server gives is all the difference."""
+    return other.case.get("group") == one.case.get("group")
+
+
+def _less(costs: Iterable[RetryCost]) -> str:
+    """All costs in words: "a connection costs 1 round trip less; no difference seen in client CPU"."""
+    known = tuple(costs)
+    said = []
+    ways = (("less", "higher"), ("more", "lower"))
+    moved = [
+        f"{_and(found)} {way}"
+        for way, judgement in ways
+        if (found := [quantity(cost) for cost in known if cost.judgement == judgement])
+    ]
+    if moved:
+        said.append(f"a connection costs {_and(moved)}")
+    same = [COST_WORDS[cost.cost] for cost in known if not is_seen(cost)]
+    if same:
+        said.append(f"no difference seen in {_and(same)}")
+    return "; ".join(said) or "nothing could be compared"
+
+
+def is_seen(cost: RetryCost) -> bool:
+    """Whether a difference is seen."""
+    return cost.judgement != "no difference seen"
+
+
+def quantity(cost: RetryCost) -> str:
+    """The size of an extra, with its interval where it scatters: "45.1 ms of connect time (44.9 to 45.3)"."""
+    extra, words = cost.extra, COST_WORDS[cost.cost]
+    if cost.unit == "1":
+        number = _plain(abs(extra.point))
+        return f"{number} round trip{'' if number == '1' else 's'}"
+    ends = [] if extra.low is None or extra.high is None else sorted((abs(extra.low), abs(extra.high)))
+    in_ms = cost.unit == "us" and abs(extra.point) >= _MS
+    values = [value / (_MS if in_ms else 1.0) for value in (abs(extra.point), *ends)]
+    point, *rounded = alike(*values) if len(set(values)) > 1 else [f"{value:.4g}" for value in values]
+    if cost.unit == "B":
+        return f"{values[0]:,.0f} bytes"
+    between = f" ({rounded[0]} to {rounded[1]})" if set(rounded) - {point} else ""
+    return f"{point} {'ms' if in_ms else 'µs'} of {words}{between}"
+
+
+def _and(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _none_needed(told: Told) -> Iterator[str]:
+    """Who needed none, in a study that asks."""
+    handshakes: dict[str, int] = {}
+    for server, made in told.unasked:
+        handshakes[server] = handshakes.get(server, 0) + made
+    for server, made in handshakes.items():
+        yield (
+            f"{server} needed no HelloRetryRequest in {made:,} TLS 1.3 handshakes as the client chose them"
+        )

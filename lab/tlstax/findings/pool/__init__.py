@@ -1,0 +1,1 @@
+"""What keeping connections saves."""

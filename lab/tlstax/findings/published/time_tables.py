@@ -1,0 +1,117 @@
+"""A published table of times beside what each part of a run measured, line by line. Pure.
+
+Times of another machine say little beside ours; the ratio of two sides, which both take within themselves,
+says more. Ours is taken block by block, like every ratio here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.series import Series, difference
+from tlstax.findings.published.sides import Measured, Side
+from tlstax.results.interval import Interval
+from tlstax.results.published_tables import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
+from tlstax.study import Levels, Part, TimeRow, TimeTable
+
+
+def time_table(table: TimeTable, run: Measured, series: Series) -> TimeTableResult:
+    """The table, and for each line, part and side what was measured."""
+    lines = tuple(_line(table, row, run, series) for row in table.rows)
+    return TimeTableResult(published=table, lines=lines, reading=_reading(table, lines))
+
+
+def _line(table: TimeTable, row: TimeRow, run: Measured, series: Series) -> TimeLine:
+    first = table.sides[0].name
+    return TimeLine(
+        label=row.label,
+        published=row.values,
+        published_ratios={
+            name: value / row.values[first] for name, value in row.values.items() if name != first
+        },
+        parts=tuple(_part(table, row, part, run, series) for part in run.parts),
+    )
+
+
+def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Series) -> PartOfTime:
+    sides = {column.name: run.side(part.within, row.within, column.levels) for column in table.sides}
+    logs = {name: _logs(found, table.outcome) for name, found in sides.items()}
+    first, *others = logs
+    confidence = series.study.confidence
+    ratios = {name: difference(logs[name], logs[first]) for name in others}
+    return PartOfTime(
+        part=part.key,
+        sides=tuple(
+            MeasuredTime(
+                side=name,
+                shown=found.shown,
+                seconds=amount(list(logs[name].values()), confidence),
+                operations=_operations(found),
+            )
+            for name, found in sides.items()
+        ),
+        ratios={
+            name: ratio
+            for name, blocks in ratios.items()
+            if (ratio := amount(list(blocks.values()), confidence)) is not None
+        },
+        noise_floor=_noise_floor(sides[first].levels, table.outcome, series),
+    )
+
+
+def amount(logs: Sequence[float], confidence: float) -> Interval | None:
+    """The geometric mean and its interval, from logarithms, one a block; None without any."""
+    return stats.interval(logs, confidence) if logs else None
+
+
+def _logs(found: Side, name: str) -> dict[int, float]:
+    values = {record.trial.block: outcome(record, name) for record in found.records}
+    return {block: log(value) for block, value in values.items() if value}
+
+
+def _operations(found: Side) -> int | None:
+    """How many operations a round has here."""
+    jobs = [record.job for record in found.records if record.job is not None]
+    rounds = {job.operations // job.rounds for job in jobs if job.operations is not None}
+    return rounds.pop() if len(rounds) == 1 else None
+
+
+def _noise_floor(levels: Levels | None, name: str, series: Series) -> float | None:
+    """From the control of this very case, or of the nearest one under the same workload."""
+    if levels is None:
+        return None
+    logs = {at: series.control_logs(dict(at), name) for at in series.controls}
+    known: Mapping[tuple[tuple[str, str | int | float], ...], Interval] = {
+        at: stats.interval(list(blocks.values()), series.study.confidence)
+        for at, blocks in logs.items()
+        if blocks
+    }
+    control = nearest(levels, known)
+    return stats.noise_floor(control) if control is not None else None
+
+
+def _reading(table: TimeTable, lines: Sequence[TimeLine]) -> str:
+    """What may be compared: seconds of as many operations, or ratios alone."""
+    here = {
+        found.operations
+        for line in lines
+        for part in line.parts
+        for found in part.sides
+        if found.operations is not None
+    }
+    if not here or table.queries is None:
+        return "Another machine took the published times: compare ratios rather than seconds."
+    rounds = " or ".join(f"{number:,}" for number in sorted(here))
+    if here == {table.queries}:
+        return (
+            f"A round has {rounds} operations, there as here; but another machine took the published times, "
+            "so compare ratios rather than seconds."
+        )
+    return (
+        f"A round has {rounds} operations here and {table.queries:,} there, and the time "
+        "of an operation may change within a round: so seconds are not comparable, and the ratios alone are."
+    )

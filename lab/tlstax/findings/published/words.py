@@ -1,0 +1,88 @@
+"""What the parts of a run say of a published difference, as a verdict and in a sentence. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tlstax.findings.answer.statement_words import change_words
+from tlstax.findings.core import stats
+from tlstax.findings.core.wording import alike, percent
+from tlstax.results.interval import Interval
+from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
+
+ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
+MINUS = "\N{MINUS SIGN}"
+
+
+def verdict_of(parts: Sequence[DifferenceHere]) -> Verdict:
+    """The verdict over all parts: those that could tell must agree; a part that tests nothing has none."""
+    answers = {here.answer for here in parts}
+    if {"right", "wrong"} <= answers:
+        return "right in some parts, wrong in others"
+    return next((answer for answer in ANSWERS if answer in answers), "not tested")
+
+
+def sentence_of(parts: Sequence[DifferenceHere]) -> str:
+    """What the parts say, by their answers: "right: (b) and (c) +11 %; not tested: (a) it was not run"."""
+    if len(parts) == 1:
+        return parts[0].sentence
+    said = []
+    for answer in ANSWERS:
+        details: dict[str, list[str]] = {}
+        for here in parts:
+            if here.answer == answer:
+                details.setdefault(here.sentence.partition(": ")[2], []).append(f"({here.part})")
+        if details:
+            named = (f"{_listed(keys)} {words}" for words, keys in details.items())
+            said.append(f"{answer}: {', '.join(named)}")
+    return "; ".join(said)
+
+
+def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Answer:
+    """Whether a ratio was told apart from 1, and goes the way that was published."""
+    judged = stats.judge(ratio, floor)
+    if judged == "no difference seen":
+        return "could not be told here"
+    return "right" if (judged == "higher") == rises else "wrong"
+
+
+def answer_to_difference(found: Interval, floor: float | None, *, rises: bool) -> Answer:
+    """Whether a difference was told apart from 0, and goes the way that was published."""
+    if not found.excludes_zero or (floor is not None and abs(found.point) <= floor):
+        return "could not be told here"
+    return "right" if (found.point > 0) == rises else "wrong"
+
+
+def untested(part: str, why: str) -> DifferenceHere:
+    """A part that cannot say anything of a difference."""
+    return DifferenceHere(part=part, answer="not tested", why=why, sentence=f"not tested: {why}")
+
+
+def ratio_words(ratio: Interval) -> str:
+    """A ratio as a change with its interval: "+11.4 % (9.0 to 13.9 %)"."""
+    return change_words(ratio)
+
+
+def points_words(found: Interval) -> str:
+    """A difference of percentages with its interval: "+3.4 points (2.9 to 3.9)"."""
+    if found.low is None or found.high is None:
+        return f"{_signed(f'{found.point:.2f}')} points in one block alone"
+    point, low, high = (_signed(text) for text in alike(found.point, found.low, found.high))
+    return f"{point} points ({low} to {high})"
+
+
+def within_floor(floor: float | None, answer: Answer, *, told: bool, unit: str) -> str:
+    """Why a difference that has an interval without nothing in it is not told after all; else empty."""
+    if answer != "could not be told here" or not told or floor is None:
+        return ""
+    size = percent(floor) if unit == "%" else f"{floor:.2g} {unit}"
+    return f", within the noise floor of ±{size}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _signed(rounded: str) -> str:
+    return rounded.replace("-", MINUS) if rounded.startswith("-") else f"+{rounded}"
