@@ -15,8 +15,8 @@ from tlstax.findings.answer.case_choice import chosen_case
 from tlstax.findings.answer.document import document
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames import flame_graph
-from tlstax.report.html import html
+from tlstax.report.flames.graphs import flame_graph
+from tlstax.report.page.html import html
 
 DRAWN = "document.querySelectorAll('#frames > g').length > 0"
 MARKED = "[...document.querySelectorAll('#frames rect[fill=\"rgb(230,0,230)\"]')].length"

@@ -10,7 +10,7 @@ from fake_trials import Truth, crashed, fake_run, kept, untrue
 from tlstax.contract import Negotiated, TlsView
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.html import html
+from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study
 

@@ -11,7 +11,7 @@ from tlstax.findings.explain.explanation import explain, explanations
 from tlstax.findings.explain.rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.explanation_text import explanation_text
+from tlstax.report.explain.text import explanation_text
 from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label

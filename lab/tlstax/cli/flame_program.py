@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from tlstax.clients.engine import built_beside
-from tlstax.report.flames import COUNT_NAME, FlameGraph
+from tlstax.report.flames.graphs import COUNT_NAME, FlameGraph
 from tlstax.support.errors import MachineFault
 
 BINARY = "tlstax-flames"

@@ -12,7 +12,7 @@ from tlstax.cli.streams import show, show_page, tell
 from tlstax.findings.answer.case_choice import chosen_case
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none
+from tlstax.report.flames.graphs import FlameGraph, baseline_of, costliest, flame_graph, why_none
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 

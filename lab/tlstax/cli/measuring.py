@@ -13,7 +13,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats import render
+from tlstax.report.formats.render import render
 from tlstax.run.pipeline import Request, run
 from tlstax.study import Study
 

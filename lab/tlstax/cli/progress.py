@@ -11,7 +11,7 @@ from typing import TextIO
 from tlstax.cli.in_place import InPlace, Size
 from tlstax.cli.progress_view import Moment, view
 from tlstax.findings.core.stopping import Progress
-from tlstax.report.untrusted import printable
+from tlstax.report.core.untrusted import printable
 from tlstax.run.progress import Step
 
 _MOST_SHOWN = 1.0

@@ -10,7 +10,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.findings.answer.document import document
-from tlstax.report.formats import Format, render
+from tlstax.report.formats.render import Format, render
 from tlstax.support.errors import UserMistake
 
 

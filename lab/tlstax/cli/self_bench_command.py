@@ -13,7 +13,7 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.report.untrusted import escaped_json
+from tlstax.report.core.untrusted import escaped_json
 from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tlstax.report.untrusted import escaped_json, printable, printable_lines
+from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
 from tlstax.support.errors import MachineFault
 
 if TYPE_CHECKING:

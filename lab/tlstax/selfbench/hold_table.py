@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.report.facts import machine_words
-from tlstax.report.figures import NOTHING, quantity
-from tlstax.report.markdown import escaped
-from tlstax.report.untrusted import printable
+from tlstax.report.core.facts import machine_words
+from tlstax.report.core.figures import NOTHING, quantity
+from tlstax.report.core.untrusted import printable
+from tlstax.report.formats.markdown import escaped
 from tlstax.selfbench.hold_records import Delay, HeldFigures, HoldDocument
 
 LEVEL_WORDS = {"off": "plaintext", "1.3": "TLS 1.3"}

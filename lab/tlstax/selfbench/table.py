@@ -9,11 +9,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.report.facts import machine_words
-from tlstax.report.figures import NOTHING, significant
-from tlstax.report.markdown import escaped
-from tlstax.report.printed import printed
-from tlstax.report.untrusted import printable
+from tlstax.report.core.facts import machine_words
+from tlstax.report.core.figures import NOTHING, significant
+from tlstax.report.core.printed import printed
+from tlstax.report.core.untrusted import printable
+from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
 from tlstax.selfbench.document import (
     CellFigures,

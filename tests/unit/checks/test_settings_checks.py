@@ -13,9 +13,9 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial
-from tlstax.report.evidence import proof
-from tlstax.report.groups import Row
-from tlstax.report.marks import Style
+from tlstax.report.core.evidence import proof
+from tlstax.report.core.groups import Row
+from tlstax.report.core.marks import Style
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.factors import CERTIFICATES

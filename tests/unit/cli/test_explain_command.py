@@ -18,10 +18,10 @@ from tlstax.cli.app import main
 from tlstax.findings.answer.document import document
 from tlstax.profiles.components import component_order
 from tlstax.records.trial import StoredRun
-from tlstax.report import palette
-from tlstax.report.explanation_text import explanation_text
-from tlstax.report.formats import render
-from tlstax.report.waterfall import steps
+from tlstax.report.core import palette
+from tlstax.report.explain.text import explanation_text
+from tlstax.report.explain.waterfall import steps
+from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.store import Store

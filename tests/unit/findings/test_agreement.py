@@ -14,9 +14,9 @@ from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import ProcessUse, Window
-from tlstax.report.html import html
-from tlstax.report.markdown import markdown
-from tlstax.report.terminal import terminal
+from tlstax.report.formats.markdown import markdown
+from tlstax.report.formats.terminal import terminal
+from tlstax.report.page.html import html
 from tlstax.results.document import Agreement, ClientAgreement, RunDocument
 from tlstax.study import Case, load_study, override
 

@@ -15,8 +15,8 @@ from tlstax.findings.connect.captures import captures as told
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
-from tlstax.report.formats import FORMATS, Format, render
-from tlstax.report.hexdump import hexdump
+from tlstax.report.core.hexdump import hexdump
+from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.captures import CaseCrossed
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import spent_s

@@ -15,11 +15,11 @@ from tlstax.findings.answer.headline import headline
 from tlstax.findings.distance.curves import distances, measured_round_trips_ms
 from tlstax.findings.distance.words import away, claim_verdict, growth_sentence, number, pool_sentences
 from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun
-from tlstax.report.csv_table import csv_table
-from tlstax.report.distances_table import distance_tables
-from tlstax.report.html import html
-from tlstax.report.markdown import markdown
-from tlstax.report.terminal import terminal
+from tlstax.report.distance.tables import distance_tables
+from tlstax.report.formats.csv_table import csv_table
+from tlstax.report.formats.markdown import markdown
+from tlstax.report.formats.terminal import terminal
+from tlstax.report.page.html import html
 from tlstax.results.distance import DistanceCurve, Distances, Trend
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval

@@ -21,11 +21,11 @@ from tlstax.findings.drivers.split import driver_splits
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.csv_table import csv_table
-from tlstax.report.html import html
-from tlstax.report.json_document import json_document
-from tlstax.report.markdown import markdown
-from tlstax.report.terminal import terminal
+from tlstax.report.formats.csv_table import csv_table
+from tlstax.report.formats.json_document import json_document
+from tlstax.report.formats.markdown import markdown
+from tlstax.report.formats.terminal import terminal
+from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.results.drivers import CostPart, Drivers, DriverSplit
 from tlstax.study import Levels, load_study, override, parse_study

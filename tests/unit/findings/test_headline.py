@@ -10,8 +10,8 @@ from tlstax.findings.core.stats import (
     judge,
 )
 from tlstax.findings.core.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
-from tlstax.report.facts import facts
-from tlstax.report.figures import interval
+from tlstax.report.core.facts import facts
+from tlstax.report.core.figures import interval
 from tlstax.results.document import (
     Finding,
     RunDocument,

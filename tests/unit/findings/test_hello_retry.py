@@ -16,10 +16,10 @@ from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.csv_table import csv_table
-from tlstax.report.html import html
-from tlstax.report.markdown import markdown
-from tlstax.report.terminal import terminal
+from tlstax.report.formats.csv_table import csv_table
+from tlstax.report.formats.markdown import markdown
+from tlstax.report.formats.terminal import terminal
+from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, HelloRetries, RetryCost
 from tlstax.study import Case, Study, load_study, override

@@ -14,9 +14,9 @@ from fake_trials import fake_run
 from report_runs import exact_run, page_of, with_document
 from tlstax.findings.answer.document import document
 from tlstax.findings.core.scope import is_large
-from tlstax.report.formats import render
-from tlstax.report.ladders import apart
-from tlstax.report.processes import processes
+from tlstax.report.core.ladders import apart
+from tlstax.report.core.processes import processes
+from tlstax.report.formats.render import render
 from tlstax.study import load_study
 
 MODES = 8

@@ -13,10 +13,10 @@ from tlstax.findings.answer.headline import headline
 from tlstax.findings.pool.words import rounded, whole
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.html import html
-from tlstax.report.markdown import markdown
-from tlstax.report.overview_page import overview
-from tlstax.report.overview_text import tables
+from tlstax.report.formats.markdown import markdown
+from tlstax.report.overview.page import overview
+from tlstax.report.overview.text import tables
+from tlstax.report.page.html import html
 from tlstax.results.document import (
     PoolSaving,
     RunDocument,

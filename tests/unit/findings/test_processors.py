@@ -14,7 +14,7 @@ from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.processors import series, shares
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window
-from tlstax.report.html import html
+from tlstax.report.page.html import html
 from tlstax.study import Case
 
 KEPT = Trial(

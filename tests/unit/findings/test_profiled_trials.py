@@ -20,7 +20,7 @@ from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import SideProfile
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats import render
+from tlstax.report.formats.render import render
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import slim
 from tlstax.study import load_study

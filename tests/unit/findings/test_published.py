@@ -14,7 +14,7 @@ from fake_trials import Truth, fake_run, reconnecting
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats import FORMATS, Format, render
+from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake

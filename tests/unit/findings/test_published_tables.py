@@ -17,7 +17,7 @@ from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.published.processor_tables import steps
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
-from tlstax.report.formats import FORMATS, Format, render
+from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import RunDocument
 from tlstax.results.published_tables import DifferenceResult, MeasuredProcessors, PartOfTime, Tables
 

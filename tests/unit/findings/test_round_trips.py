@@ -13,8 +13,8 @@ from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats import FORMATS, render
-from tlstax.report.round_trips import every_line
+from tlstax.report.connect.round_trips import every_line
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.connect import RoundTripsResult
 from tlstax.study import load_study
 

@@ -16,7 +16,7 @@ from tlstax.guests.access import GuestOptions
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.timing import counted_s
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats import FORMATS, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.connect import StormResult
 from tlstax.study import Published, Study, load_study, override
 from tlstax.support.errors import UserMistake

@@ -14,8 +14,8 @@ from tlstax.findings.answer.statements import statements
 from tlstax.findings.core.quotients import quotient
 from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
 from tlstax.findings.distance.tunnels import TUNNELS, tunnels
-from tlstax.report.reached_csv import reached_rows
-from tlstax.report.tunnels_table import tunnel_tables
+from tlstax.report.distance.csv_rows import reached_rows
+from tlstax.report.distance.tunnels import tunnel_tables
 from tlstax.results.distance import TunnelWorth
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
 

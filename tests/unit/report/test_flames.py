@@ -30,9 +30,9 @@ from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report import flame_section
-from tlstax.report.flames import FlameGraph, costliest, flame_graph, why_none
-from tlstax.report.html import html
+from tlstax.report.flames import section
+from tlstax.report.flames.graphs import FlameGraph, costliest, flame_graph, why_none
+from tlstax.report.page.html import html
 from tlstax.study import Case, load_study
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -258,7 +258,7 @@ def test_samples_of_no_valid_trial_are_said_to_be_missing() -> None:
 
 
 def test_what_would_make_the_page_too_large_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flame_section, "MOST_BYTES", 6_000)
+    monkeypatch.setattr(section, "MOST_BYTES", 6_000)
     page = page_of(small_run())
     number = len(documents_of(page))
     assert 1 < number < 6

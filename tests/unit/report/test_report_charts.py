@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tlstax.report import charts
-from tlstax.report.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
-from tlstax.report.drawing import svg
-from tlstax.report.marks import BlockPoint, BlockStrip, Curve, CurvePoint, RatioMark, Segment, Style
-from tlstax.report.palette import every_ink
-from tlstax.report.table_charts import LoadLine, LoadPoint, load_chart
+from tlstax.report.core import charts
+from tlstax.report.core.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
+from tlstax.report.core.drawing import svg
+from tlstax.report.core.marks import BlockPoint, BlockStrip, Curve, CurvePoint, RatioMark, Segment, Style
+from tlstax.report.core.palette import every_ink
+from tlstax.report.published.charts import LoadLine, LoadPoint, load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
 CONTROL = Style("plaintext again", "#8491a0", "circle", hollow=True)

@@ -21,7 +21,7 @@ from report_runs import (
     two_blocks,
     with_document,
 )
-from tlstax.report.formats import FORMATS, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 
 

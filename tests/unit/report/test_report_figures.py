@@ -6,8 +6,15 @@ import math
 
 import pytest
 
-from tlstax.report.figures import change, change_with_interval, column_scale, interval, quantity, significant
-from tlstax.report.untrusted import printable
+from tlstax.report.core.figures import (
+    change,
+    change_with_interval,
+    column_scale,
+    interval,
+    quantity,
+    significant,
+)
+from tlstax.report.core.untrusted import printable
 from tlstax.results.interval import Interval
 
 

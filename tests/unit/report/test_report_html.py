@@ -22,8 +22,8 @@ from report_runs import (
     with_document,
 )
 from tlstax.findings.answer.headline import headline
-from tlstax.report.figures import quantity
-from tlstax.report.page import study_toml
+from tlstax.report.core.figures import quantity
+from tlstax.report.page.page import study_toml
 from tlstax.study import parse_study
 
 VOID = {"meta", "link", "br"}

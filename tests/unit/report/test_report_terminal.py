@@ -22,7 +22,7 @@ from report_runs import (
 )
 from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats import render
+from tlstax.report.formats.render import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

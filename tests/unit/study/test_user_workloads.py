@@ -9,7 +9,7 @@ import pytest
 
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
 from tlstax.findings.answer.case_choice import chosen_case
-from tlstax.report.own_workloads import own_workloads
+from tlstax.report.core.own_workloads import own_workloads
 from tlstax.study import Study, load_study, override, parse_study, study_toml
 from tlstax.study.workload_files import load_workload, parse_workload
 from tlstax.study.workload_level import changes_data, data_needs, workload_of

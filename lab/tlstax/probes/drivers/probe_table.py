@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
-from tlstax.report.printed import printed
+from tlstax.report.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
 """What could not be told, and what there is none of."""

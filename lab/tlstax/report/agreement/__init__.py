@@ -1,0 +1,1 @@
+"""Whether load clients agree, as lines."""

@@ -1,0 +1,1 @@
+"""Storms, round trips and what crossed the wire, as tables."""

@@ -1,0 +1,198 @@
+"""The facts around the figures, in words: who took part, on what machine, how many trials, why it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from tlstax.contract import OpenLoop, Schedule
+from tlstax.findings.core.stats import ROUNDING
+from tlstax.findings.core.wording import percent
+from tlstax.records.trial import Machine, StoredRun
+from tlstax.report.core import figures
+from tlstax.report.core.evidence import client_versions, server_versions
+from tlstax.report.core.groups import Group
+from tlstax.report.core.own_workloads import own_workloads
+from tlstax.results.document import Profiling, RunDocument
+from tlstax.study.labels import full_label, schedule_label
+from tlstax.support.text import counted
+
+COST_WORDS = {
+    "ops_per_s": "operations per second",
+    "server_cpu_us_per_op": "server CPU per operation",
+    "client_cpu_us_per_op": "client CPU per operation",
+}
+
+
+class Fact(NamedTuple):
+    """A fact and its name."""
+
+    name: str
+    text: str
+
+
+class Failure(NamedTuple):
+    """Trials of one case that were not used for the same reason."""
+
+    case: str
+    reason: str
+    trials: int
+
+    def sentence(self) -> str:
+        """The failure in one line."""
+        return f"{self.case}: {self.reason}" + (f" ({self.trials} trials)" if self.trials > 1 else "")
+
+
+def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
+    """What ran, where, how often and why it stopped; what is not known is left out."""
+    header = stored.header
+    found = [
+        Fact("Server", _server_words(stored)),
+        Fact("Client", "; ".join(client_versions(stored.measured))),
+        Fact("Load", load_words(header.study.schedule)),
+        *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
+        Fact("Machine", machine_words(header.machine)),
+        Fact("Limits", "; ".join(header.machine.notes)),
+        Fact("Trials", trials_words(stored, document)),
+        Fact("Profiles", profiling_words(document.profiling)),
+        Fact("Ended", ended_words(document)),
+        Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
+        Fact("Tool", f"tlstax {header.tlstax_version}"),
+    ]
+    return [fact for fact in found if fact.text]
+
+
+def _server_words(stored: StoredRun) -> str:
+    """Every server that answered, with the name of its specimen where there was one alone."""
+    versions = "; ".join(server_versions(stored.measured))
+    names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
+    name = f"{names[0]}, " if len(names) == 1 and versions else ""
+    return f"{name}{versions}{', not ours (reached as a guest)' if stored.header.guest else ''}"
+
+
+def load_words(schedule: Schedule) -> str:
+    """What sets an open loop apart, so that nobody takes its latencies for a closed loop's; else nothing."""
+    if not isinstance(schedule, OpenLoop):
+        return ""
+    spacing = "evenly spaced" if schedule.arrivals == "uniform" else "at random times (Poisson)"
+    return (
+        f"open loop: {schedule_label(schedule)}, {spacing}; the latency of an operation counts from when it "
+        "was due"
+    )
+
+
+def machine_words(machine: Machine) -> str:
+    """The machine in one line."""
+    words = [
+        machine.cpu_model,
+        counted(machine.cores, "core"),
+        figures.quantity(machine.memory_bytes, "B"),
+        machine.distribution,
+        machine.kernel,
+        f"virtualised by {machine.virtualization}" if machine.virtualization else "",
+        _pinning(machine),
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _pinning(machine: Machine) -> str:
+    if not (machine.server_cpus and machine.client_cpus):
+        return ""
+    server, client = (",".join(map(str, cpus)) for cpus in (machine.server_cpus, machine.client_cpus))
+    if server == client:
+        return f"server and client share CPU {server}"
+    return f"server on CPU {server}, client on CPU {client}"
+
+
+def trials_words(stored: StoredRun, document: RunDocument) -> str:
+    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s."""
+    counts = document.trials
+    blocks = len({record.trial.block for record in stored.measured})
+    verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
+    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {_lengths(stored)}"
+
+
+def _lengths(stored: StoredRun) -> str:
+    """How long trials measured: "100 ms to 1 s", "10,000 operations", or the one and the other."""
+    jobs = [record.job for record in stored.measured if record.job is not None]
+    timed = {job.duration_s for job in jobs if job.operations is None}
+    numbers = {job.operations for job in jobs if job.operations is not None}
+    ends = sorted({min(timed), max(timed)}) if timed else []
+    if not jobs:
+        ends = [stored.header.trial_duration_s]
+    found = [" to ".join(figures.quantity(duration_s * 1e6, "us") for duration_s in ends)]
+    if numbers:
+        some = " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
+        found.append(f"{some} operations")
+    return " or ".join(filter(None, found))
+
+
+def profiling_words(profiling: Profiling | None) -> str:
+    """What was sampled besides, and what that cost; empty where nothing was."""
+    if profiling is None:
+        return ""
+    trials = profiling.trials
+    number = counted(trials.valid + trials.invalid + trials.unknown, "trial")
+    if not profiling.profiles:
+        return f"none: {number} besides, of which nothing could be sampled"
+    where = "user space and kernel" if profiling.kernel else "user space alone"
+    costs = ", ".join(
+        f"{figures.change_with_interval(profiling.costs[name])} {words}"
+        for name, words in COST_WORDS.items()
+        if name in profiling.costs
+    )
+    covered = ", ".join(f"{percent(share)} of the {side}'s" for side, share in profiling.coverage.items())
+    return (
+        f"{number} besides ({trials.valid:,} valid), {profiling.samples:,} samples of {where} "
+        f"({profiling.event}, {profiling.frequency_hz} Hz){f', {covered} CPU time' if covered else ''}"
+        + (f"; sampled, the same cases show {costs}" if costs else "")
+    )
+
+
+def ended_words(document: RunDocument) -> str:
+    """How the run ended, and why."""
+    return f"{document.status}: {document.stopped_because}" if document.stopped_because else document.status
+
+
+def failures(stored: StoredRun) -> list[Failure]:
+    """Why trials were not used, the most frequent first."""
+    times: Counter[tuple[str, str]] = Counter()
+    for record in stored.measured:
+        if record.verdict.value != "valid":
+            reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
+            times.update((full_label(record.trial.case, stored.header.study), reason) for reason in reasons)
+    return [Failure(case, reason, number) for (case, reason), number in times.most_common()]
+
+
+def nothing_to_show(stored: StoredRun) -> str:
+    """The sentence that stands where the figures would, when no trial was valid."""
+    if not stored.measured:
+        return "Nothing to show, because no trial was run."
+    reasons = Counter(reason for record in stored.measured for reason in record.verdict.reasons)
+    most = reasons.most_common(1)
+    why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
+    if any(record.verdict.value == "valid" for record in stored.measured):
+        return f"Nothing to show, because no block has a valid trial of a baseline{why}."
+    return f"Nothing to show, because none of {counted(len(stored.measured), 'trial')} was valid{why}."
+
+
+def noise_words(group: Group, outcome: str) -> str:
+    """What the control says about how small a difference can be told, or that there is no control."""
+    floor = group.noise_floor(outcome)
+    if floor is None and any(row.case.role == "control" for row in group.found()):
+        return "Noise floor unknown: one block alone shows no scatter, so no difference (≈) can be told."
+    if floor is None:
+        return "Noise floor unknown: there is no valid control."
+    if floor > 1:
+        return "Noise floor over ±100 %: the control strays too far for any difference (≈) to be told."
+    if floor <= ROUNDING:
+        return "No noise: the control is exactly like the baseline, so any difference counts."
+    if all(row.case.role != "control" for row in group.found()):
+        return (
+            f"Noise floor ±{percent(floor)}, from the control of the nearest cases that ran one. Smaller "
+            "differences (≈) cannot be told from noise."
+        )
+    return (
+        f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
+        "may stray from the baseline. Smaller differences (≈) cannot be told from noise."
+    )

@@ -1,0 +1,186 @@
+"""The ladder of each library or key: what it does with more and more connections, as marks and as charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import exp
+from typing import Any
+
+from markupsafe import Markup
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.naming import (
+    CERTIFICATE,
+    LIBRARY,
+    SERVER,
+    certificate_label,
+    library_label,
+    mode_label,
+)
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.series import LADDER, Series, series
+from tlstax.findings.core.wording import capitalised
+from tlstax.records.trial import StoredRun
+from tlstax.report.core import chart_parts as parts
+from tlstax.report.core import figures, outcome_names, palette
+from tlstax.report.core.chart_parts import Spec, layer, quantitative
+from tlstax.report.core.drawing import svg
+from tlstax.report.core.marks import Style
+from tlstax.report.page.charts import Drawing, Panel
+from tlstax.study import Level, Levels
+from tlstax.study.outcomes import OUTCOMES
+
+WIDTH, HEIGHT = 345, 170
+DODGE = 0.05
+"""How far apart, in octaves, the whiskers of two libraries stand at the same number of connections."""
+LABEL_GAP_PX = 14
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a library does with so many connections; `low` to `high` is the interval over blocks."""
+
+    connections: float
+    value: float
+    low: float
+    high: float
+    description: str
+
+
+@dataclass(frozen=True)
+class Climb:
+    """One library's ladder."""
+
+    style: Style
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Ladders:
+    """All ladders of one server in one outcome: a panel for each workload and TLS mode."""
+
+    title: str
+    styles: tuple[Style, ...]
+    panels: tuple[Panel, ...]
+
+
+def measured(stored: StoredRun) -> Series:
+    """The values that ladders are drawn from: those for which no histogram is decoded."""
+    study = stored.header.study
+    values = {
+        (record.trial.block, record.trial.position): outcomes(record, ())
+        for record in stored.measured
+        if record.verdict.value == "valid"
+    }
+    return series(study, stored.measured, values)
+
+
+def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Ladders, ...]:
+    """A ladder chart for each server, workload and TLS mode with two numbers of connections or more.
+
+    Servers with fewer than `least_libraries` are left out.
+    """
+    servers: dict[Level, dict[str, list[Climb]]] = {}
+    levels_of = run.study.levels_of()
+    line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
+    places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
+    for at in run.ladders().values():
+        if at[0].get("instance", 1) == 1:
+            climb = _climb(run, at, outcome, places.get(at[0].get(line, ""), 0))
+            if len(climb.steps) > 1:
+                servers.setdefault(at[0].get(SERVER, ""), {}).setdefault(mode_label(at[0]), []).append(climb)
+    found = []
+    for server, modes in servers.items():
+        styles = tuple(dict.fromkeys(climb.style for climbs in modes.values() for climb in climbs))
+        if len(styles) >= least_libraries:
+            panels = tuple(_panel(mode, climbs, outcome) for mode, climbs in modes.items())
+            found.append(Ladders(str(server) or "all cases", styles, panels))
+    return tuple(found)
+
+
+def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Climb:
+    label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
+    steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
+    style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
+    return Climb(style, tuple(sorted(steps, key=lambda step: step.connections)))
+
+
+def _step(run: Series, levels: Levels, outcome: str, label: str) -> Step | None:
+    logs = run.logs(levels, outcome)
+    if not logs or LADDER not in levels:
+        return None
+    value = stats.interval(list(logs.values()), run.study.confidence)
+    told = figures.quantity(value.point, OUTCOMES[outcome].unit)
+    return Step(
+        connections=float(levels[LADDER]),
+        value=value.point,
+        low=value.low or value.point,
+        high=value.high or value.point,
+        description=f"{label}, {levels[LADDER]} connections: {told}",
+    )
+
+
+def _panel(mode: str, climbs: Sequence[Climb], outcome: str) -> Panel:
+    said = (f"{climb.style.label}: {', '.join(step.description for step in climb.steps)}" for climb in climbs)
+    drawn = Markup(svg(ladder_chart(climbs, outcome)))  # noqa: S704 - our own drawing; Vega escapes texts
+    words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
+    return Panel(title=capitalised(mode), reading="", drawings=(Drawing(words, drawn, drawn),))
+
+
+def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:
+    """A line a library over the numbers of connections, whiskers for intervals, names at the right end."""
+    ticks = sorted({step.connections for climb in climbs for step in climb.steps})
+    highest = max(min(step.high, 2 * step.value) for climb in climbs for step in climb.steps) * 1.04
+    domain = [ticks[0] / 1.3, ticks[-1] * 1.3]
+    shown = ticks if len(ticks) < 7 else [tick for place, tick in enumerate(ticks) if place % 2 == 0]
+    x = quantitative(
+        "connections", {"type": "log", "base": 2, "domain": domain}, values=shown, format="d", grid=False
+    )
+    label = {"labelExpr": parts.DURATION_LABEL} if OUTCOMES[outcome].unit == "us" else {"format": "~s"}
+    axis = {"tickCount": 4, "minExtent": 42, "maxExtent": 42, **label}
+    y = quantitative("value", {"domain": [0, highest]}, **axis)
+    low = quantitative("low", {"domain": [0, highest]}, **axis)
+    steps = list(_dodged(climbs, highest))
+    layers = [
+        parts.whiskers(steps, x, low),
+        *parts.lines_and_dots(steps, x, y, size=28),
+        *_names(climbs, domain[1], highest, x, y),
+    ]
+    return parts.finished(layers, WIDTH, HEIGHT)
+
+
+def _dodged(climbs: Sequence[Climb], highest: float) -> Iterable[Mapping[str, Any]]:
+    """The steps with their style, those of different libraries a little beside each other."""
+    middle = (len(climbs) - 1) / 2
+    for place, climb in enumerate(climbs):
+        aside = exp((place - middle) * DODGE)
+        for step in climb.steps:
+            within = {"connections": step.connections * aside, "high": min(step.high, highest)}
+            yield {**asdict(step), **asdict(climb.style), **within}
+
+
+def _names(climbs: Sequence[Climb], end: float, highest: float, x: Spec, y: Spec) -> list[Spec]:
+    """Each library's name beside its last step, pushed apart where lines end close to each other."""
+    gap = LABEL_GAP_PX * highest / HEIGHT
+    names = sorted(climbs, key=lambda climb: climb.steps[-1].value)
+    heights = apart([climb.steps[-1].value for climb in names], gap, highest)
+    values = [
+        {"connections": end, "value": height, **asdict(climb.style)}
+        for climb, height in zip(names, heights, strict=True)
+    ]
+    mark = {"type": "text", "align": "left", "dx": 5, "fontSize": parts.FONT_SIZE, "fontWeight": 600}
+    text = {"field": "label", "type": "nominal"}
+    return [layer(values, mark, x=x, y=y, text=text, color=parts.OWN_COLOUR)]
+
+
+def apart(heights: Sequence[float], gap: float, highest: float) -> list[float]:
+    """These heights (ascending), moved so that there is a gap between any two, and none above the highest."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + gap) if found else max(height, 0.0))
+    ceiling = highest
+    for place in range(len(found) - 1, -1, -1):
+        found[place] = min(found[place], ceiling)
+        ceiling = found[place] - gap
+    return found

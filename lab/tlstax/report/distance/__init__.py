@@ -1,0 +1,1 @@
+"""Distances and tunnels, as tables and charts."""

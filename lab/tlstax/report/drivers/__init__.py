@@ -1,0 +1,1 @@
+"""Drivers, as tables and charts."""

@@ -1,0 +1,1 @@
+"""Where the cost goes, as tables, text and waterfalls."""

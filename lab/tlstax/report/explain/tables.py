@@ -1,0 +1,149 @@
+"""What each component costs in the cases of a group, side by side: for terminal, Markdown and page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tlstax.findings.core.wording import capitalised
+from tlstax.findings.explain.words import ends, number, signed
+from tlstax.profiles.components import component_order
+from tlstax.profiles.stacks import SIDES, Side
+from tlstax.report.overview.text import INDENT, TextTable
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import ComponentCost, Explanation
+from tlstax.study import Level
+from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
+
+LEAST_PART = 0.005
+"""A component that is nowhere this part of its side's cost is left out of the table."""
+
+GAP = 2
+
+TITLE = "Where the CPU time of a {operation} goes"
+NOTE = (
+    "CPU time in µs per {operation}, shared out by samples; in brackets the difference to the baseline (with "
+    "a planted fault: to the same case without it). What no rule knows is unattributed."
+)
+SHORT_NOTE = "CPU time in µs per {operation}, shared out by samples. What no rule knows is unattributed."
+
+
+@dataclass(frozen=True)
+class CaseCosts:
+    """One case: its costs by side and component, and each one's difference where it is not the baseline."""
+
+    label: str
+    us: dict[tuple[Side, str], float]
+    parts: dict[tuple[Side, str], ComponentCost]
+
+    def total(self, side: Side) -> float:
+        """All components of a side, what is unattributed among them."""
+        return sum(us for (of, _), us in self.us.items() if of == side)
+
+
+@dataclass(frozen=True)
+class ComponentGroup:
+    """The sampled cases of one group: the baseline first, then the others in the plan's order."""
+
+    title: str
+    operation: str
+    cases: tuple[CaseCosts, ...]
+    explanations: tuple[Explanation, ...]
+
+    def sides(self) -> tuple[Side, ...]:
+        """The sides of which anything is known."""
+        return tuple(side for side in SIDES if any(case.total(side) for case in self.cases))
+
+    def components(self, side: Side) -> tuple[str, ...]:
+        """The components that are worth a row, in the order of the rules."""
+        return tuple(
+            name
+            for name in component_order()
+            if any(case.us.get((side, name), 0.0) >= LEAST_PART * case.total(side) > 0 for case in self.cases)
+        )
+
+
+def component_groups(document: RunDocument) -> tuple[ComponentGroup, ...]:
+    """Every group of which a case is explained."""
+    study = document.design
+    groups: dict[tuple[tuple[str, Level], ...], list[Explanation]] = {}
+    for found in document.explanations:
+        key = tuple(study.group_of(_levels(found.case)).items())
+        groups.setdefault(key, []).append(found)
+    return tuple(
+        ComponentGroup(
+            title=group_label(_levels(members[0].case), study),
+            operation=members[0].operation,
+            cases=tuple(_cases(members, document)),
+            explanations=tuple(members),
+        )
+        for members in groups.values()
+    )
+
+
+def component_text(group: ComponentGroup, *, changes: bool = True) -> TextTable:
+    """The table of a group as rows of text; without `changes` a narrow one, of costs alone."""
+    rows: list[tuple[str, ...]] = []
+    for side in group.sides():
+        totals = (f"{number(case.total(side))}" for case in group.cases)
+        rows.append((f"{capitalised(side)}, all", *totals))
+        rows += [
+            (f"{INDENT}{name}", *(_text_cell(case, side, name, changes) for case in group.cases))
+            for name in group.components(side)
+        ]
+    title = TITLE.format(operation=group.operation)
+    return TextTable(
+        title=f"{title}: {group.title}" if group.title else title,
+        heads=tuple(case.label if changes else _folded(case.label) for case in group.cases),
+        rows=tuple(rows),
+        notes=((NOTE if changes else SHORT_NOTE).format(operation=group.operation),),
+    )
+
+
+def _text_cell(case: CaseCosts, side: Side, name: str, changes: bool) -> str:
+    return cell(case, side, name) if changes else number(case.us.get((side, name), 0.0))
+
+
+def _folded(label: str) -> str:
+    """A label on several short lines."""
+    return label.replace(", ", ",\n").replace(" again", "\nagain")
+
+
+def text_width(table: TextTable) -> int:
+    """How many columns of a terminal a table takes."""
+    names = max(len(row[0]) for row in table.rows)
+    heads = [max(map(len, head.split("\n"))) for head in table.heads]
+    cells = [max(len(row[place + 1]) for row in table.rows) for place in range(len(heads))]
+    return names + sum(GAP + max(both) for both in zip(heads, cells, strict=True))
+
+
+def cell(case: CaseCosts, side: Side, name: str) -> str:
+    """A cost and its difference: "31.2 (+12.0)"."""
+    part = case.parts.get((side, name))
+    us = number(case.us.get((side, name), 0.0))
+    return f"{us} ({signed(part.extra_us_per_op.point)})" if part is not None else us
+
+
+def interval(case: CaseCosts, side: Side, name: str) -> str:
+    """The interval of a component's difference, or nothing."""
+    part = case.parts.get((side, name))
+    return ends(part.extra_us_per_op) if part is not None else ""
+
+
+def _cases(members: list[Explanation], document: RunDocument) -> Iterator[CaseCosts]:
+    """The group's baseline from what the others were held against, then the others."""
+    study = document.design
+    own = next((found for found in members if study.is_baseline(found.baseline)), None)
+    if own is not None:
+        costs = {(part.side, part.name): part.baseline_us_per_op for part in own.components}
+        yield CaseCosts(label=label_levels(own.baseline, study), us=costs, parts={})
+    for found in members:
+        yield CaseCosts(
+            label=label_levels(found.case, study),
+            us={(part.side, part.name): part.us_per_op for part in found.components},
+            parts={(part.side, part.name): part for part in found.components},
+        )
+
+
+def _levels(levels: dict[str, Level]) -> dict[str, Level]:
+    return {name: level for name, level in levels.items() if name not in CONTROL_MARK}

@@ -1,0 +1,209 @@
+"""An explanation as text for a terminal: the answer, what shifted, a waterfall, functions, caveats.
+
+Readable without colour and from 60 columns on: a bar that grows has `+` before its figure, one that shrinks
+a minus sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.explain.words import microseconds, signed
+from tlstax.report.core import figures
+from tlstax.report.core.printed import printed
+from tlstax.report.core.untrusted import printable
+from tlstax.report.explain.waterfall import Step, place, shown_components, steps
+from tlstax.results.explanation import Explanation, Shift
+
+NARROWEST = 60
+WIDEST_BAR = 60
+LEAST_BAR = 10
+LABEL = 40
+MOST_WITH_FUNCTIONS = 4
+MOST_FUNCTIONS = 3
+FULL, LEFT_HALF, RIGHT_HALF = "█", "▌", "▐"
+COLOURS = {"baseline": "bold", "case": "bold", "component": "", "rest": "dim"}
+
+SHIFT_WORDS = {
+    "ops_per_s": "{operations} a second",
+    "server_cpu_us_per_op": "server CPU per {operation}",
+    "server_cpu_system_percent": "of the server's CPU time, in the kernel",
+    "machine_system_percent": "of the machine's CPU time, in the kernel",
+    "latency_p50_us": "median latency per {operation}",
+}
+
+
+def explanation_text(
+    found: Explanation,
+    *,
+    title: str = "",
+    others: Sequence[tuple[str, str]] = (),
+    width: int = 80,
+    colour: bool = False,
+) -> str:
+    """The text, at most `width` columns wide (from 60 on); `others`: a sentence and a command for each."""
+    width = max(width, NARROWEST)
+    return printed(_parts(found, title, others, width), width=width, colour=colour)
+
+
+def shift_words(shift: Shift, operation: str) -> tuple[str, str, str]:
+    """What shifted: its name, the baseline's figure and the case's, as people read them."""
+    plural = {"query": "queries"}.get(operation, f"{operation}s")
+    words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=plural)
+    if shift.unit == "%":
+        return words, f"{shift.baseline_value:.1f} %", f"{shift.value:.1f} %"
+    return (
+        words,
+        figures.quantity(shift.baseline_value, shift.unit),
+        figures.quantity(shift.value, shift.unit),
+    )
+
+
+def _parts(
+    found: Explanation, title: str, others: Sequence[tuple[str, str]], width: int
+) -> Iterable[RenderableType]:
+    first, *more = (f"{capitalised(sentence)}." for sentence in found.sentences)
+    yield _text(first, style="bold")
+    if title:
+        yield _text(title, style="dim")
+    yield from (_text(sentence) for sentence in more)
+    yield ""
+    yield _shifts(found)
+    yield ""
+    yield _text(f"CPU per {found.operation}, client and server together", style="bold")
+    yield _waterfall(steps(found), width)
+    yield from _functions(found)
+    yield ""
+    yield _facts(found)
+    yield from _caveats(found)
+    yield from _others(others)
+
+
+def _shifts(found: Explanation) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_row(Text(""), _text("baseline", style="bold"), _text("case", style="bold"))
+    for shift in found.shifts:
+        words, before, after = shift_words(shift, found.operation)
+        table.add_row(_text(words), _text(before), _text(after))
+    return table
+
+
+def _waterfall(bars: Sequence[Step], width: int) -> Table:
+    labels = max(min(LABEL, cell_len(bar.label)) for bar in bars)
+    words = max(cell_len(bar.text) for bar in bars)
+    intervals = max(cell_len(bar.interval) for bar in bars)
+    room = width - labels - words - intervals - 6
+    if room < LEAST_BAR:
+        intervals, room = 0, width - labels - words - 4
+    cells = max(LEAST_BAR, min(WIDEST_BAR, room))
+    scale = cells / max(*(max(bar.start_us, bar.end_us) for bar in bars), 1e-9)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(max_width=labels, overflow="ellipsis", no_wrap=True)
+    table.add_column(no_wrap=True, width=cells)
+    table.add_column(justify="right", no_wrap=True)
+    if intervals:
+        table.add_column(no_wrap=True)
+    for bar in bars:
+        row = [
+            _text(bar.label, style=COLOURS[bar.kind]),
+            Text(_bar(bar, scale, cells), style=_bar_style(bar)),
+            _text(bar.text),
+        ]
+        table.add_row(*row, *([_text(bar.interval, style="dim")] if intervals else []))
+    return table
+
+
+def _bar(step: Step, scale: float, cells: int) -> str:
+    """The bar in half cells; the smallest still shows."""
+    low, high = sorted((step.start_us, step.end_us))
+    start = min(int(low * scale * 2), 2 * cells - 1)
+    end = min(max(round(high * scale * 2), start + 1), 2 * cells)
+    text = " " * (start // 2)
+    if start % 2:
+        text += RIGHT_HALF
+        start += 1
+    text += FULL * ((end - start) // 2)
+    return text + (LEFT_HALF if end > start and (end - start) % 2 else "")
+
+
+def _bar_style(step: Step) -> str:
+    if step.kind in ("baseline", "case"):
+        return "blue"
+    return "red" if step.change_us > 0 else "green"
+
+
+def _functions(found: Explanation) -> Iterable[RenderableType]:
+    """Below each of the first components, where its cost changed most."""
+    for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
+        yield ""
+        yield _text(f"{capitalised(place(part))}: {signed(part.extra_us_per_op.point)} µs", style="bold")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(overflow="fold")
+        for function in part.functions[:MOST_FUNCTIONS]:
+            through = f", called through {function.through}" if function.through else ""
+            table.add_row(
+                _text(f"{signed(function.extra_us_per_op)} µs"),
+                _text(f"{function.name} ({function.library}){through}"),
+            )
+        yield Padding(table, (0, 0, 0, 2))
+
+
+def _facts(found: Explanation) -> Table:
+    blocks = found.extra_cpu_us_per_op.blocks
+    samples = ", ".join(f"{side} {count:,}" for side, count in found.samples.items())
+    unattributed = ", ".join(f"{side} {percent(share)}" for side, share in found.unattributed.items())
+    noise = found.noise_us_per_op
+    rows = [
+        ("Without a component", unattributed),
+        ("Samples of the case", samples),
+        ("Blocks", f"{blocks}; in brackets the {percent(found.extra_cpu_us_per_op.confidence)} interval"),
+        ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
+    ]
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, words in rows:
+        if words:
+            table.add_row(_text(name, style="bold"), _text(words))
+    return table
+
+
+def _caveats(found: Explanation) -> Iterable[RenderableType]:
+    if found.caveats:
+        yield ""
+        yield _text("Bear in mind", style="bold")
+        yield from _items(found.caveats)
+
+
+def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
+    if others:
+        yield ""
+        yield _text("The other cases", style="bold")
+        for sentence, command in others:
+            yield from _items([capitalised(sentence)])
+            yield Padding(_text(command, style="dim"), (0, 0, 0, 2))
+
+
+def _items(items: Iterable[str]) -> Iterable[RenderableType]:
+    for item in items:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(Text("\N{BULLET}", style="dim"), _text(item))
+        yield table
+
+
+def _text(words: str, style: str = "") -> Text:
+    """Text of which nothing can steer the terminal: functions' names come from a server's file."""
+    return Text(printable(words), style=style)

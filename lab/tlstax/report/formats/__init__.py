@@ -1,0 +1,1 @@
+"""The formats: each knows its markup; one function gives any of them."""

@@ -1,0 +1,342 @@
+"""A run as text for a terminal: the answer, a table for each group, and what is needed to judge it.
+
+Readable at 80 columns and without colour: nothing is said by colour alone, and columns that do not fit
+beside each other come in a second table below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.findings.answer.headline import headline
+from tlstax.findings.connect.words import asks_for_counts
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import capitalised
+from tlstax.findings.explain.rank import by_rank
+from tlstax.records.trial import StoredRun
+from tlstax.report.agreement import lines as agreements
+from tlstax.report.connect import captures
+from tlstax.report.connect.round_trips import short_tables
+from tlstax.report.connect.storms import short_storm_tables
+from tlstax.report.core import facts
+from tlstax.report.core.figures import ALIKE
+from tlstax.report.core.groups import Group, arranged
+from tlstax.report.core.printed import printed
+from tlstax.report.core.tables import Cell, Column, main_columns
+from tlstax.report.core.untrusted import printable
+from tlstax.report.distance.tables import distance_tables
+from tlstax.report.distance.tunnels import tunnel_tables
+from tlstax.report.drivers.tables import driver_tables
+from tlstax.report.explain.tables import (
+    ComponentGroup,
+    component_groups,
+    component_text,
+    text_width,
+)
+from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.overview.grids import wants_overview
+from tlstax.report.overview.text import TextTable, notes_of_statements, tables, where_the_rest_is
+from tlstax.report.published import figures as published_figures
+from tlstax.report.published import text as table_text
+from tlstax.results.document import RunDocument
+from tlstax.results.published_tables import Tables
+from tlstax.study.outcomes import OUTCOMES
+
+NARROWEST = 60
+GAP = 2
+MOST_ITEMS = 12
+MOST_OF_LARGE = 3
+WIDEST_NAME = 36
+MOST_FINDINGS = 400
+"""With more findings, a study that has tables of distances or tunnels leaves its cases to the page."""
+
+Cells = Sequence[Text]
+
+
+def terminal(
+    stored: StoredRun, document: RunDocument, *, width: int = 80, colour: bool = False, report_path: str = ""
+) -> str:
+    """The text, at most `width` (from 60 on) columns wide, with ANSI colours where `colour` is true.
+
+    `report_path` is where the full report was written, named in the last line.
+    """
+    width = max(width, NARROWEST)
+    return printed(_parts(stored, document, width, report_path), width=width, colour=colour)
+
+
+def _parts(
+    stored: StoredRun, document: RunDocument, width: int, report_path: str
+) -> Iterable[RenderableType]:
+    yield _text(stored.header.study.title, style="bold")
+    yield ""
+    answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
+    yield from _items([capitalised(sentence) for sentence in answer])
+    if document.tables is not None:
+        yield from _tables(document.tables)
+    if document.findings:
+        if wants_overview(document.design):
+            yield from chain.from_iterable(_overview_table(table) for table in tables(document, narrow=True))
+        if document.published:
+            yield from _published(document)
+        if document.agreements:
+            yield from _agreements(document)
+        reached = (
+            *distance_tables(document.distances, narrow=True),
+            *tunnel_tables(document.tunnels, narrow=True),
+        )
+        yield from chain.from_iterable(map(_overview_table, reached))
+        told = driver_tables(document.drivers, narrow=True)
+        yield from chain.from_iterable(map(_overview_table, told))
+        counted = (*short_storm_tables(document), *short_tables(document))
+        yield from chain.from_iterable(_overview_table(table) for table in counted)
+        many = len(document.findings) > MOST_FINDINGS and bool(reached)
+        without = is_large(document.design) or asks_for_counts(document) or many
+        groups = () if without else arranged(stored, document)
+        yield from chain.from_iterable(_group(group, document, width) for group in groups)
+        yield ""
+        yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+    yield from _hello_retries(document)
+    yield from _captures(document)
+    yield from chain.from_iterable(
+        _components(group, document, width) for group in component_groups(document)
+    )
+    yield ""
+    yield _facts(facts.facts(stored, document))
+    yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
+    yield from _list(
+        "Bear in mind",
+        [*notes_of_statements(document), *published_figures.notes(document), *document.caveats],
+    )
+    if report_path:
+        yield ""
+        yield _text(f"Report: {report_path}", overflow="fold")
+
+
+def _components(group: ComponentGroup, document: RunDocument, width: int) -> Iterable[RenderableType]:
+    """Where the cost goes: a table where it fits, a sentence for each case, and how to ask for more."""
+    table = component_text(group, changes=False)
+    if text_width(table) <= width:
+        yield from _overview_table(table)
+    else:
+        yield ""
+        yield _text(table.title, style="bold")
+    yield ""
+    yield from _items([capitalised(found.sentences[0]) for found in by_rank(group.explanations)])
+    yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
+
+
+def _captures(document: RunDocument) -> Iterable[RenderableType]:
+    """What crossed the wire; the first bytes where the user asked to see them."""
+    yield from chain.from_iterable(
+        _overview_table(table) for table in captures.short_tables(document.captures, narrow=True)
+    )
+    yield from _list("Not seen on the wire", list(captures.notes(document.captures)))
+    for case in captures.short_dumps(document.captures):
+        yield ""
+        yield _text(f"{capitalised(case.label)}: {case.says}")
+        for dump in case.dumps:
+            yield _text(dump.title, style="dim")
+            yield from (_text(line) for line in dump.lines)
+
+
+def _overview_table(table: TextTable) -> Iterable[RenderableType]:
+    yield ""
+    yield _text(table.title, style="bold")
+    yield ""
+    above: list[tuple[str, ...]] = []
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(overflow="fold")
+    for _ in table.heads:
+        grid.add_column(justify="right", no_wrap=True)
+    for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):
+        above.insert(0, heads)
+    for heads in above:
+        grid.add_row(Text(""), *(_text(head, style="bold") for head in heads))
+    for name, *cells in table.rows:
+        grid.add_row(_text(name), *(_text(cell, style="dim" if ALIKE in cell else "") for cell in cells))
+    yield grid
+    if table.notes:
+        yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
+
+
+def _published(document: RunDocument) -> Iterable[RenderableType]:
+    """Published figures beside ours."""
+    yield ""
+    yield _text(published_figures.TITLE, style="bold")
+    yield ""
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid.add_column(overflow="fold")
+    for _ in published_figures.HEADS:
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(Text(""), *(_text(head, style="bold") for head in published_figures.HEADS))
+    for line in published_figures.lines(document):
+        grid.add_row(_text(line.label), *map(_text, line.cells))
+    yield grid
+    yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
+
+
+def _tables(tables: Tables) -> Iterable[RenderableType]:
+    """Published tables beside ours: verdicts, times, means; the page has all rows."""
+    yield ""
+    yield _text(table_text.TITLE, style="bold")
+    yield ""
+    for item in (*table_text.verdicts(tables), *table_text.faults(tables)):
+        yield from _items([capitalised(item)])
+    for table in (*table_text.short_time_tables(tables), *table_text.mean_tables(tables)):
+        yield from _overview_table(table)
+    yield ""
+    yield from _items([*table_text.readings(tables), *table_text.parts_words(tables)])
+
+
+def _agreements(document: RunDocument) -> Iterable[RenderableType]:
+    """What each client says of every case, below each other: clients are as many as a study has."""
+    yield ""
+    yield _text(agreements.TITLE, style="bold")
+    for line in agreements.lines(document):
+        yield ""
+        yield _text(f"{capitalised(line.quantity)}: {line.case}")
+        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
+        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
+    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
+
+
+def _hello_retries(document: RunDocument) -> Iterable[RenderableType]:
+    """Who was asked for a second ClientHello, and what avoids it."""
+    found = document.hello_retries
+    if found is not None:
+        most = MOST_OF_LARGE if is_large(document.design) else MOST_ITEMS
+        yield from _list(hello_retry.TITLE, list(hello_retry.sentences(document)[:most]))
+        yield from _list(hello_retry.AVOIDED, list(map(capitalised, hello_retry.advice(found)[:most])))
+
+
+def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
+    yield ""
+    yield _text(capitalised(group.label), style="bold")
+    yield ""
+    yield from _folded(group, width)
+    yield Padding(
+        _text(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0)
+    )
+
+
+def _folded(group: Group, width: int) -> Iterable[RenderableType]:
+    """The group's table; columns that have no room beside the others go to further tables below."""
+    labels = [Text(""), Text(""), *(_text(row.label) for row in group.rows)]
+    room = width - min(_width(labels), width // 2)
+    bundles: list[list[Cells]] = [[]]
+    left = room
+    for column in main_columns(group):
+        bundle = _columns_of(column, group)
+        needed = sum(GAP + _width(cells) for cells in bundle)
+        if needed > left and bundles[-1]:
+            bundles.append([])
+            left = room
+        bundles[-1] += bundle
+        left -= needed
+    for place, bundle in enumerate(bundles):
+        if place:
+            yield ""
+        yield _table(labels, bundle, most=width - room)
+    yield from (
+        _text(f"{row.label}: {row.why_empty()}", style="yellow")
+        for row in group.rows
+        if not row.findings and not row.unpaired
+    )
+
+
+def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> Table:
+    """The columns beside the labels, which are broken into lines of at most so many characters."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(max_width=most)
+    for _ in bundle:
+        table.add_column(justify="right", no_wrap=True)
+    for cells in zip(labels, *bundle, strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _columns_of(column: Column, group: Group) -> list[Cells]:
+    """An outcome's values, and beside them its changes; the deciding column shows their intervals too."""
+    is_first = column.outcome == group.main_outcomes()[0]
+    above, _, below = column.head.rpartition(" ")
+    heads = [_text(above, style="bold"), _text(f"{below} {column.unit}".rstrip(), style="bold")]
+    values = [*heads, *(_text(cell.value) for cell in column.cells)]
+    changes = [_change(cell, column.outcome, with_interval=is_first) for cell in column.cells]
+    if not (is_first or column.outcome.endswith("_cpu_us_per_op")) or not any(changes):
+        return [values]
+    heads = [_text("against", style="bold"), _text(group.baseline_label, style="bold")]
+    if not is_first:
+        heads = [Text(""), _text("change", style="bold")]
+    return [values, [*heads, *changes]]
+
+
+def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
+    if not cell.change:
+        return Text("")
+    text = f"{cell.change} [{cell.interval}]" if with_interval and cell.interval else cell.change
+    if cell.alike:
+        return _text(f"{text} {ALIKE}", style="dim")
+    known = OUTCOMES.get(outcome)
+    if known is None or known.lower_is_better is None:
+        return _text(f"{text}  ")
+    is_worse = (cell.judgement == "higher") == known.lower_is_better
+    return _text(f"{text}  ", style="red" if is_worse else "green")
+
+
+def _text(words: str, style: str = "", *, overflow: Literal["fold"] | None = None) -> Text:
+    """Text of which nothing can steer the terminal, whoever it is from."""
+    return Text(printable(words), style=style, overflow=overflow)
+
+
+def _width(cells: Iterable[Text]) -> int:
+    return max((cell_len(cell.plain) for cell in cells), default=0)
+
+
+def _negotiated(groups: Sequence[Group]) -> Table:
+    """What each case negotiated, once for all groups in which it is the same."""
+    rows: dict[tuple[str, str], None] = {}
+    for group in groups:
+        rows |= {(row.label, row.treatment_seen): None for row in group.rows if row.treatment_seen}
+    return _grid((_text(label), _text(said, style="dim")) for label, said in rows)
+
+
+def _facts(found: Iterable[facts.Fact]) -> Table:
+    return _grid((_text(fact.name, style="bold"), _text(fact.text)) for fact in found)
+
+
+def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+    """Names and what is said of them; a name that takes too much room is broken into lines."""
+    lines = list(rows)
+    room = min(_width([name for name, _ in lines]), WIDEST_NAME)
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(overflow="fold", min_width=room, max_width=room)
+    table.add_column(overflow="fold")
+    for row in lines:
+        table.add_row(*row)
+    return table
+
+
+def _list(title: str, items: Sequence[str]) -> Iterable[RenderableType]:
+    if items:
+        yield ""
+        yield _text(title, style="bold")
+        yield from _items(items)
+
+
+def _items(items: Sequence[str]) -> Iterable[RenderableType]:
+    """The items with hanging bullets; of very many, only the first."""
+    more = len(items) - MOST_ITEMS
+    for item in [*items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row(Text("\N{BULLET}", style="dim"), _text(item))
+        yield table

@@ -1,0 +1,1 @@
+"""HelloRetryRequests, as sentences and tables."""

@@ -1,0 +1,177 @@
+"""HelloRetryRequests as sentences, tables and rows that every format shows in its own way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
+from tlstax.report.core import figures
+from tlstax.report.overview.text import TextTable
+from tlstax.results.document import RunDocument
+from tlstax.results.hello_retry import HelloRetries, Retried, RetriedCase, RetryCost
+from tlstax.study.labels import offered_words
+
+TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
+AVOIDED = "What avoids it"
+HEADS = ("asked", "of handshakes", "resumed", "client offered", "agreed on", "client over")
+READING = (
+    "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
+    "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
+    "difference seen. CPU time is told where each operation makes a connection."
+)
+
+Row = dict[str, str | int | float | None]
+
+
+@dataclass(frozen=True)
+class HelloRetrySection:
+    """Everything that a page shows of it."""
+
+    title: str
+    sentences: tuple[str, ...]
+    avoided: str
+    remedy: tuple[str, ...]
+    tables: tuple[TextTable, ...]
+
+
+def shown(document: RunDocument) -> HelloRetrySection | None:
+    """The section of a page; None where there is nothing to say."""
+    found = document.hello_retries
+    if found is None:
+        return None
+    return HelloRetrySection(
+        title=TITLE,
+        sentences=sentences(document),
+        avoided=AVOIDED,
+        remedy=tuple(map(capitalised, advice(found))),
+        tables=(_asked_table(found), *case_tables(found, document)),
+    )
+
+
+def sentences(document: RunDocument) -> tuple[str, ...]:
+    """What is told of it beside the answer; nothing where it is the answer."""
+    found = document.hello_retries
+    return () if found is None or is_answer(document) else tuple(map(capitalised, found.sentences))
+
+
+def advice(found: HelloRetries) -> tuple[str, ...]:
+    """What avoids the retry, and what would measure that, where this run did not."""
+    measure = (f"what that saves was not measured here; `{found.command}` would",) if found.command else ()
+    return (*found.remedy, *measure)
+
+
+def case_tables(found: HelloRetries, document: RunDocument) -> tuple[TextTable, ...]:
+    """For each case that was asked again, what a connection costs it, and those that avoid it."""
+    return tuple(_case_table(one, document) for one in found.cases if one.avoided)
+
+
+def _asked_table(found: HelloRetries) -> TextTable:
+    """Who was asked how often."""
+    lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
+    return TextTable("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
+
+
+def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
+    """Rows for spreadsheets: the levels of `case` and `baseline`, and the other columns."""
+    for kind in found.kinds:
+        words = f"{kind.server}, {kind.client_library or 'client'}, {offered_words(kind.offered)}"
+        yield (
+            {},
+            {
+                "role": "hello retry",
+                "outcome": "resumed_handshakes_retried" if kind.resumed else "full_handshakes_retried",
+                "unit": "1",
+                "value": kind.retried,
+                "baseline_value": kind.handshakes,
+                "negotiated": f"{kind.version} {kind.group}",
+                "caveats": words,
+            },
+        )
+    for one in found.cases:
+        for avoided in one.avoided:
+            levels = {"case": one.case, "baseline": avoided.case}
+            for cost in avoided.costs:
+                yield (levels, _cost_row(cost, f"avoided by the {avoided.by}: {avoided.label}"))
+                yield (levels, _extra_row(cost))
+
+
+def _cost_row(cost: RetryCost, words: str) -> Row:
+    return {
+        "role": "hello retry cost",
+        "outcome": cost.cost,
+        "unit": cost.unit,
+        "value": cost.retried,
+        "baseline_value": cost.avoided,
+        "blocks": cost.extra.blocks,
+        "noise_floor": cost.noise_floor / cost.avoided if cost.noise_floor and cost.avoided else None,
+        "judgement": cost.judgement,
+        "caveats": words,
+    }
+
+
+def _extra_row(cost: RetryCost) -> Row:
+    return {
+        "role": "hello retry extra",
+        "outcome": cost.cost,
+        "unit": cost.unit,
+        "value": cost.extra.point,
+        "value_low": cost.extra.low,
+        "value_high": cost.extra.high,
+        "confidence": cost.extra.confidence,
+        "blocks": cost.extra.blocks,
+    }
+
+
+def _cells(kind: Retried) -> tuple[str, ...]:
+    return (
+        f"{kind.retried:,}",
+        f"{kind.handshakes:,}",
+        "yes" if kind.resumed else "no",
+        offered_words(kind.offered),
+        kind.group,
+        kind.client_library or figures.NOTHING,
+    )
+
+
+def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
+    costs = {cost.cost: cost for avoided in one.avoided for cost in avoided.costs}
+    asked = tuple(_amount(cost.retried, cost.unit) for cost in costs.values())
+    lines = [(f"{one.label} (asked again)", *asked)]
+    for avoided in one.avoided:
+        own = {cost.cost: cost for cost in avoided.costs}
+        cells = (_cost_cell(own[name]) if name in own else figures.NOTHING for name in costs)
+        lines.append((f"{avoided.label} ({avoided.group})", *cells))
+    return TextTable(
+        title=f"{one.place}: what a connection costs",
+        heads=tuple(COST_WORDS[name] for name in costs),
+        rows=tuple(lines),
+        notes=(READING.format(confidence=percent(document.design.confidence)),),
+        of="the client offered",
+    )
+
+
+def _cost_cell(cost: RetryCost) -> str:
+    """The cost without the retry, and in brackets by how much it differs from that with it."""
+    value, extra = _amount(cost.avoided, cost.unit), cost.extra
+    if not is_seen(cost):
+        return f"{value} {figures.ALIKE}"
+    spared = [-extra.point, *([] if extra.low is None or extra.high is None else [-extra.high, -extra.low])]
+    scale = figures.column_scale(spared[:1], cost.unit)
+    point, *ends = (_signed(figures.significant(number / scale.divisor)) for number in spared)
+    if cost.unit != "us":
+        return f"{value} ({_signed(_amount(-extra.point, cost.unit))})"
+    interval = f" [{' … '.join(ends)}]" if ends else ""
+    return f"{value} ({point} {scale.unit}{interval})"
+
+
+def _amount(value: float, unit: str) -> str:
+    """What is counted as a plain number, times with the unit that suits them."""
+    if unit == "us":
+        return figures.quantity(value, unit)
+    return f"{value:,.1f}".removesuffix(".0").replace("-", figures.MINUS)
+
+
+def _signed(number: str) -> str:
+    return number if number.startswith(figures.MINUS) else f"+{number}"

@@ -1,0 +1,1 @@
+"""A large study at a glance: pooled tables and heat maps."""

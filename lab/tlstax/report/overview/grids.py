@@ -1,0 +1,297 @@
+"""A study too large for a section a group, at a glance: pooled tables and heat maps as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlstax.findings.core.naming import (
+    CERTIFICATE,
+    FAULT,
+    library_label,
+    mode_label,
+    subject_label,
+    tls_label,
+    workload_label,
+)
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import percent
+from tlstax.report.core import figures, outcome_names
+from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.study import Level, Levels, Study
+from tlstax.study.factors import NO_FAULT, VARIANTS
+from tlstax.study.levels import certificate_words, key_of, needs_distance
+from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.text import counted
+
+LADDER, INSTANCE = "connections", "instance"
+ALL = "all"
+
+STEPS_OF_LIBRARIES = (1.02, 1.05, 1.1, 1.2)
+STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
+"""From which factors on a cell of a heat map has the next shade: libraries differ by little, TLS by much."""
+
+Found = ContrastFinding | PooledRatio | Finding
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best)."""
+
+    figure: str = figures.NOTHING
+    change: str = ""
+    half_width: str = ""
+    interval: str = ""
+    alike: bool = False
+    shade: int = 0
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of cells and its name."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows under one heading."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of ratios: pooled ones, or a heat map over the numbers of connections."""
+
+    title: str
+    reading: str
+    heads: tuple[str, ...]
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+
+def wants_overview(study: Study) -> bool:
+    """Whether a report of this study begins with an overview."""
+    return is_large(study) or bool(study.contrasts or study.statements)
+
+
+def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
+    """For each contrast and server: TLS modes by levels, pooled over connections, in the deciding outcome."""
+    outcome = document.design.deciding_outcome
+    return tuple(
+        Grid(
+            title=f"{outcome_names.title(outcome)} of {_subject(found)} against {_base(found[0])}",
+            reading=_pooled_over(found),
+            heads=tuple(dict.fromkeys(_short(f.case, f.factor) for f in found)),
+            parts=_by_workload(found),
+            notes=tuple(_floors(found)),
+        )
+        for found in _contrasted(document, outcome)
+    )
+
+
+def own_table(document: RunDocument) -> Grid | None:
+    """Everything that ran against its own baseline, pooled over connections: what TLS costs each.
+
+    None for a study with a section for each group, where all of that stands, and for one of distances, which
+    has tables of its own.
+    """
+    if not is_large(document.design) or needs_distance(document.design):
+        return None
+    outcome = document.design.deciding_outcome
+    found = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
+    if not found:
+        return None
+    modes = list(dict.fromkeys(mode_label(f.case) for f in found))
+    rows: dict[str, dict[str, Cell]] = {}
+    for f in found:
+        rows.setdefault(subject_label(f.case, document.design), {})[mode_label(f.case)] = cell(
+            f, STEPS_OF_TLS
+        )
+    servers = {str(f.case.get("server", "")) for f in found}
+    lines = tuple(
+        Line(name, tuple(cells.get(mode, Cell()) for mode in modes)) for name, cells in rows.items()
+    )
+    across = (
+        " Rows of different servers may be compared by these ratios alone, not by operations a second."
+        if len(servers) > 1
+        else ""
+    )
+    return Grid(
+        title=f"What TLS costs each: {outcome_names.title(outcome).lower()} against its own plaintext",
+        reading=f"{_pooled_over(found)}{across}",
+        heads=tuple(modes),
+        parts=(Part("", lines),),
+    )
+
+
+def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
+    """For each contrast and server: levels by cases (workload, TLS, connections), with the twin's rows.
+
+    None of them for a study without a ladder of connections, of which a map would say nothing more.
+    """
+    if len(document.design.levels_of().get(LADDER, ())) < 2:
+        return ()
+    maps = []
+    singles = [f for f in document.contrasts if f.outcome == outcome]
+    twins = [f for f in document.pooled if f.outcome == outcome and f.factor == INSTANCE]
+    for pooled in _contrasted(document, outcome):
+        server = pooled[0].case.get("server")
+        ladders = [*pooled, *(f for f in twins if f.case.get("server") == server)]
+        steps = sorted({step for f in ladders for step in f.connections})
+        maps.append(
+            Grid(
+                title=f"{_subject(pooled)}, against {_base(pooled[0])}",
+                reading="",
+                heads=(*(str(step) for step in steps), ALL),
+                parts=_map_parts(ladders, singles, steps, STEPS_OF_LIBRARIES),
+            )
+        )
+    return tuple(maps)
+
+
+def own_map(document: RunDocument, outcome: str) -> Grid | None:
+    """Everything that ran by cases, each against its own baseline; None as of `own_table`."""
+    if not is_large(document.design) or needs_distance(document.design):
+        return None
+    ladders = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
+    if not ladders:
+        return None
+    singles = [f for f in document.findings if f.outcome == outcome and f.role == "treatment"]
+    steps = sorted({step for f in ladders for step in f.connections})
+    return Grid(
+        title="Every server, each against its own plaintext",
+        reading="",
+        heads=(*(str(step) for step in steps), ALL),
+        parts=_map_parts(ladders, singles, steps, STEPS_OF_TLS, document.design),
+    )
+
+
+def cell(found: Found, steps: Sequence[float]) -> Cell:
+    """A ratio as a cell; its words say everything, for pointing at it."""
+    ratio, known = found.ratio, OUTCOMES.get(found.outcome)
+    alike = found.judgement == "no difference seen"
+    better = ratio.point if known is None or not known.lower_is_better else 1 / ratio.point
+    size = sum(max(better, 1 / better) >= step for step in steps)
+    width = (ratio.high / ratio.low) ** 0.5 - 1 if ratio.low and ratio.high else None
+    floor = f", noise floor ±{percent(found.noise_floor)}" if found.noise_floor is not None else ""
+    return Cell(
+        figure=f"{ratio.point:.2f}",
+        change=figures.change(ratio),
+        half_width=f"±{percent(width)}" if width is not None else "",
+        interval=figures.interval(ratio),
+        alike=alike,
+        shade=size if better > 1 else -size,
+        words=f"{figures.change_with_interval(ratio)}, {counted(ratio.blocks, 'block')}{floor}"
+        f"{': no difference seen' if alike else ''}",
+    )
+
+
+def _contrasted(document: RunDocument, outcome: str) -> Iterator[list[PooledRatio]]:
+    """The pooled ratios of each contrast but the twins', server by server."""
+    found: dict[tuple[str, Level, Level], list[PooledRatio]] = {}
+    for f in document.pooled:
+        if f.outcome == outcome and f.factor not in {"", INSTANCE}:
+            found.setdefault((f.factor, f.baseline[f.factor], f.case.get("server", "")), []).append(f)
+    yield from found.values()
+
+
+def _by_workload(found: Sequence[PooledRatio]) -> tuple[Part, ...]:
+    heads = list(dict.fromkeys(_short(f.case, f.factor) for f in found))
+    parts: dict[str, dict[str, dict[str, Cell]]] = {}
+    for f in found:
+        rows = parts.setdefault(workload_label(f.case), {})
+        rows.setdefault(tls_label(f.case), {})[_short(f.case, f.factor)] = cell(f, STEPS_OF_LIBRARIES)
+    return tuple(
+        Part(
+            workload,
+            tuple(Line(tls, tuple(cells.get(head, Cell()) for head in heads)) for tls, cells in rows.items()),
+        )
+        for workload, rows in parts.items()
+    )
+
+
+def _map_parts(
+    ladders: Sequence[PooledRatio],
+    singles: Sequence[ContrastFinding] | Sequence[Finding],
+    steps: Sequence[int],
+    shades: Sequence[float],
+    study: Study | None = None,
+) -> tuple[Part, ...]:
+    """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
+    by_case = {_key(single.case, _factor(single)): single for single in singles}
+    parts: dict[str, list[Line]] = {}
+    for ladder in ladders:
+        cells = [
+            cell(single, shades)
+            if (single := by_case.get(_key({**ladder.case, LADDER: step}, ladder.factor)))
+            else Cell()
+            for step in steps
+        ]
+        name = subject_label(ladder.case, study) if study else _short(ladder.case, ladder.factor)
+        parts.setdefault(mode_label(ladder.case), []).append(Line(name, (*cells, cell(ladder, shades))))
+    return tuple(Part(mode, tuple(lines)) for mode, lines in parts.items())
+
+
+def _key(levels: Levels, factor: str) -> tuple[str, tuple[tuple[str, Level], ...]]:
+    return factor, tuple(sorted(levels.items()))
+
+
+def _factor(found: ContrastFinding | Finding) -> str:
+    return found.factor if isinstance(found, ContrastFinding) else ""
+
+
+def _floors(found: Sequence[PooledRatio]) -> Iterator[str]:
+    floors: dict[tuple[str, str], float] = {}
+    for f in found:
+        if f.noise_floor is not None:
+            floors[workload_label(f.case), f.noise_from] = f.noise_floor
+    if floors:
+        sources = list(dict.fromkeys(source for _, source in floors))
+        sizes = ", ".join(
+            f"{workload or 'everywhere'} ±{percent(floor)}" for (workload, _), floor in floors.items()
+        )
+        yield f"Noise floor from {' and '.join(sources)}: {sizes}. Smaller differences (≈) cannot be told."
+    else:
+        yield "No twin was run: how much two processes of one kind differ is not known."
+
+
+def _pooled_over(found: Sequence[PooledRatio]) -> str:
+    steps = sorted({step for f in found for step in f.connections})
+    blocks = sorted({f.ratio.blocks for f in found})
+    many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
+    confidence = percent(found[0].ratio.confidence)
+    return (
+        f"Pooled over {', '.join(map(str, steps))} connections, {many} block{'s' if blocks[-1] > 1 else ''}, "
+        f"with {confidence} intervals."
+    )
+
+
+def _subject(found: Sequence[PooledRatio]) -> str:
+    return str(found[0].case.get("server", "all cases"))
+
+
+def _base(found: PooledRatio) -> str:
+    level = found.baseline[found.factor]
+    if found.factor == CERTIFICATE:
+        return certificate_words(level)
+    if found.factor == FAULT and level == NO_FAULT:
+        return "as it comes" if found.case[FAULT] in VARIANTS else "nothing planted"
+    return str(level)
+
+
+def _short(levels: Levels, factor: str) -> str:
+    """The level of a contrast's factor in a word."""
+    if factor == "tls_library":
+        return library_label(levels)
+    if factor == INSTANCE:
+        return f"{library_label(levels)} twin".strip()
+    return key_of(levels[factor]) if factor == CERTIFICATE else str(levels[factor])
+
+
+def _is_first(levels: Levels) -> bool:
+    return levels.get(INSTANCE, 1) == 1

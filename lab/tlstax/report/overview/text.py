@@ -1,0 +1,103 @@
+"""The overview of a large study as rows of text, the same for terminal and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tlstax.findings.answer.statement_words import verdict_line
+from tlstax.report.core.figures import ALIKE
+from tlstax.report.overview.grids import Cell, Grid, contrast_tables, own_table
+from tlstax.report.overview.pool import pool_table
+from tlstax.results.document import RunDocument
+
+INDENT = "  "
+SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}
+"""What shortens the heads of a wide table; told below it."""
+KEYS = "In per cent; ÷2 is half. kept: on kept connections; rec.: reconnecting; r: TLS session resumed."
+PER_CENT = "In per cent, ± half the width of the interval."
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of text: its title, heads (of a line or two), rows of a name and cells, what to know of it.
+
+    `of` is what the names are of.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    of: str = "case"
+
+
+def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[TextTable]:
+    """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext.
+
+    A `narrow` table of what is saved leaves the intervals to the sentences above it.
+    """
+    pool = pool_table(document)
+    if pool is not None:
+        shown = _figure if narrow else _with_interval
+        lines = (line for part in pool.parts for line in part.lines)
+        rows = tuple((line.name, *(shown(cell) for cell in line.cells)) for line in lines)
+        yield TextTable(pool.title, pool.heads, rows, (pool.reading,))
+    for grid in contrast_tables(document):
+        rows = tuple(_rows(grid))
+        yield TextTable(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
+    own = own_table(document)
+    if own is not None:
+        heads = tuple(_short(head) for head in own.heads)
+        lines = (line for part in own.parts for line in part.lines)
+        rows = tuple((line.name, *(_change(cell) for cell in line.cells)) for line in lines)
+        yield TextTable(own.title, heads, rows, (KEYS, own.reading))
+
+
+def notes_of_statements(document: RunDocument) -> list[str]:
+    """What to bear in mind of each statement, the statement named once."""
+    return [
+        f"{verdict_line(result).partition('” (')[0]}”: {'; '.join(result.caveats)}"
+        for result in document.statements
+        if result.caveats
+    ]
+
+
+def where_the_rest_is(document: RunDocument) -> str:
+    """The commands that give every case and every trial."""
+    return (
+        f"Every case: tlstax report {document.run} --format csv (or json, html). "
+        f"Every trial with its proof: tlstax runs export {document.run}."
+    )
+
+
+def _rows(grid: Grid) -> Iterator[tuple[str, ...]]:
+    for part in grid.parts:
+        if part.title:
+            yield (part.title, *[""] * len(grid.heads))
+        for line in part.lines:
+            yield (f"{INDENT}{line.name}", *(_with_width(cell) for cell in line.cells))
+
+
+def _with_width(cell: Cell) -> str:
+    return f"{_change(cell)} {cell.half_width.removesuffix(' %')}".strip()
+
+
+def _figure(cell: Cell) -> str:
+    return cell.change or cell.figure
+
+
+def _with_interval(cell: Cell) -> str:
+    return f"{_figure(cell)} {f'[{cell.interval}]' if cell.interval else ''}".strip()
+
+
+def _change(cell: Cell) -> str:
+    """The change without its unit, which is told below the table."""
+    change = cell.change.removesuffix(" %") or cell.figure
+    return f"{ALIKE}{change}" if cell.alike else change
+
+
+def _short(head: str) -> str:
+    for long, short in SHORT_HEADS.items():
+        head = head.replace(long, short)
+    return head.replace(", ", "\n")

@@ -1,0 +1,1 @@
+"""The page: one HTML file that stands alone, its template, style and charts."""

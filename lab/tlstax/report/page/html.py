@@ -1,0 +1,74 @@
+"""The report as one HTML file that stands alone: no script of its own, no font, no picture from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from tlstax.findings.answer.statement_words import case_label, change_words
+from tlstax.findings.core.wording import capitalised, percent
+from tlstax.records.trial import StoredRun
+from tlstax.report.core import figures, palette
+from tlstax.report.core.untrusted import printable
+from tlstax.report.flames.graphs import Draw
+from tlstax.report.page.page import page
+from tlstax.results.document import RunDocument
+from tlstax.study.labels import full_label
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
+
+
+def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> str:
+    """The report. Whatever a server or a client said is escaped. `draw` draws flame graphs, if there are any.
+
+    Raises MachineFault where a stored histogram cannot be decoded.
+    """
+    return _template().render(page=page(stored, document, draw), style=_style())
+
+
+def _whole(sentence: str) -> str:
+    """A sentence with a capital, in which no number is parted from its unit."""
+    return _unparted(capitalised(sentence))
+
+
+def _unparted(text: str) -> str:
+    """Text in which no line ends between a number and its unit."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("tlstax", "report/page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
+    environment.globals.update(case_label=case_label, change_words=change_words, percent=percent)
+    return environment.get_template("template.html.j2")
+
+
+def _finalized(value: object) -> object:
+    """What is not markup yet shows no character that steers; escaping comes after this."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _style() -> Markup:
+    """The stylesheet: what is written, and the dark colour of every light one that a chart was drawn in."""
+    written = (resources.files("tlstax.report.page") / "report.css").read_text(encoding="utf-8")
+    return Markup(written.replace("/* DARK_INKS */", _dark_inks()))  # noqa: S704 - our own file
+
+
+def _dark_inks() -> str:
+    return "\n  ".join(
+        f'svg [{attribute}="{ink.light}"] {{ {attribute}: {ink.dark}; }}'
+        for ink in palette.every_ink()
+        for attribute in ("fill", "stroke")
+    )

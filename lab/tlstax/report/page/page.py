@@ -1,0 +1,249 @@
+"""What the page shows, in its order, as plain values for the template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlstax.findings.answer.headline import causes, fixes, headline
+from tlstax.findings.answer.never_valid import never_valid_words
+from tlstax.findings.answer.statement_words import verdict_line
+from tlstax.findings.core.comparisons import Pair, compare
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.wording import percent
+from tlstax.findings.distance.words import claim_verdicts
+from tlstax.findings.drivers.words import driver_sentences
+from tlstax.records.trial import StoredRun
+from tlstax.report.agreement import lines as agreements
+from tlstax.report.agreement.lines import Agreements
+from tlstax.report.connect import captures
+from tlstax.report.connect.captures import CaptureSection
+from tlstax.report.connect.round_trips import every_line
+from tlstax.report.connect.storms import storm_lines
+from tlstax.report.core import facts, figures, outcome_names
+from tlstax.report.core.evidence import Proof, proof
+from tlstax.report.core.facts import Fact
+from tlstax.report.core.groups import Group, Row, arranged
+from tlstax.report.core.processor_table import CaseLines, processor_lines, tick_words
+from tlstax.report.core.tables import Cell, Column, cell, main_columns
+from tlstax.report.core.untrusted import printable
+from tlstax.report.distance.page import Reached, reached
+from tlstax.report.drivers.page import DriversSection, drivers_section
+from tlstax.report.explain.page import ComponentSection, component_sections
+from tlstax.report.flames.graphs import Draw
+from tlstax.report.flames.section import FlameSection, flame_section
+from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.hello_retry.section import HelloRetrySection
+from tlstax.report.overview.grids import wants_overview
+from tlstax.report.overview.page import Overview, overview
+from tlstax.report.overview.text import TextTable
+from tlstax.report.page.charts import Panel, detail_panels, ratio_panels
+from tlstax.report.published import figures as published
+from tlstax.report.published.figures import Published
+from tlstax.report.published.page import TablesSection, tables_section
+from tlstax.results.document import RunDocument
+from tlstax.study import Study, study_toml
+from tlstax.support.text import counted
+
+MOST_CARDS = 6
+MOST_SENTENCES = 12
+
+
+@dataclass(frozen=True)
+class Card:
+    """One key figure."""
+
+    row: Row
+    cell: Cell
+    sentence: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """The key figures of one group."""
+
+    title: str
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class OutcomeLine:
+    """One outcome for all cases of a group."""
+
+    words: str
+    better: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A group of cases: its table, its charts, every outcome, the evidence."""
+
+    group: Group
+    reading: str
+    noise: str
+    columns: tuple[Column, ...]
+    ratio_panels: tuple[Panel, ...]
+    detail_panels: tuple[Panel, ...]
+    lines: tuple[OutcomeLine, ...]
+    proofs: tuple[Proof, ...]
+    processors: tuple[CaseLines, ...]
+    ticks: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the template needs; nothing is computed there."""
+
+    stored: StoredRun
+    document: RunDocument
+    headline: tuple[str, ...]
+    card_rows: tuple[CardRow, ...]
+    sections: tuple[Section, ...]
+    facts: tuple[Fact, ...]
+    caveats: tuple[str, ...]
+    failures: tuple[str, ...]
+    study_toml: str
+    confidence: str
+    overview: Overview | None
+    published: Published | None
+    tables: TablesSection | None
+    agreements: Agreements | None
+    connecting: tuple[TextTable, ...]
+    reached: Reached | None
+    drivers: DriversSection | None
+    hello_retries: HelloRetrySection | None
+    captures: CaptureSection | None
+    components: tuple[ComponentSection, ...]
+    lists_trials: bool
+    flames: FlameSection | None
+
+
+def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> Page:
+    """The page of a run. Raises MachineFault where a stored histogram cannot be decoded."""
+    large = is_large(document.design)
+    groups = () if large else arranged(stored, document)
+    pairs = (
+        {}
+        if large
+        else {
+            compared.case.key(): compared.pairs for compared in compare(stored.header.study, stored.measured)
+        }
+    )
+    sentences = tuple(failure.sentence() for failure in facts.failures(stored))
+    return Page(
+        stored=stored,
+        document=document,
+        headline=_answer(stored, document),
+        card_rows=tuple(_card_rows(groups, document.design.deciding_outcome)),
+        sections=tuple(_section(group, pairs, document) for group in groups),
+        facts=tuple(facts.facts(stored, document)),
+        caveats=_first(document.caveats) if large else document.caveats,
+        failures=_first(sentences) if large else sentences,
+        study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
+        confidence=percent(document.design.confidence),
+        overview=overview(stored, document) if wants_overview(document.design) else None,
+        published=published.shown(document) if document.published else None,
+        tables=tables_section(document.tables),
+        agreements=agreements.shown(document) if document.agreements else None,
+        reached=reached(document),
+        drivers=drivers_section(document),
+        connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
+        hello_retries=hello_retry.shown(document),
+        captures=captures.section(document.captures),
+        components=component_sections(document),
+        lists_trials=not large,
+        flames=flame_section(stored, draw),
+    )
+
+
+def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
+    """The answer in words; of statements only the verdicts, as their figures follow at once."""
+    if not document.findings:
+        return (facts.nothing_to_show(stored),)
+    if document.statements:
+        verdicts = (verdict_line(result) for result in document.statements)
+        claims = claim_verdicts(document.distances) if document.distances is not None else ()
+        lost = tuple(never_valid_words(document.never_valid))
+        told = driver_sentences(document.drivers)
+        answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
+        # What a driver cannot do is an answer of its own, and not the first.
+        return (*answer, *lost) if told else (*lost, *answer)
+    return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
+
+
+def _first(texts: Sequence[str]) -> tuple[str, ...]:
+    """The first of very many sentences, and how many more there are."""
+    more = len(texts) - MOST_SENTENCES
+    return (*texts[:MOST_SENTENCES], *([f"and {more} more"] if more > 0 else []))
+
+
+def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:
+    study = document.design
+    return Section(
+        group=group,
+        reading=_reading(group, study),
+        noise=facts.noise_words(group, study.deciding_outcome) if group.found() else "",
+        columns=main_columns(group),
+        ratio_panels=ratio_panels(group),
+        detail_panels=detail_panels(group, pairs, study),
+        lines=tuple(_line(group, outcome) for outcome in group.outcomes()),
+        proofs=tuple(proof(row) for row in group.rows),
+        processors=processor_lines(group.rows),
+        ticks=tick_words(group.rows),
+    )
+
+
+def _reading(group: Group, study: Study) -> str:
+    """How the figures of the table came about."""
+    blocks = {f.ratio.blocks for row in group.compared() for f in row.findings.values()}
+    if not blocks:
+        return "No case could be compared with the baseline."
+    few, many = min(blocks), max(blocks)
+    number = counted(many, "block") if few == many else f"{few} to {many} blocks"
+    interval = f" In brackets: the {percent(study.confidence)} interval." if many > 1 else (
+        " One block alone shows no scatter, so there are no intervals."
+    )  # fmt: skip
+    return (
+        f"Geometric means over {number}. Below each: the change against {group.baseline_label}, measured in "
+        f"the same block.{interval}"
+    )
+
+
+def _line(group: Group, outcome: str) -> OutcomeLine:
+    cells = tuple(cell(row, outcome) for row in group.rows)
+    return OutcomeLine(words=outcome_names.words(outcome), better=outcome_names.better(outcome), cells=cells)
+
+
+def _card_rows(groups: tuple[Group, ...], outcome: str) -> Iterator[CardRow]:
+    """The deciding outcome of every treatment; where they are many, of the most different ones."""
+    cards = {group.label: _cards(group, outcome) for group in groups}
+    baselines = {group.label: group.baseline_label for group in groups}
+    distances = sorted((card.distance for row in cards.values() for card in row), reverse=True)
+    least = distances[MOST_CARDS - 1] if len(distances) > MOST_CARDS else 0.0
+    for label, row in cards.items():
+        kept = tuple(card for card in row if card.distance >= least)
+        if kept:
+            yield CardRow(
+                title=f"{outcome_names.title(outcome)} against {baselines[label]}: {label}", cards=kept
+            )
+
+
+def _cards(group: Group, outcome: str) -> list[Card]:
+    treatments = (row for row in group.compared() if row.case.role == "treatment")
+    return [_card(row, outcome) for row in treatments if outcome in row.findings]
+
+
+def _card(row: Row, outcome: str) -> Card:
+    finding = row.findings[outcome]
+    value, baseline = (
+        figures.quantity(number, finding.unit) for number in (finding.value, finding.baseline_value)
+    )
+    point = finding.ratio.point
+    return Card(
+        row=row,
+        cell=cell(row, outcome),
+        sentence=f"{value} instead of {baseline}",
+        distance=max(point, 1 / point) if point > 0 else 1.0,
+    )

@@ -1,0 +1,1 @@
+"""Published figures and tables beside ours, as tables and charts."""

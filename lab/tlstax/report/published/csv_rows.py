@@ -1,0 +1,151 @@
+"""Published tables, measured ones and what is judged of them, as rows for spreadsheets. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tlstax.report.published.rows import part_names, table_title
+from tlstax.results.interval import Interval
+from tlstax.results.published_tables import (
+    MeasuredProcessors,
+    ProcessorTableResult,
+    Shown,
+    Tables,
+    TimeTableResult,
+)
+from tlstax.study import PROCESSOR_COLUMNS, Choice, Level
+
+Row = dict[str, str | int | float | None]
+
+PUBLISHED, MEASURED = "table, published", "table, measured"
+
+
+def table_rows(tables: Tables) -> Iterator[Row]:
+    """A row for every cell, published and measured, every difference in every part, every claim and fault."""
+    for found in tables.processors:
+        yield from _processor_rows(found, tables)
+    for timed in tables.times:
+        yield from _time_rows(timed, tables)
+    names = part_names(tables)
+    for difference in tables.differences:
+        for here in difference.parts:
+            yield {
+                "role": "table, difference",
+                "outcome": difference.outcome,
+                "unit": "points" if here.difference else "",
+                **_amount("value", here.difference),
+                **_amount("ratio", here.ratio),
+                "noise_floor": here.noise_floor,
+                "judgement": here.answer,
+                "caveats": "; ".join(
+                    (f"Table {difference.table}: {difference.says}", names[here.part], here.sentence)
+                ),
+            }
+    for claim in tables.claims:
+        yield {
+            "role": "table, claim",
+            "value": claim.found,
+            "judgement": claim.verdict,
+            "caveats": f"Table {claim.table}: {claim.says}; {claim.sentence}",
+        }
+    for fault in tables.faults:
+        yield {
+            "role": "table, fault",
+            "judgement": fault.kind,
+            "caveats": f"Table {fault.table}, {fault.side}: {fault.sentence}",
+        }
+
+
+def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Row]:
+    table, names = found.published, part_names(tables)
+    title = table_title(table.number, table.title)
+    for side in table.sides:
+        levels = _levels({**table.within, **side.levels})
+        for place, row in enumerate(table.rows[side.name]):
+            for name, value in zip(PROCESSOR_COLUMNS, row, strict=True):
+                if not isinstance(value, str):
+                    until = f"until {(place + 1) * table.step_s:g} s"
+                    yield _cell(PUBLISHED, name, value, f"{title}; {side.name}; {until}", levels)
+    for part in found.parts:
+        for own, side in zip(part.sides, table.sides, strict=True):
+            levels = _levels({**table.within, **_within(tables, part.part), **side.levels})
+            where = f"{title}; {names[part.part]}; {own.side}"
+            yield from _measured_rows(own, where, levels)
+
+
+def _measured_rows(own: MeasuredProcessors, where: str, levels: Row) -> Iterator[Row]:
+    for step in own.steps:
+        for name, value in step.values.items():
+            yield {
+                **_cell(MEASURED, name, value, f"{where}; until {step.to_s:g} s{_bad(own.shown)}", levels),
+                "blocks": step.trials,
+            }
+    for name, value in (own.mean or {}).items():
+        yield {
+            **_cell(MEASURED, name, value, f"{where}; mean{_bad(own.shown)}", levels),
+            "blocks": own.shown.trials,
+        }
+
+
+def _cell(role: str, column: str, value: float, caveats: str, levels: Row) -> Row:
+    outcome = f"machine_{column}_percent"
+    return {"role": role, "outcome": outcome, "unit": "%", "value": value, "caveats": caveats, **levels}
+
+
+def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
+    table, names = found.published, part_names(tables)
+    title = table_title(table.number, table.title)
+    common: Row = {"outcome": table.outcome, "unit": "s"}
+    for line, row in zip(found.lines, table.rows, strict=True):
+        for side in table.sides:
+            yield {
+                **common,
+                **_levels({**row.within, **side.levels}),
+                "role": PUBLISHED,
+                "value": line.published[side.name],
+                "ratio": line.published_ratios.get(side.name),
+                "caveats": f"{title}; {line.label}; {side.name}",
+            }
+        for part in line.parts:
+            for own, side in zip(part.sides, table.sides, strict=True):
+                where = f"{title}; {line.label}; {names[part.part]}; {own.side}{_bad(own.shown)}"
+                yield {
+                    **common,
+                    **_levels({**row.within, **_within(tables, part.part), **side.levels}),
+                    "role": MEASURED,
+                    **_amount("value", own.seconds),
+                    **_amount("ratio", part.ratios.get(own.side)),
+                    "noise_floor": part.noise_floor,
+                    "caveats": where,
+                }
+
+
+def _amount(name: str, amount: Interval | None) -> Row:
+    """A value or a ratio with its interval; nothing where there is none."""
+    if amount is None:
+        return {}
+    return {
+        name: amount.point,
+        f"{name}_low": amount.low,
+        f"{name}_high": amount.high,
+        "confidence": amount.confidence,
+        "blocks": amount.blocks,
+    }
+
+
+def _bad(shown: Shown) -> str:
+    return "" if shown.standing == "valid" else f"; {shown.standing}{f': {shown.why}' if shown.why else ''}"
+
+
+def _within(tables: Tables, key: str) -> dict[str, Choice]:
+    return next(dict(part.case) for part in tables.parts if part.key == key)
+
+
+def _levels(levels: Mapping[str, Choice]) -> Row:
+    """The columns of a case; of a choice among several levels, none."""
+    single: dict[str, Level] = {}
+    for name, choice in levels.items():
+        several = choice if isinstance(choice, tuple) else (choice,)
+        if len(several) == 1:
+            single[name] = several[0]
+    return {f"case_{name}": level for name, level in single.items()}
