@@ -30,6 +30,7 @@ from tlstax.specimens import answers, table, tls_facts
 from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import enumerated
 
 OWN_SCHEMA = "tlstax"
 GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
@@ -291,9 +292,8 @@ class GuestServer:
         names = [f"{self._schema}.{name}" for name in self._made.remaining()]
         if self._schema_is_ours:
             names.append(f"the schema {self._schema}")
-        if len(names) > 1:
-            return f"{', '.join(names[:-1])} and {names[-1]} remain at {self._access.address}"
-        return f"{names[0]} remains at {self._access.address}" if names else ""
+        verb = "remains" if len(names) == 1 else "remain"
+        return f"{enumerated(names)} {verb} at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
         if not self._lock.take(self._house, JUST_ENDED_S):

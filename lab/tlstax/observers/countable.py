@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlstax.observers.counting_cost import us_per_switch
 from tlstax.observers.perf_events import EVENTS, HARDWARE, HARDWARE_EVENTS, Event, fault_of
+from tlstax.support.text import enumerated
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 NO_EVENTS = "this kernel has no perf events"
@@ -40,7 +41,7 @@ class Usable:
         for event, why in self.why_not.items():
             missing.setdefault(why, {}).setdefault(event.family, []).append(event.part)
         return tuple(
-            f"{_listed([_missing(*family) for family in families.items()])} are not counted: {why}"
+            f"{enumerated([_missing(*family) for family in families.items()])} are not counted: {why}"
             for why, families in missing.items()
         )
 
@@ -74,10 +75,6 @@ def paranoid() -> str:
         return f"kernel.perf_event_paranoid is {PARANOID.read_text('ascii').strip()}"
     except OSError:
         return NO_EVENTS
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _missing(family: str, parts: list[str]) -> str:

@@ -11,6 +11,7 @@ from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun, TrialR
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import enumerated
 
 ANEW = "leave out --resume to begin a new run"
 
@@ -50,7 +51,7 @@ def check_study(stored: StoredRun, study: Study) -> None:
     differ = [name for name in type(study).model_fields if getattr(study, name) != getattr(then, name)]
     if differ:
         raise UserMistake(
-            f"the study is not what run {stored.header.run} began with: {_listed(differ)} changed since",
+            f"the study is not what run {stored.header.run} began with: {enumerated(differ)} changed since",
             remedy=f"resume it with the options and the file of then, or {ANEW}",
         )
     per_block = trials_per_block(study)
@@ -109,7 +110,3 @@ def _versions(known: Specimen | None, now: Specimen) -> str:
     if known is None or known.version == now.version:
         return ": its program differs"
     return f": it was {known.version} then, and is {now.version}"
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -10,8 +10,8 @@ from tlstax.selfbench.document import CellFigures, TrialCounts
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run
-from tlstax.selfbench.words import cell_words, listed
-from tlstax.support.text import counted
+from tlstax.selfbench.words import cell_words
+from tlstax.support.text import counted, enumerated
 
 
 def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCounts) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def _client_bound(cells: Sequence[CellFigures]) -> list[str]:
             bound.append(f"the {name} in {many} of {counted(len(shares), 'cell')}")
     if not bound:
         return []
-    return [f"the client's CPU was busy all the time, so that the client set the rate: {listed(bound)}"]
+    return [f"the client's CPU was busy all the time, so that the client set the rate: {enumerated(bound)}"]
 
 
 def _instructions(header: Header) -> list[str]:

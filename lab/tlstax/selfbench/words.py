@@ -10,7 +10,7 @@ from tlstax.selfbench.document import (
     SelfBenchDocument,
 )
 from tlstax.selfbench.plan import Cell
-from tlstax.support.text import counted
+from tlstax.support.text import counted, enumerated
 
 OPERATIONS = {"point-select": "a point select", "reconnect": "a reconnect"}
 TLS_WORDS = {"off": "in plaintext", "1.3": "under TLS 1.3", "1.3-resumed": "resuming TLS 1.3"}
@@ -49,11 +49,6 @@ def ratio_text(value: float) -> str:
     return f"{value:.{decimals}f}" if value < 1000 else ">999"
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Parts in a row: "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-
-
 def _sentence(rival: str, ratio: str, cells: Sequence[CellFigures]) -> str:
     known = [cell for cell in cells if getattr(cell, ratio) is not None]
     if not known:
@@ -68,4 +63,4 @@ def _sentence(rival: str, ratio: str, cells: Sequence[CellFigures]) -> str:
                 ratio_words = figure_words(getattr(cell, ratio))
                 parts.append(f"{ratio_words}{of_whom}{on_what} {TLS_WORDS[cell.tls]}")
                 of_whom = on_what = ""
-    return f"At {counted(shown, 'connection')} the engine spends {listed(parts)}."
+    return f"At {counted(shown, 'connection')} the engine spends {enumerated(parts)}."

@@ -1,8 +1,16 @@
-"""A number together with what it counts, the same wherever words are made. Pure."""
+"""Words that are the same wherever sentences are made: a number of things, an enumeration."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def counted(number: float | str, thing: str) -> str:
     """A number of things: "1 block", "3 blocks"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def enumerated(names: Iterable[str]) -> str:
+    """Names in a row: "a", "a and b", "a, b and c"; empty for none."""
+    *most, last = (*names,) or ("",)
+    return f"{', '.join(most)} and {last}" if most else last

@@ -141,6 +141,20 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
     assert not upward
 
 
+@pytest.mark.parametrize("room", ["findings", "report"])
+def test_a_topic_imports_no_other_topic(room: str) -> None:
+    """Topics stand on `core`, and are joined above: in the answer, by the formats, on the page."""
+    above = {"answer", "formats", "page"}
+    across = {
+        f"{module} imports {other}"
+        for module in MODULES
+        for other in imported(module)
+        if module.startswith(f"{room}.") and other.startswith(f"{room}.")
+        if module.split(".")[1] not in above and other.split(".")[1] not in {module.split(".")[1], "core"}
+    }
+    assert not across
+
+
 def test_what_is_called_pure_is_there() -> None:
     assert MODULES.keys() >= PURE
 

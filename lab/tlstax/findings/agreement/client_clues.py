@@ -14,8 +14,7 @@ from statistics import fmean
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.series import Frozen, Series, difference, frozen
-from tlstax.findings.core.wording import signed_percent
-from tlstax.findings.explain.words import microseconds, number, signed
+from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Clue
 from tlstax.study import Levels

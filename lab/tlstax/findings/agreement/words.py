@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.stats import relative_difference
-from tlstax.findings.core.wording import alike, is_telling, percent, signed_percent
-from tlstax.findings.explain.words import microseconds
+from tlstax.findings.core.wording import alike, is_telling, microseconds, percent, signed_percent, with_sign
 from tlstax.results.document import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
 from tlstax.study.labels import client_words, group_label, label_levels
-from tlstax.support.text import counted
+from tlstax.support.text import counted, enumerated
 
 MOST_SENTENCES = 4
 """More cases than this are counted, not told one by one."""
@@ -85,7 +84,7 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
     quantity = quantity_words(agreement)
     agreeing = [client for client in agreement.clients if client.verdict == "agrees"]
     if agreeing:
-        named = _listed([client_words(name) for name in (agreement.reference, *_names(agreeing))])
+        named = enumerated([client_words(name) for name in (agreement.reference, *_names(agreeing))])
         first = value_words(agreeing[0].reference_value, agreement)
         values = ", ".join(
             f"{value_words(client.value, agreement)} ({interval_words(client)})" for client in agreeing
@@ -116,20 +115,12 @@ def interval_words(client: ClientAgreement) -> str:
     if not is_telling(ratio):
         return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
     ends = alike(*(100 * (value - 1) for value in (ratio.point, ratio.low, ratio.high)))
-    point, low, high = (_signed(text) for text in ends)
+    point, low, high = (with_sign(text) for text in ends)
     return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"
-
-
-def _signed(rounded: str) -> str:
-    return rounded.replace("-", "\N{MINUS SIGN}") if rounded.startswith("-") else f"+{rounded}"
 
 
 def _names(clients: Sequence[ClientAgreement]) -> list[str]:
     return [client.client for client in clients]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAgreement]]) -> str:

@@ -6,12 +6,20 @@ from tlstax.contract import OpenLoop
 from tlstax.findings.agreement.verdicts import CLIENT
 from tlstax.findings.agreement.words import summary
 from tlstax.findings.answer.never_valid import never_valid_words
-from tlstax.findings.answer.statement_words import change_words, verdict_line
+from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.naming import mode_label, subject_label
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.scope import is_large
-from tlstax.findings.core.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
+from tlstax.findings.core.wording import (
+    MANY_TIMES,
+    alike,
+    change_words,
+    is_telling,
+    percent,
+    signed_percent,
+    with_sign,
+)
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import claim_sentences
 from tlstax.findings.distance.words import pool_sentences as kept_sentences
@@ -195,13 +203,9 @@ def _evidence(finding: Finding) -> str:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
     if not is_telling(ratio):
         return f"{counted(ratio.blocks, 'block')} are too few: the interval spans more than a factor of ten"
-    start, end = (_signed(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
+    start, end = (with_sign(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
-
-
-def _signed(rounded: str) -> str:
-    return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
 
 
 def _what(finding: Finding) -> str:

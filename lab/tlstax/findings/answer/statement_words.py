@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from math import expm1, log
 
 from tlstax.findings.core.naming import mode_label
-from tlstax.findings.core.wording import MANY_TIMES, alike, is_telling, percent, signed_percent
+from tlstax.findings.core.wording import change_words, percent
 from tlstax.results.document import (
     StatementCase,
     StatementResult,
     Tally,
 )
-from tlstax.results.interval import ClaimVerdict, Interval
+from tlstax.results.interval import ClaimVerdict
 from tlstax.study import Statement
 from tlstax.study.labels import way_words
 from tlstax.study.levels import DISTANCE_FACTORS
@@ -94,27 +94,9 @@ def case_label(case: StatementCase) -> str:
     return ", ".join(part for part in (servers, mode_label(case.case), *away) if part)
 
 
-def change_words(ratio: Interval) -> str:
-    """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
-    if ratio.low is None or ratio.high is None:
-        return f"{signed_percent(ratio.point - 1)} in one block alone"
-    if not is_telling(ratio):
-        return "known to no better than a factor of ten"
-    if ratio.point >= MANY_TIMES:
-        point, low, high = alike(ratio.point, ratio.low, ratio.high)
-        return f"{point} times ({low} to {high})"
-    changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
-    point, low, high = (_signed(text) for text in alike(*changes))
-    return f"{point} % ({low} to {high} %)"
-
-
 def verdict_line(result: StatementResult) -> str:
     """The statement, who made it, and the verdict."""
     return f"“{result.says}” ({result.source}): {result.verdict}"
-
-
-def _signed(rounded: str) -> str:
-    return rounded.replace("-", "\u2212") if rounded.startswith("-") else f"+{rounded}"
 
 
 def _otherwise(statement: Statement) -> str:

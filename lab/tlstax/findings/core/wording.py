@@ -15,6 +15,8 @@ WIDEST_SPAN = 10.0
 _PRODUCTS = frozenset(driver.product.split(" ", 1)[0] for driver in DRIVERS.values())
 """First words of drivers' names, as their makers write them."""
 
+MINUS = "\N{MINUS SIGN}"
+
 MANY_TIMES = 2.0
 """From here on a factor is easier to grasp than a percentage."""
 
@@ -62,3 +64,41 @@ def capitalised(text: str) -> str:
     first = text.split(" ", 1)[0]
     is_name = any(character.isdigit() for character in first) or first in _PRODUCTS
     return text if is_name else text[:1].upper() + text[1:]
+
+
+def change_words(ratio: Interval) -> str:
+    """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
+    if ratio.low is None or ratio.high is None:
+        return f"{signed_percent(ratio.point - 1)} in one block alone"
+    if not is_telling(ratio):
+        return "known to no better than a factor of ten"
+    if ratio.point >= MANY_TIMES:
+        point, low, high = alike(ratio.point, ratio.low, ratio.high)
+        return f"{point} times ({low} to {high})"
+    changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
+    point, low, high = (with_sign(text) for text in alike(*changes))
+    return f"{point} % ({low} to {high} %)"
+
+
+def with_sign(rounded: str) -> str:
+    """A rounded number with its sign, a real minus sign: "+1.1", "\u22120.4"."""
+    return rounded.replace("-", MINUS) if rounded.startswith("-") else f"+{rounded}"
+
+
+def microseconds(us: float) -> str:
+    """A cost as people read it: "1,250 µs", "31.2 µs", "0.84 µs"."""
+    return f"{number(us)} µs"
+
+
+def number(us: float) -> str:
+    """Its digits alone, at most three of them significant below 1,000."""
+    size = abs(us)
+    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
+    text = f"{size:,.{decimals}f}"
+    return f"{MINUS}{text}" if us < 0 and float(text.replace(",", "")) else text
+
+
+def signed(us: float) -> str:
+    """The same with a sign, whichever way it goes."""
+    text = number(us)
+    return text if text.startswith(MINUS) or not us else f"+{text}"

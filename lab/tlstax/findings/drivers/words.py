@@ -9,6 +9,7 @@ from tlstax.findings.core.wording import MANY_TIMES, alike, percent, signed_perc
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
 from tlstax.results.interval import Interval
 from tlstax.study.levels import options_of
+from tlstax.support.text import enumerated
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)
 """What the names of options hold that have to do with encryption, whatever the driver."""
@@ -47,10 +48,10 @@ def split_sentence(split: DriverSplit) -> str:
         longer = _longer(split.time_ratio, split.extra_us_per_op)
         told = f"from {split.against} to {split.driver}{split.work} {longer}"
         shares = [_share(PARTS[part.kind], part.share) for part in split.parts if part.share]
-        of_it = f"; of that {_listed(shares)}" if shares else ""
+        of_it = f"; of that {enumerated(shares)}" if shares else ""
         return f"{told}{of_it}{_published(split)}"
     costs = [f"{PARTS[part.kind]} is {_us(part.extra_us_per_op)}" for part in split.parts]
-    return f"{split.label}: of what an operation takes, {_listed(costs)}"
+    return f"{split.label}: of what an operation takes, {enumerated(costs)}"
 
 
 def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
@@ -67,8 +68,8 @@ def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
             verb = verb.replace("does not", "do not").replace("encrypts", "encrypt")
         told = [name for name in options_of(drivers[0].case) if _OF_TLS.search(name)]
         # What all cases are told of TLS is the driver's default no more.
-        default = f" with {_listed(told)} given" if told else " by default"
-        yield f"{_listed([d.driver for d in drivers])} {verb}{default}{f' ({how}' if how else ''}"
+        default = f" with {enumerated(told)} given" if told else " by default"
+        yield f"{enumerated([d.driver for d in drivers])} {verb}{default}{f' ({how}' if how else ''}"
 
 
 def _everywhere(several: Sequence[DriverDefault]) -> str:
@@ -79,9 +80,9 @@ def _everywhere(several: Sequence[DriverDefault]) -> str:
     if len(said) == 1:
         return next(iter(said))
     if {one.encrypts for one in several} == {"always"}:
-        how = [f"{' and '.join(of[0].negotiated)} on {_listed(_servers(of))}" for of in said.values()]
+        how = [f"{' and '.join(of[0].negotiated)} on {enumerated(_servers(of))}" for of in said.values()]
         return f"encrypts ({'; '.join(how)})"
-    return "; ".join(f"{words} on {_listed(_servers(of))}" for words, of in said.items())
+    return "; ".join(f"{words} on {enumerated(_servers(of))}" for words, of in said.items())
 
 
 def _servers(found: Sequence[DriverDefault]) -> list[str]:
@@ -150,7 +151,3 @@ def _published(split: DriverSplit) -> str:
     if encryption is None:
         return told
     return f"{told}, of that encryption {percent(encryption)} and all the rest {percent(1 - encryption)}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

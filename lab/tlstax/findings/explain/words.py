@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import microseconds, number, percent, signed
 from tlstax.profiles.components import UNATTRIBUTED
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Profile, Side, frames
 from tlstax.records.trial import StoredRun
@@ -27,8 +27,6 @@ OFTEN_CUT = 0.05
 FEW_BLOCKS = 5
 MUCH_UNATTRIBUTED = 0.1
 
-MINUS = "\N{MINUS SIGN}"
-
 
 def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
     """The answer, the most important first; `noisy` are components whose difference noise could explain."""
@@ -40,25 +38,6 @@ def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[
     if found.culprit is not None:
         return (_named(found, found.culprit), *_parts_of(found, told), *_removal(found))
     return (_spread(found, told),)
-
-
-def microseconds(us: float) -> str:
-    """A cost as people read it: "1,250 µs", "31.2 µs", "0.84 µs"."""
-    return f"{number(us)} µs"
-
-
-def number(us: float) -> str:
-    """Its digits alone, at most three of them significant below 1,000."""
-    size = abs(us)
-    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
-    text = f"{size:,.{decimals}f}"
-    return f"{MINUS}{text}" if us < 0 and float(text.replace(",", "")) else text
-
-
-def signed(us: float) -> str:
-    """The same with a sign, whichever way it goes."""
-    text = number(us)
-    return text if text.startswith(MINUS) or not us else f"+{text}"
 
 
 def ends(amount: Interval) -> str:

@@ -11,6 +11,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
 from tlstax.study import Study
 from tlstax.study.factors import GROUP_LISTS, P256_FIRST
+from tlstax.support.text import enumerated
 
 STUDY = "hello-retry"
 """The built-in study that measures the remedy."""
@@ -94,10 +95,10 @@ def _asked(told: Told) -> Iterator[str]:
     for (_, group), kinds in groups.items():
         libraries = len({kind.server for kind in kinds})
         over = f", over {libraries} TLS libraries," if libraries > 1 and not together else ""
-        clients = _and(sorted({kind.client_library for kind in kinds if kind.client_library}))
+        clients = enumerated(sorted({kind.client_library for kind in kinds if kind.client_library}))
         of_client = f" of a client over {clients}" if clients else ""
         yield (
-            f"{_and(list(dict.fromkeys(map(_name, kinds))))}{over} asked for a second ClientHello "
+            f"{enumerated(list(dict.fromkeys(map(_name, kinds))))}{over} asked for a second ClientHello "
             f"(HelloRetryRequest) in {_of(kinds)}{of_client}: they agreed on {group}, for which the client "
             "had sent no key share"
         )
@@ -164,15 +165,15 @@ def _less(costs: Iterable[RetryCost]) -> str:
     said = []
     ways = (("less", "higher"), ("more", "lower"))
     moved = [
-        f"{_and(found)} {way}"
+        f"{enumerated(found)} {way}"
         for way, judgement in ways
         if (found := [quantity(cost) for cost in known if cost.judgement == judgement])
     ]
     if moved:
-        said.append(f"a connection costs {_and(moved)}")
+        said.append(f"a connection costs {enumerated(moved)}")
     same = [COST_WORDS[cost.cost] for cost in known if not is_seen(cost)]
     if same:
-        said.append(f"no difference seen in {_and(same)}")
+        said.append(f"no difference seen in {enumerated(same)}")
     return "; ".join(said) or "nothing could be compared"
 
 
@@ -195,10 +196,6 @@ def quantity(cost: RetryCost) -> str:
         return f"{values[0]:,.0f} bytes"
     between = f" ({rounded[0]} to {rounded[1]})" if set(rounded) - {point} else ""
     return f"{point} {'ms' if in_ms else 'µs'} of {words}{between}"
-
-
-def _and(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def _none_needed(told: Told) -> Iterator[str]:

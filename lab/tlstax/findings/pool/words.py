@@ -13,6 +13,7 @@ from tlstax.results.document import (
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
 from tlstax.study.levels import key_of
+from tlstax.support.text import enumerated
 
 
 def pool_sentences(document: RunDocument) -> list[str]:
@@ -53,8 +54,8 @@ def _first_processes(document: RunDocument) -> list[PoolSaving]:
 
 def _sentence(side: str, several: list[PoolSaving]) -> str:
     kept = workloads.in_words(several[0].kept)
-    worth = _listed([f"{rounded(found.operations_worth)}{_with_key(found)}" for found in several])
-    enough = _listed([_enough(found.operations_needed) for found in several])
+    worth = enumerated([f"{rounded(found.operations_worth)}{_with_key(found)}" for found in several])
+    enough = enumerated([_enough(found.operations_needed) for found in several])
     return (
         f"{side}: to make one connection costs the server as much CPU time as {worth} of {kept} on a "
         f"connection that is kept; with more than {enough} on each, making it is less than "
@@ -71,7 +72,3 @@ def _with_key(found: PoolSaving) -> str:
     if found.case.get("tls", "off") == "off" or "certificate" not in found.case:
         return ""
     return f" with {key_of(found.case['certificate'])}"
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

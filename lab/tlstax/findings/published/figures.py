@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log
 
-from tlstax.findings.answer.statement_words import change_words
 from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Series, difference
 from tlstax.findings.core.twins import twins
-from tlstax.findings.core.wording import MANY_TIMES, alike, is_telling, percent
+from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, is_telling, percent
 from tlstax.records.trial import Machine
 from tlstax.results.document import (
     PublishedFigure,

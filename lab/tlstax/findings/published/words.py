@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from tlstax.findings.answer.statement_words import change_words
 from tlstax.findings.core import stats
-from tlstax.findings.core.wording import alike, percent
+from tlstax.findings.core.wording import alike, change_words, percent, with_sign
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
+from tlstax.support.text import enumerated
 
 ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
 MINUS = "\N{MINUS SIGN}"
@@ -33,7 +33,7 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
             if here.answer == answer:
                 details.setdefault(here.sentence.partition(": ")[2], []).append(f"({here.part})")
         if details:
-            named = (f"{_listed(keys)} {words}" for words, keys in details.items())
+            named = (f"{enumerated(keys)} {words}" for words, keys in details.items())
             said.append(f"{answer}: {', '.join(named)}")
     return "; ".join(said)
 
@@ -66,8 +66,8 @@ def ratio_words(ratio: Interval) -> str:
 def points_words(found: Interval) -> str:
     """A difference of percentages with its interval: "+3.4 points (2.9 to 3.9)"."""
     if found.low is None or found.high is None:
-        return f"{_signed(f'{found.point:.2f}')} points in one block alone"
-    point, low, high = (_signed(text) for text in alike(found.point, found.low, found.high))
+        return f"{with_sign(f'{found.point:.2f}')} points in one block alone"
+    point, low, high = (with_sign(text) for text in alike(found.point, found.low, found.high))
     return f"{point} points ({low} to {high})"
 
 
@@ -77,12 +77,3 @@ def within_floor(floor: float | None, answer: Answer, *, told: bool, unit: str) 
         return ""
     size = percent(floor) if unit == "%" else f"{floor:.2g} {unit}"
     return f", within the noise floor of ±{size}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _signed(rounded: str) -> str:
-    return rounded.replace("-", MINUS) if rounded.startswith("-") else f"+{rounded}"

@@ -11,7 +11,7 @@ from tlstax.records.capture import Frame, Hello
 from tlstax.report.core import figures
 from tlstax.report.core.hexdump import hexdump
 from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.overview.text import TextTable
+from tlstax.report.core.table import Table
 from tlstax.results.captures import Captures, CaseCrossed
 from tlstax.support.text import counted
 
@@ -53,7 +53,7 @@ class CaptureSection:
     """Everything that a page shows of it."""
 
     title: str
-    table: TextTable
+    table: Table
     notes: tuple[str, ...]
     bytes_title: str
     cases: tuple[CaseDumps, ...]
@@ -66,7 +66,7 @@ def section(found: Captures | None) -> CaptureSection | None:
     return CaptureSection(TITLE, _lines(found).whole(), notes(found), BYTES, tuple(_every_dump(found)))
 
 
-def short_tables(found: Captures | None, *, narrow: bool = False) -> Iterator[TextTable]:
+def short_tables(found: Captures | None, *, narrow: bool = False) -> Iterator[Table]:
     """As it is shown beside other results."""
     if found is not None and found.cases:
         yield from _lines(found, narrow=narrow).by_group(MOST_ROWS)

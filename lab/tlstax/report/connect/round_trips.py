@@ -9,7 +9,7 @@ from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
 from tlstax.report.core import figures
 from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.overview.text import TextTable
+from tlstax.report.core.table import Table
 from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.results.document import RunDocument
 
@@ -48,7 +48,7 @@ class _Column(NamedTuple):
     cell: Callable[[RoundTripsResult], str]
 
 
-def short_tables(document: RunDocument) -> Iterator[TextTable]:
+def short_tables(document: RunDocument) -> Iterator[Table]:
     """As it is shown beside other results: round trips and bytes of a connect and of a query.
 
     A study that asks for round trips has all of them.

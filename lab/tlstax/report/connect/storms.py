@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.report.core import figures
 from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.overview.text import TextTable
+from tlstax.report.core.table import Table
 from tlstax.results.connect import JudgedRatio, StormResult
 from tlstax.results.document import (
     RunDocument,
@@ -19,7 +19,7 @@ READING = (
 )
 
 
-def short_storm_tables(document: RunDocument) -> Iterator[TextTable]:
+def short_storm_tables(document: RunDocument) -> Iterator[Table]:
     """As they are shown beside other results."""
     for lines in storm_lines(document):
         yield from lines.by_group(MOST_ROWS)

@@ -27,7 +27,7 @@ from tlstax.report.core import figures, outcome_names, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
 from tlstax.report.core.drawing import svg
 from tlstax.report.core.marks import Style
-from tlstax.report.page.charts import Drawing, Panel
+from tlstax.report.core.panel import Drawing, Panel
 from tlstax.study import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.report.overview.text import INDENT, TextTable
+from tlstax.report.core.table import INDENT, Table
 
 MOST_ROWS = 12
 """So many lines are shown where room is short; the page, the CSV and the JSON document have all."""
@@ -29,11 +29,11 @@ class Lines:
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
 
-    def whole(self) -> TextTable:
+    def whole(self) -> Table:
         """One table; where there are several groups, a line with the name of each before its cases."""
-        return TextTable(self.title, self.heads, tuple(self._with_groups()), self.notes)
+        return Table(self.title, self.heads, tuple(self._with_groups()), self.notes)
 
-    def by_group(self, most: int | None = None) -> Iterator[TextTable]:
+    def by_group(self, most: int | None = None) -> Iterator[Table]:
         """A table for each group, of at most so many lines together; notes come once, below the last."""
         shown = self.lines[:most]
         left = len(self.lines) - len(shown)
@@ -42,7 +42,7 @@ class Lines:
         for group in groups:
             title = f"{self.title} ({group})" if self._has_several_groups() else self.title
             rows = tuple((line.label, *line.cells) for line in shown if line.group == group)
-            yield TextTable(title, self.heads, rows, (*self.notes, *more) if group == groups[-1] else ())
+            yield Table(title, self.heads, rows, (*self.notes, *more) if group == groups[-1] else ())
 
     def _has_several_groups(self) -> bool:
         return len({line.group for line in self.lines}) > 1

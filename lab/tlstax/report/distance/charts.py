@@ -11,8 +11,8 @@ from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
 from tlstax.report.core.marks import Style
+from tlstax.report.core.panel import NARROW, Panel, at_one_width
 from tlstax.report.distance.tables import table_title
-from tlstax.report.page.charts import NARROW, Panel, at_one_width
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import both_ways, growth_sentence, pool_sentences
+from tlstax.report.core.table import Table
 from tlstax.report.distance.charts import DistanceCharts, distance_charts
 from tlstax.report.distance.tables import distance_tables
 from tlstax.report.distance.tunnels import tunnel_tables
-from tlstax.report.overview.text import TextTable
 from tlstax.results.document import RunDocument
 
 
@@ -30,9 +30,9 @@ class Reached:
     charts: tuple[DistanceCharts, ...]
     growths: tuple[str, ...]
     kept: tuple[str, ...]
-    distances: tuple[TextTable, ...]
+    distances: tuple[Table, ...]
     worth: tuple[str, ...]
-    tunnels: tuple[TextTable, ...]
+    tunnels: tuple[Table, ...]
 
 
 def reached(document: RunDocument) -> Reached | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tlstax.findings.core.wording import alike
 from tlstax.findings.distance.words import WIDEST, claim_sentences, growth_sentence
 from tlstax.report.core import figures
-from tlstax.report.overview.text import INDENT, TextTable
+from tlstax.report.core.table import INDENT, Table
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.results.interval import Interval
 
@@ -28,7 +28,7 @@ POOL_READING = (
 )
 
 
-def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterator[TextTable]:
+def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterator[Table]:
     """A table for each server and way of working; `narrow` ones leave the intervals to other formats."""
     if found is None:
         return
@@ -41,7 +41,7 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
         title = table_title(kind, server, connections)
         rows = (row for curve in curves for row in _curve_rows(curve, narrow=narrow))
         notes = (READING,) if side in last else ()
-        yield TextTable(title, HEADS, tuple(rows), notes, of="treatment, round trip time")
+        yield Table(title, HEADS, tuple(rows), notes, of="treatment, round trip time")
     if found.pools:
         yield _pools(found.pools, narrow=narrow)
 
@@ -100,7 +100,7 @@ def _cells(point: AtDistance, *, narrow: bool) -> tuple[str, ...]:
     )
 
 
-def _pools(pools: Iterable[PoolTime], *, narrow: bool) -> TextTable:
+def _pools(pools: Iterable[PoolTime], *, narrow: bool) -> Table:
     sides: dict[str, dict[str, tuple[str, ...]]] = {}
     for found in pools:
         name = ", ".join(part for part in (found.server, found.label) if part)
@@ -111,7 +111,7 @@ def _pools(pools: Iterable[PoolTime], *, narrow: bool) -> TextTable:
             cell(found.worth, narrow=narrow, nothing=None),
         )
     rows = tuple(row for name, lines in sides.items() for row in _under(name, lines))
-    return TextTable(POOLS, POOL_HEADS, rows, (POOL_READING,), of="treatment, round trip time")
+    return Table(POOLS, POOL_HEADS, rows, (POOL_READING,), of="treatment, round trip time")
 
 
 def _under(name: str, lines: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:

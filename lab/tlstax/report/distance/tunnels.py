@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.distance.tunnel_words import briefly, tunnel_words
 from tlstax.findings.distance.words import away
+from tlstax.report.core.table import INDENT, Table
 from tlstax.report.distance.tables import cell
-from tlstax.report.overview.text import INDENT, TextTable
 from tlstax.results.distance import TunnelWorth
 from tlstax.results.interval import Interval
 
@@ -29,7 +29,7 @@ BREAK_EVEN = (
 )
 
 
-def tunnel_tables(found: Sequence[TunnelWorth], *, narrow: bool = False) -> Iterator[TextTable]:
+def tunnel_tables(found: Sequence[TunnelWorth], *, narrow: bool = False) -> Iterator[Table]:
     """A table for each measure; `narrow` ones leave out two columns for the verdicts."""
     for measure, title in TITLES.items():
         sides: dict[tuple[str, float, str], list[TunnelWorth]] = {}
@@ -40,7 +40,7 @@ def tunnel_tables(found: Sequence[TunnelWorth], *, narrow: bool = False) -> Iter
         if rows:
             heads = HEADS[-1:] if narrow else HEADS
             notes = (READINGS[measure], BREAK_EVEN)
-            yield TextTable(title, heads, rows, notes, of="tunnel in place of TLS")
+            yield Table(title, heads, rows, notes, of="tunnel in place of TLS")
 
 
 def _rows(

@@ -10,7 +10,7 @@ from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
 from tlstax.report.core.marks import Style
-from tlstax.report.page.charts import Panel, at_both_widths
+from tlstax.report.core.panel import Panel, at_both_widths
 from tlstax.results.drivers import DriverWarmup
 
 HEIGHT = 240

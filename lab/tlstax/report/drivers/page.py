@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tlstax.report.core.table import Table
 from tlstax.report.drivers.charts import WarmupChart, warmup_chart
 from tlstax.report.drivers.tables import driver_tables
-from tlstax.report.overview.text import TextTable
 from tlstax.results.document import RunDocument
 
 
@@ -14,7 +14,7 @@ from tlstax.results.document import RunDocument
 class DriversSection:
     """Tables of defaults, splits and warm-ups, and the chart of the last."""
 
-    tables: tuple[TextTable, ...]
+    tables: tuple[Table, ...]
     chart: WarmupChart | None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.core.wording import percent
 from tlstax.findings.drivers.words import PARTS
 from tlstax.report.core import figures
-from tlstax.report.overview.text import INDENT, TextTable
+from tlstax.report.core.table import INDENT, Table
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit, DriverWarmup
 from tlstax.results.interval import Interval
 
@@ -16,7 +16,7 @@ SPLIT = "What an operation takes longer, and which part of it is what"
 WARMUP = "How drivers warmed up"
 
 
-def driver_tables(drivers: Drivers | None, *, narrow: bool = False) -> Iterator[TextTable]:
+def driver_tables(drivers: Drivers | None, *, narrow: bool = False) -> Iterator[Table]:
     """A table of each kind for which there is something; a `narrow` one leaves intervals to sentences."""
     if drivers is None:
         return
@@ -28,9 +28,9 @@ def driver_tables(drivers: Drivers | None, *, narrow: bool = False) -> Iterator[
         yield _warmups(drivers.warmups)
 
 
-def _defaults(found: Sequence[DriverDefault], *, narrow: bool) -> TextTable:
+def _defaults(found: Sequence[DriverDefault], *, narrow: bool) -> Table:
     """A narrow one has the version alone, and leaves the cipher to what was negotiated."""
-    return TextTable(
+    return Table(
         title=DEFAULTS,
         heads=("encrypted", "statements\nan operation"),
         rows=tuple(
@@ -60,14 +60,14 @@ def _statements(one: DriverDefault, *, narrow: bool) -> str:
     return f"{one.statements_per_op:.2f}{several}"
 
 
-def _splits(splits: Sequence[DriverSplit], *, narrow: bool) -> TextTable:
+def _splits(splits: Sequence[DriverSplit], *, narrow: bool) -> Table:
     published = any(part.published_share is not None for split in splits for part in split.parts)
     heads = ("an operation", "share", *(("published",) if published else ()))
     rows: list[tuple[str, ...]] = []
     for split in splits:
         rows.append((_title(split), *[""] * len(heads)))
         rows += [(f"{INDENT}{name}", *cells[: len(heads)]) for name, *cells in _lines(split, narrow=narrow)]
-    return TextTable(
+    return Table(
         title=SPLIT,
         heads=heads,
         rows=tuple(rows),
@@ -133,8 +133,8 @@ def _published(share: float | None) -> str:
     return figures.NOTHING if share is None else percent(share)
 
 
-def _warmups(found: Sequence[DriverWarmup]) -> TextTable:
-    return TextTable(
+def _warmups(found: Sequence[DriverWarmup]) -> Table:
+    return Table(
         title=WARMUP,
         heads=("cold", "warm", "times\nslower", "steady\nafter", "steady"),
         rows=tuple(

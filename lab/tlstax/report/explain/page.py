@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.findings.core.wording import capitalised
+from tlstax.findings.core.wording import capitalised, microseconds, number
 from tlstax.findings.explain.rank import by_rank
-from tlstax.findings.explain.words import ends, microseconds, number
+from tlstax.findings.explain.words import ends
 from tlstax.profiles.stacks import Side
 from tlstax.report.core import charts, palette
 from tlstax.report.core.marks import Segment
+from tlstax.report.core.panel import Drawing, Key, Panel, at_both_widths
 from tlstax.report.explain.tables import (
     NOTE,
     CaseCosts,
@@ -20,7 +21,6 @@ from tlstax.report.explain.tables import (
 )
 from tlstax.report.explain.text import shift_words
 from tlstax.report.explain.waterfall import Step, steps
-from tlstax.report.page.charts import Drawing, Key, Panel, at_both_widths
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.core.wording import capitalised
-from tlstax.findings.explain.words import ends, number, signed
+from tlstax.findings.core.wording import capitalised, number, signed
+from tlstax.findings.explain.words import ends
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.report.overview.text import INDENT, TextTable
+from tlstax.report.core.table import INDENT, Table
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import ComponentCost, Explanation
 from tlstax.study import Level
@@ -81,7 +81,7 @@ def component_groups(document: RunDocument) -> tuple[ComponentGroup, ...]:
     )
 
 
-def component_text(group: ComponentGroup, *, changes: bool = True) -> TextTable:
+def component_text(group: ComponentGroup, *, changes: bool = True) -> Table:
     """The table of a group as rows of text; without `changes` a narrow one, of costs alone."""
     rows: list[tuple[str, ...]] = []
     for side in group.sides():
@@ -92,7 +92,7 @@ def component_text(group: ComponentGroup, *, changes: bool = True) -> TextTable:
             for name in group.components(side)
         ]
     title = TITLE.format(operation=group.operation)
-    return TextTable(
+    return Table(
         title=f"{title}: {group.title}" if group.title else title,
         heads=tuple(case.label if changes else _folded(case.label) for case in group.cases),
         rows=tuple(rows),
@@ -109,7 +109,7 @@ def _folded(label: str) -> str:
     return label.replace(", ", ",\n").replace(" again", "\nagain")
 
 
-def text_width(table: TextTable) -> int:
+def text_width(table: Table) -> int:
     """How many columns of a terminal a table takes."""
     names = max(len(row[0]) for row in table.rows)
     heads = [max(map(len, head.split("\n"))) for head in table.heads]

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.core.wording import capitalised, percent
-from tlstax.findings.explain.words import microseconds, signed
+from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
 from tlstax.report.core import figures
 from tlstax.report.core.printed import printed
 from tlstax.report.core.untrusted import printable
@@ -86,8 +85,8 @@ def _parts(
     yield from _others(others)
 
 
-def _shifts(found: Explanation) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _shifts(found: Explanation) -> RichTable:
+    table = RichTable.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -98,7 +97,7 @@ def _shifts(found: Explanation) -> Table:
     return table
 
 
-def _waterfall(bars: Sequence[Step], width: int) -> Table:
+def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
     labels = max(min(LABEL, cell_len(bar.label)) for bar in bars)
     words = max(cell_len(bar.text) for bar in bars)
     intervals = max(cell_len(bar.interval) for bar in bars)
@@ -107,7 +106,7 @@ def _waterfall(bars: Sequence[Step], width: int) -> Table:
         intervals, room = 0, width - labels - words - 4
     cells = max(LEAST_BAR, min(WIDEST_BAR, room))
     scale = cells / max(*(max(bar.start_us, bar.end_us) for bar in bars), 1e-9)
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = RichTable.grid(padding=(0, 2, 0, 0))
     table.add_column(max_width=labels, overflow="ellipsis", no_wrap=True)
     table.add_column(no_wrap=True, width=cells)
     table.add_column(justify="right", no_wrap=True)
@@ -147,7 +146,7 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
     for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
         yield ""
         yield _text(f"{capitalised(place(part))}: {signed(part.extra_us_per_op.point)} µs", style="bold")
-        table = Table.grid(padding=(0, 2, 0, 0))
+        table = RichTable.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
         for function in part.functions[:MOST_FUNCTIONS]:
@@ -159,7 +158,7 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
         yield Padding(table, (0, 0, 0, 2))
 
 
-def _facts(found: Explanation) -> Table:
+def _facts(found: Explanation) -> RichTable:
     blocks = found.extra_cpu_us_per_op.blocks
     samples = ", ".join(f"{side} {count:,}" for side, count in found.samples.items())
     unattributed = ", ".join(f"{side} {percent(share)}" for side, share in found.unattributed.items())
@@ -170,7 +169,7 @@ def _facts(found: Explanation) -> Table:
         ("Blocks", f"{blocks}; in brackets the {percent(found.extra_cpu_us_per_op.confidence)} interval"),
         ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
     ]
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = RichTable.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, words in rows:
@@ -197,7 +196,7 @@ def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
 
 def _items(items: Iterable[str]) -> Iterable[RenderableType]:
     for item in items:
-        table = Table.grid(padding=(0, 1, 0, 0))
+        table = RichTable.grid(padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row(Text("\N{BULLET}", style="dim"), _text(item))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.findings.explain.words import ends, microseconds, signed
+from tlstax.findings.core.wording import microseconds, signed
+from tlstax.findings.explain.words import ends
 from tlstax.results.explanation import ComponentCost, Explanation
 
 MOST_STEPS = 10

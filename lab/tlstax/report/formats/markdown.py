@@ -18,6 +18,7 @@ from tlstax.report.connect.storms import short_storm_tables
 from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
+from tlstax.report.core.table import Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
 from tlstax.report.distance.tables import distance_sentences, distance_tables
@@ -26,7 +27,7 @@ from tlstax.report.drivers.tables import driver_tables
 from tlstax.report.explain.tables import component_groups, component_text
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.overview.grids import wants_overview
-from tlstax.report.overview.text import TextTable, notes_of_statements, tables, where_the_rest_is
+from tlstax.report.overview.text import notes_of_statements, tables, where_the_rest_is
 from tlstax.report.published import figures as published_figures
 from tlstax.report.published import text as table_text
 from tlstax.results.document import RunDocument
@@ -97,7 +98,7 @@ def _first(texts: list[str], document: RunDocument) -> list[str]:
     return [*texts[:MOST_ITEMS], f"and {more} more"] if is_large(document.design) and more > 0 else texts
 
 
-def _overview_table(table: TextTable) -> list[str]:
+def _overview_table(table: Table) -> list[str]:
     rows = ([escaped(cell) for cell in row] for row in table.rows)
     heads = [table.of, *(escaped(head) for head in table.heads)]
     return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]

@@ -13,7 +13,7 @@ from typing import Literal
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.answer.headline import headline
@@ -30,6 +30,7 @@ from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import printed
+from tlstax.report.core.table import Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
 from tlstax.report.distance.tables import distance_tables
@@ -43,7 +44,7 @@ from tlstax.report.explain.tables import (
 )
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.overview.grids import wants_overview
-from tlstax.report.overview.text import TextTable, notes_of_statements, tables, where_the_rest_is
+from tlstax.report.overview.text import notes_of_statements, tables, where_the_rest_is
 from tlstax.report.published import figures as published_figures
 from tlstax.report.published import text as table_text
 from tlstax.results.document import RunDocument
@@ -147,12 +148,12 @@ def _captures(document: RunDocument) -> Iterable[RenderableType]:
             yield from (_text(line) for line in dump.lines)
 
 
-def _overview_table(table: TextTable) -> Iterable[RenderableType]:
+def _overview_table(table: Table) -> Iterable[RenderableType]:
     yield ""
     yield _text(table.title, style="bold")
     yield ""
     above: list[tuple[str, ...]] = []
-    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid = RichTable.grid(padding=(0, GAP, 0, 0))
     grid.add_column(overflow="fold")
     for _ in table.heads:
         grid.add_column(justify="right", no_wrap=True)
@@ -172,7 +173,7 @@ def _published(document: RunDocument) -> Iterable[RenderableType]:
     yield ""
     yield _text(published_figures.TITLE, style="bold")
     yield ""
-    grid = Table.grid(padding=(0, GAP, 0, 0))
+    grid = RichTable.grid(padding=(0, GAP, 0, 0))
     grid.add_column(overflow="fold")
     for _ in published_figures.HEADS:
         grid.add_column(justify="right", no_wrap=True)
@@ -252,9 +253,9 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     )
 
 
-def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> Table:
+def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> RichTable:
     """The columns beside the labels, which are broken into lines of at most so many characters."""
-    table = Table.grid(padding=(0, GAP, 0, 0))
+    table = RichTable.grid(padding=(0, GAP, 0, 0))
     table.add_column(max_width=most)
     for _ in bundle:
         table.add_column(justify="right", no_wrap=True)
@@ -300,7 +301,7 @@ def _width(cells: Iterable[Text]) -> int:
     return max((cell_len(cell.plain) for cell in cells), default=0)
 
 
-def _negotiated(groups: Sequence[Group]) -> Table:
+def _negotiated(groups: Sequence[Group]) -> RichTable:
     """What each case negotiated, once for all groups in which it is the same."""
     rows: dict[tuple[str, str], None] = {}
     for group in groups:
@@ -308,15 +309,15 @@ def _negotiated(groups: Sequence[Group]) -> Table:
     return _grid((_text(label), _text(said, style="dim")) for label, said in rows)
 
 
-def _facts(found: Iterable[facts.Fact]) -> Table:
+def _facts(found: Iterable[facts.Fact]) -> RichTable:
     return _grid((_text(fact.name, style="bold"), _text(fact.text)) for fact in found)
 
 
-def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+def _grid(rows: Iterable[tuple[Text, Text]]) -> RichTable:
     """Names and what is said of them; a name that takes too much room is broken into lines."""
     lines = list(rows)
     room = min(_width([name for name, _ in lines]), WIDEST_NAME)
-    table = Table.grid(padding=(0, GAP, 0, 0))
+    table = RichTable.grid(padding=(0, GAP, 0, 0))
     table.add_column(overflow="fold", min_width=room, max_width=room)
     table.add_column(overflow="fold")
     for row in lines:
@@ -335,7 +336,7 @@ def _items(items: Sequence[str]) -> Iterable[RenderableType]:
     """The items with hanging bullets; of very many, only the first."""
     more = len(items) - MOST_ITEMS
     for item in [*items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]:
-        table = Table.grid(padding=(0, 1, 0, 0))
+        table = RichTable.grid(padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row(Text("\N{BULLET}", style="dim"), _text(item))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
 from tlstax.report.core import figures
-from tlstax.report.overview.text import TextTable
+from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.study.labels import offered_words
@@ -33,7 +33,7 @@ class HelloRetrySection:
     sentences: tuple[str, ...]
     avoided: str
     remedy: tuple[str, ...]
-    tables: tuple[TextTable, ...]
+    tables: tuple[Table, ...]
 
 
 def shown(document: RunDocument) -> HelloRetrySection | None:
@@ -62,15 +62,15 @@ def advice(found: HelloRetries) -> tuple[str, ...]:
     return (*found.remedy, *measure)
 
 
-def case_tables(found: HelloRetries, document: RunDocument) -> tuple[TextTable, ...]:
+def case_tables(found: HelloRetries, document: RunDocument) -> tuple[Table, ...]:
     """For each case that was asked again, what a connection costs it, and those that avoid it."""
     return tuple(_case_table(one, document) for one in found.cases if one.avoided)
 
 
-def _asked_table(found: HelloRetries) -> TextTable:
+def _asked_table(found: HelloRetries) -> Table:
     """Who was asked how often."""
     lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
-    return TextTable("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
+    return Table("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
 
 
 def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
@@ -135,7 +135,7 @@ def _cells(kind: Retried) -> tuple[str, ...]:
     )
 
 
-def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
+def _case_table(one: RetriedCase, document: RunDocument) -> Table:
     costs = {cost.cost: cost for avoided in one.avoided for cost in avoided.costs}
     asked = tuple(_amount(cost.retried, cost.unit) for cost in costs.values())
     lines = [(f"{one.label} (asked again)", *asked)]
@@ -143,7 +143,7 @@ def _case_table(one: RetriedCase, document: RunDocument) -> TextTable:
         own = {cost.cost: cost for cost in avoided.costs}
         cells = (_cost_cell(own[name]) if name in own else figures.NOTHING for name in costs)
         lines.append((f"{avoided.label} ({avoided.group})", *cells))
-    return TextTable(
+    return Table(
         title=f"{one.place}: what a connection costs",
         heads=tuple(COST_WORDS[name] for name in costs),
         rows=tuple(lines),

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.report.core.figures import ALIKE
+from tlstax.report.core.table import INDENT, Table
 from tlstax.report.overview.grids import Cell, Grid, contrast_tables, own_table
 from tlstax.report.overview.pool import pool_table
 from tlstax.results.document import RunDocument
 
-INDENT = "  "
 SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}
 """What shortens the heads of a wide table; told below it."""
 KEYS = "In per cent; ÷2 is half. kept: on kept connections; rec.: reconnecting; r: TLS session resumed."
 PER_CENT = "In per cent, ± half the width of the interval."
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """A table of text: its title, heads (of a line or two), rows of a name and cells, what to know of it.
-
-    `of` is what the names are of.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-    of: str = "case"
-
-
-def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[TextTable]:
+def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[Table]:
     """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext.
 
     A `narrow` table of what is saved leaves the intervals to the sentences above it.
@@ -42,16 +27,16 @@ def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[TextTable
         shown = _figure if narrow else _with_interval
         lines = (line for part in pool.parts for line in part.lines)
         rows = tuple((line.name, *(shown(cell) for cell in line.cells)) for line in lines)
-        yield TextTable(pool.title, pool.heads, rows, (pool.reading,))
+        yield Table(pool.title, pool.heads, rows, (pool.reading,))
     for grid in contrast_tables(document):
         rows = tuple(_rows(grid))
-        yield TextTable(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
+        yield Table(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
     own = own_table(document)
     if own is not None:
         heads = tuple(_short(head) for head in own.heads)
         lines = (line for part in own.parts for line in part.lines)
         rows = tuple((line.name, *(_change(cell) for cell in line.cells)) for line in lines)
-        yield TextTable(own.title, heads, rows, (KEYS, own.reading))
+        yield Table(own.title, heads, rows, (KEYS, own.reading))
 
 
 def notes_of_statements(document: RunDocument) -> list[str]:

@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from collections.abc import Mapping, Sequence
 
 from tlstax.findings.core.comparisons import Pair
 from tlstax.report.core import charts, figures, outcome_names, palette
-from tlstax.report.core.chart_parts import Spec
 from tlstax.report.core.distributions import cpu_segments, latency_curves, phase_means_us, phase_segments
-from tlstax.report.core.drawing import svg
 from tlstax.report.core.groups import Group
 from tlstax.report.core.marks import Segment
 from tlstax.report.core.outcome_names import PHASE_NAMES
+from tlstax.report.core.panel import NARROW, Drawing, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.core.ratios import block_strips, ratio_domain, ratio_marks
 from tlstax.study import Study
-
-WIDE = 510
-NARROW = 345
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """One chart: the words that stand for it where it cannot be seen, and its two drawings."""
-
-    words: str
-    wide: Markup
-    narrow: Markup
-    title: str = ""
-
-
-@dataclass(frozen=True)
-class Key:
-    """What a colour stands for, where it is not a level."""
-
-    name: str
-    colour: str
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A titled chart, or several that are read together, and how to read them."""
-
-    title: str
-    reading: str
-    drawings: tuple[Drawing, ...]
-    keys: tuple[Key, ...] = ()
 
 
 def ratio_panels(group: Group) -> tuple[Panel, ...]:
@@ -60,8 +25,7 @@ def ratio_panels(group: Group) -> tuple[Panel, ...]:
             floor = group.noise_floor(outcome)
             chart = charts.ratio_chart(outcome_marks, noise_floor=floor, domain=domain, width=NARROW)
             words = "; ".join(mark.description for mark in outcome_marks)
-            drawn = _drawn(chart)
-            drawing = Drawing(words, drawn, drawn)
+            drawing = at_one_width(words, chart)
             panels.append(Panel(outcome_names.title(outcome), outcome_names.better(outcome), (drawing,)))
     return tuple(panels)
 
@@ -148,18 +112,3 @@ def _bars(
     return at_both_widths(
         told, lambda width: charts.bar_chart(segments, totals, end_us=end_us, width=width), title=title
     )
-
-
-def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") -> tuple[Drawing, ...]:
-    """One chart, drawn for a wide and for a narrow screen; `words` stand for it where it cannot be seen."""
-    return (Drawing(words, _drawn(draw(WIDE)), _drawn(draw(NARROW)), title),)
-
-
-def at_one_width(words: str, chart: Spec, *, title: str = "") -> Drawing:
-    """One chart that suits every screen; `words` stand for it where it cannot be seen."""
-    drawn = _drawn(chart)
-    return Drawing(words, drawn, drawn, title)
-
-
-def _drawn(chart: Spec) -> Markup:
-    return Markup(svg(chart))  # noqa: S704 - our own drawing; Vega escapes every text in it

@@ -9,8 +9,8 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from tlstax.findings.answer.statement_words import case_label, change_words
-from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.answer.statement_words import case_label
+from tlstax.findings.core.wording import capitalised, change_words, percent
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import figures, palette
 from tlstax.report.core.untrusted import printable

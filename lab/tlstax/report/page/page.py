@@ -24,7 +24,9 @@ from tlstax.report.core import facts, figures, outcome_names
 from tlstax.report.core.evidence import Proof, proof
 from tlstax.report.core.facts import Fact
 from tlstax.report.core.groups import Group, Row, arranged
+from tlstax.report.core.panel import Panel
 from tlstax.report.core.processor_table import CaseLines, processor_lines, tick_words
+from tlstax.report.core.table import Table
 from tlstax.report.core.tables import Cell, Column, cell, main_columns
 from tlstax.report.core.untrusted import printable
 from tlstax.report.distance.page import Reached, reached
@@ -36,8 +38,7 @@ from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.hello_retry.section import HelloRetrySection
 from tlstax.report.overview.grids import wants_overview
 from tlstax.report.overview.page import Overview, overview
-from tlstax.report.overview.text import TextTable
-from tlstax.report.page.charts import Panel, detail_panels, ratio_panels
+from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.report.published import figures as published
 from tlstax.report.published.figures import Published
 from tlstax.report.published.page import TablesSection, tables_section
@@ -110,7 +111,7 @@ class Page:
     published: Published | None
     tables: TablesSection | None
     agreements: Agreements | None
-    connecting: tuple[TextTable, ...]
+    connecting: tuple[Table, ...]
     reached: Reached | None
     drivers: DriversSection | None
     hello_retries: HelloRetrySection | None

@@ -9,8 +9,8 @@ from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import charts, figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
 from tlstax.report.core.marks import RatioMark, Segment, Style
+from tlstax.report.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.core.ratios import ratio_domain
-from tlstax.report.page.charts import NARROW, Key, Panel, at_both_widths, at_one_width
 from tlstax.report.published.rows import PUBLISHED, change_words, mark, part_names
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (

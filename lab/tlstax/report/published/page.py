@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.report.page.charts import Panel
+from tlstax.report.core.panel import Panel
 from tlstax.report.published import text
 from tlstax.report.published.charts import bar_panels, load_panels, ratio_panels
 from tlstax.report.published.rows import ProcessorGrid, TimeGrid, processor_grids, table_title, time_grids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.overview.text import TextTable
+from tlstax.report.core.table import Table
 from tlstax.report.published.rows import (
     ProcessorGrid,
     mean_rows,
@@ -97,11 +97,11 @@ def parts_words(tables: Tables) -> list[str]:
     return said
 
 
-def time_tables(tables: Tables) -> Iterator[TextTable]:
+def time_tables(tables: Tables) -> Iterator[Table]:
     """Each time table, part by part."""
     for found in tables.times:
         for grid in time_grids(found, tables):
-            yield TextTable(
+            yield Table(
                 title=f"{table_title(found.published.number, found.published.title)}: {grid.title}",
                 heads=tuple(head.replace(", ", "\n") for head in grid.heads),
                 rows=grid.rows,
@@ -110,11 +110,11 @@ def time_tables(tables: Tables) -> Iterator[TextTable]:
             )
 
 
-def short_time_tables(tables: Tables) -> Iterator[TextTable]:
+def short_time_tables(tables: Tables) -> Iterator[Table]:
     """Each time table with its changes alone, all parts in one."""
     for found in tables.times:
         sides = [side.name for side in found.published.sides]
-        yield TextTable(
+        yield Table(
             title=table_title(found.published.number, found.published.title),
             heads=("change\npublished", *(side.replace(" ", "\n", 1) for side in sides), "change\nhere", ""),
             rows=tuple(short_time_rows(found, tables)),
@@ -123,10 +123,10 @@ def short_time_tables(tables: Tables) -> Iterator[TextTable]:
         )
 
 
-def mean_tables(tables: Tables) -> Iterator[TextTable]:
+def mean_tables(tables: Tables) -> Iterator[Table]:
     """Each processor table in its means alone."""
     for found in tables.processors:
-        yield TextTable(
+        yield Table(
             title=f"{table_title(found.published.number, found.published.title)}: means, in per cent",
             heads=(*PROCESSOR_COLUMNS, "server memory"),
             rows=tuple(mean_rows(found, tables)),
@@ -135,7 +135,7 @@ def mean_tables(tables: Tables) -> Iterator[TextTable]:
         )
 
 
-def whole_tables(tables: Tables) -> Iterator[TextTable]:
+def whole_tables(tables: Tables) -> Iterator[Table]:
     """Each processor table whole, as published and part by part."""
     for found in tables.processors:
         title = table_title(found.published.number, found.published.title)
@@ -148,10 +148,10 @@ def readings(tables: Tables) -> list[str]:
     return [f"Table {found.published.number}: {found.reading}" for found in tables.times]
 
 
-def _whole(title: str, grid: ProcessorGrid) -> TextTable:
+def _whole(title: str, grid: ProcessorGrid) -> Table:
     heads = [f"%{column} {side}" for column in PROCESSOR_COLUMNS for side in grid.sides]
     rows = [(*row, *((grid.trials[place],) if grid.trials else ())) for place, row in enumerate(grid.rows)]
-    return TextTable(
+    return Table(
         title=title,
         heads=(*heads, *(["trials"] if grid.trials else [])),
         rows=tuple(rows),
