@@ -61,9 +61,12 @@ impl ConnectionHandle {
         if let Some(group_name) = symbols.SSL_get0_group_name {
             // SAFETY: live; the answer is null or a C string that lives as long as the connection.
             let name = unsafe { group_name(self.as_ptr()) };
+            if name.is_null() {
+                return None;
+            }
             // SAFETY: as above, and copied or replaced at once.
-            return (!name.is_null())
-                .then(|| registry_name(&unsafe { CStr::from_ptr(name) }.to_string_lossy()));
+            let name = unsafe { CStr::from_ptr(name) };
+            return Some(registry_name(&name.to_string_lossy()));
         }
         if self.api.version.major < 3 {
             return None;
@@ -135,8 +138,10 @@ fn name_of_number(api: &Api, number: c_long) -> Option<Cow<'static, str>> {
 /// # Safety
 /// `text` must be null or a C string in static memory.
 unsafe fn static_text(text: *const c_char) -> Option<&'static str> {
+    if text.is_null() {
+        return None;
+    }
     // SAFETY: not null, and the caller vouches for the rest.
-    (!text.is_null())
-        .then(|| unsafe { CStr::from_ptr(text) })
-        .and_then(|text| text.to_str().ok())
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().ok()
 }

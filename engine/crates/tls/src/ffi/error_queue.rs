@@ -142,9 +142,6 @@ unsafe fn text_of(text: *const c_char) -> Option<String> {
         return None;
     }
     // SAFETY: not null, and the caller vouches for the rest.
-    Some(
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned(),
-    )
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
 }
