@@ -11,6 +11,7 @@ from tlstax.records.capture import Frame, Hello
 from tlstax.report.core import figures
 from tlstax.report.core.hexdump import hexdump
 from tlstax.report.core.lines import MOST_ROWS, Line, Lines
+from tlstax.report.core.section import Dump
 from tlstax.report.core.table import Table
 from tlstax.results.captures import Captures, CaseCrossed
 from tlstax.support.text import counted
@@ -28,14 +29,6 @@ SHORT_BYTES = 64
 """So much of a frame is shown where room is short."""
 
 Row = dict[str, str | int | float | None]
-
-
-@dataclass(frozen=True)
-class Dump:
-    """One frame: who sent what, how long it is, and its first bytes line by line."""
-
-    title: str
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)

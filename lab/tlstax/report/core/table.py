@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+GAP = 2
 INDENT = "  "
 """Before the name of a row that belongs to the row above it."""
 
@@ -12,7 +13,7 @@ INDENT = "  "
 class Table:
     """Its title, heads (of a line or two), rows of a name and cells, what to know of it.
 
-    `of` is what the names are of.
+    `of` is what the names are of. A table that is shown `where_it_fits` is named alone where it does not.
     """
 
     title: str
@@ -20,3 +21,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     of: str = "case"
+    where_it_fits: bool = False
+
+    def width(self) -> int:
+        """How many columns of characters it takes, columns set `GAP` apart."""
+        names = max(len(row[0]) for row in self.rows)
+        heads = [max(map(len, head.split("\n"))) for head in self.heads]
+        cells = [max(len(row[place + 1]) for row in self.rows) for place in range(len(heads))]
+        return names + sum(GAP + max(both) for both in zip(heads, cells, strict=True))

@@ -18,8 +18,6 @@ from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the table."""
 
-GAP = 2
-
 TITLE = "Where the CPU time of a {operation} goes"
 NOTE = (
     "CPU time in µs per {operation}, shared out by samples; in brackets the difference to the baseline (with "
@@ -107,14 +105,6 @@ def _text_cell(case: CaseCosts, side: Side, name: str, changes: bool) -> str:
 def _folded(label: str) -> str:
     """A label on several short lines."""
     return label.replace(", ", ",\n").replace(" again", "\nagain")
-
-
-def text_width(table: Table) -> int:
-    """How many columns of a terminal a table takes."""
-    names = max(len(row[0]) for row in table.rows)
-    heads = [max(map(len, head.split("\n"))) for head in table.heads]
-    cells = [max(len(row[place + 1]) for row in table.rows) for place in range(len(heads))]
-    return names + sum(GAP + max(both) for both in zip(heads, cells, strict=True))
 
 
 def cell(case: CaseCosts, side: Side, name: str) -> str:

@@ -20,41 +20,23 @@ from tlstax.findings.answer.headline import headline
 from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
-from tlstax.findings.explain.rank import by_rank
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import lines as agreements
-from tlstax.report.connect import captures
-from tlstax.report.connect.round_trips import short_tables
-from tlstax.report.connect.storms import short_storm_tables
 from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import printed
-from tlstax.report.core.table import Table
+from tlstax.report.core.section import Block, Dump, Items, Pairs, Section, Words
+from tlstax.report.core.table import GAP, Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
-from tlstax.report.distance.tables import distance_tables
-from tlstax.report.distance.tunnels import tunnel_tables
-from tlstax.report.drivers.tables import driver_tables
-from tlstax.report.explain.tables import (
-    ComponentGroup,
-    component_groups,
-    component_text,
-    text_width,
-)
-from tlstax.report.hello_retry import section as hello_retry
-from tlstax.report.overview.grids import wants_overview
-from tlstax.report.overview.text import notes_of_statements, tables, where_the_rest_is
+from tlstax.report.formats.topics import after_groups, before_groups
+from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
 from tlstax.report.published import figures as published_figures
-from tlstax.report.published import text as table_text
 from tlstax.results.document import RunDocument
-from tlstax.results.published_tables import Tables
 from tlstax.study.outcomes import OUTCOMES
 
 NARROWEST = 60
-GAP = 2
 MOST_ITEMS = 12
-MOST_OF_LARGE = 3
 WIDEST_NAME = 36
 MOST_FINDINGS = 400
 """With more findings, a study that has tables of distances or tunnels leaves its cases to the page."""
@@ -80,35 +62,15 @@ def _parts(
     yield ""
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
     yield from _items([capitalised(sentence) for sentence in answer])
-    if document.tables is not None:
-        yield from _tables(document.tables)
+    for section in before_groups(document, "short"):
+        yield from _section(section, width)
     if document.findings:
-        if wants_overview(document.design):
-            yield from chain.from_iterable(_overview_table(table) for table in tables(document, narrow=True))
-        if document.published:
-            yield from _published(document)
-        if document.agreements:
-            yield from _agreements(document)
-        reached = (
-            *distance_tables(document.distances, narrow=True),
-            *tunnel_tables(document.tunnels, narrow=True),
-        )
-        yield from chain.from_iterable(map(_overview_table, reached))
-        told = driver_tables(document.drivers, narrow=True)
-        yield from chain.from_iterable(map(_overview_table, told))
-        counted = (*short_storm_tables(document), *short_tables(document))
-        yield from chain.from_iterable(_overview_table(table) for table in counted)
-        many = len(document.findings) > MOST_FINDINGS and bool(reached)
-        without = is_large(document.design) or asks_for_counts(document) or many
-        groups = () if without else arranged(stored, document)
+        groups = _shown_groups(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
-    yield from _hello_retries(document)
-    yield from _captures(document)
-    yield from chain.from_iterable(
-        _components(group, document, width) for group in component_groups(document)
-    )
+    for section in after_groups(document, "short"):
+        yield from _section(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
     yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
@@ -121,36 +83,46 @@ def _parts(
         yield _text(f"Report: {report_path}", overflow="fold")
 
 
-def _components(group: ComponentGroup, document: RunDocument, width: int) -> Iterable[RenderableType]:
-    """Where the cost goes: a table where it fits, a sentence for each case, and how to ask for more."""
-    table = component_text(group, changes=False)
-    if text_width(table) <= width:
-        yield from _overview_table(table)
-    else:
+def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
+    """The groups of cases, unless the study is shown as a whole."""
+    told_as_tables = document.distances is not None or bool(document.tunnels)
+    many = len(document.findings) > MOST_FINDINGS and told_as_tables
+    without = is_large(document.design) or asks_for_counts(document) or many
+    return () if without else arranged(stored, document)
+
+
+def _section(section: Section, width: int) -> Iterable[RenderableType]:
+    if section.title:
         yield ""
-        yield _text(table.title, style="bold")
-    yield ""
-    yield from _items([capitalised(found.sentences[0]) for found in by_rank(group.explanations)])
-    yield _text(f"Component by component, and by function: tlstax explain {document.run}", style="dim")
+        yield _text(section.title, style="bold")
+    for block in section.blocks:
+        yield from _block(block, width)
 
 
-def _captures(document: RunDocument) -> Iterable[RenderableType]:
-    """What crossed the wire; the first bytes where the user asked to see them."""
-    yield from chain.from_iterable(
-        _overview_table(table) for table in captures.short_tables(document.captures, narrow=True)
-    )
-    yield from _list("Not seen on the wire", list(captures.notes(document.captures)))
-    for case in captures.short_dumps(document.captures):
-        yield ""
-        yield _text(f"{capitalised(case.label)}: {case.says}")
-        for dump in case.dumps:
-            yield _text(dump.title, style="dim")
-            yield from (_text(line) for line in dump.lines)
+def _block(block: Block, width: int) -> Iterable[RenderableType]:
+    match block:
+        case Table():
+            yield from _text_table(block, width)
+        case Items(texts, heading, all_of_them, more):
+            yield from _list(heading, texts, most=len(texts) if all_of_them else MOST_ITEMS)
+            yield from [_text(more, style="dim")] if more else []
+        case Words(text, aside):
+            yield ""
+            yield _text(text, style="dim" if aside else "")
+        case Pairs(heading, rows):
+            yield ""
+            yield _text(heading)
+            yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
+        case Dump(title, lines):
+            yield _text(title, style="dim")
+            yield from map(_text, lines)
 
 
-def _overview_table(table: Table) -> Iterable[RenderableType]:
+def _text_table(table: Table, width: int) -> Iterable[RenderableType]:
     yield ""
     yield _text(table.title, style="bold")
+    if table.where_it_fits and table.width() > width:
+        return
     yield ""
     above: list[tuple[str, ...]] = []
     grid = RichTable.grid(padding=(0, GAP, 0, 0))
@@ -166,56 +138,6 @@ def _overview_table(table: Table) -> Iterable[RenderableType]:
     yield grid
     if table.notes:
         yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
-
-
-def _published(document: RunDocument) -> Iterable[RenderableType]:
-    """Published figures beside ours."""
-    yield ""
-    yield _text(published_figures.TITLE, style="bold")
-    yield ""
-    grid = RichTable.grid(padding=(0, GAP, 0, 0))
-    grid.add_column(overflow="fold")
-    for _ in published_figures.HEADS:
-        grid.add_column(justify="right", no_wrap=True)
-    grid.add_row(Text(""), *(_text(head, style="bold") for head in published_figures.HEADS))
-    for line in published_figures.lines(document):
-        grid.add_row(_text(line.label), *map(_text, line.cells))
-    yield grid
-    yield Padding(_text(published_figures.sources(document), style="dim"), (1, 0, 0, 0))
-
-
-def _tables(tables: Tables) -> Iterable[RenderableType]:
-    """Published tables beside ours: verdicts, times, means; the page has all rows."""
-    yield ""
-    yield _text(table_text.TITLE, style="bold")
-    yield ""
-    for item in (*table_text.verdicts(tables), *table_text.faults(tables)):
-        yield from _items([capitalised(item)])
-    for table in (*table_text.short_time_tables(tables), *table_text.mean_tables(tables)):
-        yield from _overview_table(table)
-    yield ""
-    yield from _items([*table_text.readings(tables), *table_text.parts_words(tables)])
-
-
-def _agreements(document: RunDocument) -> Iterable[RenderableType]:
-    """What each client says of every case, below each other: clients are as many as a study has."""
-    yield ""
-    yield _text(agreements.TITLE, style="bold")
-    for line in agreements.lines(document):
-        yield ""
-        yield _text(f"{capitalised(line.quantity)}: {line.case}")
-        rows = (row for cell in line.cells for row in ((cell.client, cell.words), ("", cell.why)) if row[1])
-        yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
-    yield Padding(_text(agreements.READING, style="dim"), (1, 0, 0, 0))
-
-
-def _hello_retries(document: RunDocument) -> Iterable[RenderableType]:
-    """Who was asked for a second ClientHello, and what avoids it."""
-    found = document.hello_retries
-    if found is not None:
-        most = MOST_OF_LARGE if is_large(document.design) else MOST_ITEMS
-        yield from _list(hello_retry.TITLE, list(hello_retry.sentences(document)[:most]))
-        yield from _list(hello_retry.AVOIDED, list(map(capitalised, hello_retry.advice(found)[:most])))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
@@ -325,17 +247,18 @@ def _grid(rows: Iterable[tuple[Text, Text]]) -> RichTable:
     return table
 
 
-def _list(title: str, items: Sequence[str]) -> Iterable[RenderableType]:
+def _list(title: str, items: Sequence[str], *, most: int = MOST_ITEMS) -> Iterable[RenderableType]:
     if items:
         yield ""
-        yield _text(title, style="bold")
-        yield from _items(items)
+        if title:
+            yield _text(title, style="bold")
+        yield from _items(items, most=most)
 
 
-def _items(items: Sequence[str]) -> Iterable[RenderableType]:
+def _items(items: Sequence[str], *, most: int = MOST_ITEMS) -> Iterable[RenderableType]:
     """The items with hanging bullets; of very many, only the first."""
-    more = len(items) - MOST_ITEMS
-    for item in [*items[:MOST_ITEMS], *([f"and {more} more"] if more > 0 else [])]:
+    more = len(items) - most
+    for item in [*items[:most], *([f"and {more} more"] if more > 0 else [])]:
         table = RichTable.grid(padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")

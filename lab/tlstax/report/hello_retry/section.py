@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
 from tlstax.report.core import figures
+from tlstax.report.core.section import Detail, Items, Section
 from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import HelloRetries, Retried, RetriedCase, RetryCost
@@ -15,6 +17,9 @@ from tlstax.study.labels import offered_words
 
 TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
 AVOIDED = "What avoids it"
+MOST_OF_LARGE = 3
+"""So many sentences of a large study are shown where room is short."""
+
 HEADS = ("asked", "of handshakes", "resumed", "client offered", "agreed on", "client over")
 READING = (
     "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
@@ -48,6 +53,20 @@ def shown(document: RunDocument) -> HelloRetrySection | None:
         remedy=tuple(map(capitalised, advice(found))),
         tables=(_asked_table(found), *case_tables(found, document)),
     )
+
+
+def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
+    """Who was asked for a second ClientHello, what avoids it; where there is room, what each case costs."""
+    found = document.hello_retries
+    if found is None:
+        return
+    said, avoided = sentences(document), tuple(map(capitalised, advice(found)))
+    if detail == "short":
+        most = MOST_OF_LARGE if is_large(document.design) else None
+        yield Section((Items(said[:most], TITLE), Items(avoided[:most], AVOIDED)))
+        return
+    remedy = (Items(avoided, AVOIDED),) if found.remedy else ()
+    yield Section((Items(said), *remedy, *case_tables(found, document)), TITLE)
 
 
 def sentences(document: RunDocument) -> tuple[str, ...]:

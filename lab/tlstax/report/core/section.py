@@ -1,0 +1,60 @@
+"""What a topic says, in blocks that know no markup: topics return sections, formats loop over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tlstax.report.core.table import Table
+
+Detail = Literal["short", "whole"]
+"""For a terminal, or for whoever has room."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """Sentences below each other, under a heading of their own where they have one.
+
+    Where room is short, of very many only the first are shown, unless `all_of_them` matter. `more` says how
+    to see more, right below them.
+    """
+
+    texts: tuple[str, ...]
+    heading: str = ""
+    all_of_them: bool = False
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph; an `aside`, such as how to read what is above it, steps back."""
+
+    text: str
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Names, and what is said of each."""
+
+    heading: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Lines as they are, under a title: one frame's bytes."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+Block = Items | Words | Pairs | Dump | Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks in their order, under the topic's title where it has one."""
+
+    blocks: tuple[Block, ...]
+    title: str = ""
