@@ -47,24 +47,6 @@ class Line:
         return next((cell.words for cell in self.cells if cell.client == client), figures.NOTHING)
 
 
-@dataclass(frozen=True)
-class Agreements:
-    """Everything that a page shows of it."""
-
-    title: str
-    reading: str
-    clients: tuple[str, ...]
-    lines: tuple[Line, ...]
-    differences: tuple[str, ...]
-
-
-def shown(document: RunDocument) -> Agreements:
-    """The agreements of a run as a page shows them."""
-    found = lines(document)
-    clients = dict.fromkeys(cell.client for line in found for cell in line.cells)
-    return Agreements(TITLE, READING, tuple(clients), found, differences(document))
-
-
 def differences(document: RunDocument) -> tuple[str, ...]:
     """A sentence for each case in which a client differs."""
     return tuple(

@@ -19,10 +19,16 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
     if detail == "short":
         yield Section((*map(_below_each_other, found), Words(READING, aside=True)), TITLE)
         return
+    differing = Items(tuple(map(capitalised, differences(document))))
+    if detail == "page":
+        clients = tuple(dict.fromkeys(cell.client for line in found for cell in line.cells))
+        rows = tuple((line.case, capitalised(line.quantity), *map(line.said_by, clients)) for line in found)
+        table = Table(TITLE, ("What is compared", *clients), rows, (), of_words=True)
+        yield Section((Words(READING, aside=True), table, differing), TITLE)
+        return
     rows = tuple(
         (f"{line.quantity}: {line.case}", cell.client, cell.words) for line in found for cell in line.cells
     )
-    differing = Items(tuple(map(capitalised, differences(document))))
     yield Section((Table(TITLE, ("client", "measured"), rows, ()), differing, Words(READING)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tlstax.findings.core.wording import capitalised
@@ -41,22 +41,11 @@ class CaseDumps:
     dumps: tuple[Dump, ...]
 
 
-@dataclass(frozen=True)
-class CaptureSection:
-    """Everything that a page shows of it."""
-
-    title: str
-    table: Table
-    notes: tuple[str, ...]
-    bytes_title: str
-    cases: tuple[CaseDumps, ...]
-
-
-def section(found: Captures | None) -> CaptureSection | None:
-    """The section of a page; None where nothing was to be captured."""
-    if found is None:
-        return None
-    return CaptureSection(TITLE, _lines(found).whole(), notes(found), BYTES, tuple(_every_dump(found)))
+def whole_table(found: Captures) -> Table:
+    """Every case, with all that was agreed on."""
+    table = _lines(found).whole()
+    heads = tuple(capitalised(head.replace("\n", " ")) for head in table.heads)
+    return replace(table, heads=heads, of_words=True)
 
 
 def short_tables(found: Captures | None, *, narrow: bool = False) -> Iterator[Table]:
@@ -143,7 +132,8 @@ def _agreed(case: CaseCrossed, *, narrow: bool = False) -> str:
     return part + " ".join(" or ".join(names) for names in agreed if names)
 
 
-def _every_dump(found: Captures) -> Iterator[CaseDumps]:
+def every_dump(found: Captures) -> Iterator[CaseDumps]:
+    """Each case with all frames that were kept, whole, and what else is to be known of it."""
     for case in found.cases:
         frames = (*case.after_login, *case.in_window)
         dumps = tuple(_dump(frame, len(frame.hex) // 2) for frame in frames)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tlstax.report.core.marks import Style
+from tlstax.report.core.panel import Panel
 from tlstax.report.core.table import Table
 
-Detail = Literal["short", "whole"]
-"""For a terminal, or for whoever has room."""
+Detail = Literal["short", "whole", "page"]
+"""For a terminal, for whoever has room, and with charts and what can be folded away."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,24 @@ class Dump:
     lines: tuple[str, ...]
 
 
-Block = Items | Words | Pairs | Dump | Table
+@dataclass(frozen=True)
+class Chart:
+    """A panel, and the signs of its lines."""
+
+    panel: Panel
+    styles: tuple[Style, ...] = ()
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when they are asked for."""
+
+    summary: str
+    blocks: tuple[Items | Words | Dump | Table, ...]
+    is_open: bool = False
+
+
+Block = Items | Words | Pairs | Dump | Table | Chart | Folded
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ INDENT = "  "
 class Table:
     """Its title, heads (of a line or two), rows of a name and cells, what to know of it.
 
-    `of` is what the names are of. A table that is shown `where_it_fits` is named alone where it does not.
+    `of` is what the names are of. A table that is shown `where_it_fits` is named alone where it does not. One
+    `of_words` has sentences in its cells more than figures, and heads that may be names.
     """
 
     title: str
@@ -22,6 +23,7 @@ class Table:
     notes: tuple[str, ...]
     of: str = "case"
     where_it_fits: bool = False
+    of_words: bool = False
 
     def width(self) -> int:
         """How many columns of characters it takes, columns set `GAP` apart."""

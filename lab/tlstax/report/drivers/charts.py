@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tlstax.report.core import chart_parts as parts
@@ -11,6 +11,7 @@ from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
 from tlstax.report.core.marks import Style
 from tlstax.report.core.panel import Panel, at_both_widths
+from tlstax.report.core.section import Chart
 from tlstax.results.drivers import DriverWarmup
 
 HEIGHT = 240
@@ -18,15 +19,7 @@ MOST_LINES = len(palette.LEVELS)
 """More lines than colours cannot be told apart."""
 
 
-@dataclass(frozen=True)
-class WarmupChart:
-    """The chart with the signs of its lines."""
-
-    styles: tuple[Style, ...]
-    panel: Panel
-
-
-def warmup_chart(warmups: Sequence[DriverWarmup]) -> WarmupChart | None:
+def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
     """A line for each driver as it is, of two points at least; None where there is nothing to draw.
 
     With more than can be told apart, the first ones are drawn; the table has all.
@@ -45,7 +38,7 @@ def warmup_chart(warmups: Sequence[DriverWarmup]) -> WarmupChart | None:
     more = f" {left} more are in the table." if left else ""
     reading = f"The driver\N{RIGHT SINGLE QUOTATION MARK}s own, in slices of a tenth of a second.{more}"
     drawings = at_both_widths(words, lambda width: _chart(drawn, styles, width))
-    return WarmupChart(styles, Panel("CPU per operation before measuring", reading, drawings))
+    return Chart(Panel("CPU per operation before measuring", reading, drawings), styles)
 
 
 def _chart(drawn: Sequence[DriverWarmup], styles: Sequence[Style], width: int) -> Spec:

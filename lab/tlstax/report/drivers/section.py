@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.report.core.section import Detail, Section
+from tlstax.report.drivers.charts import warmup_chart
 from tlstax.report.drivers.tables import driver_tables
 from tlstax.results.document import RunDocument
 
 
 def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """What drivers did by default, what an upgrade costs, how they warmed up."""
-    yield Section(tuple(driver_tables(document.drivers, narrow=detail == "short")))
+    if detail != "page":
+        yield Section(tuple(driver_tables(document.drivers, narrow=detail == "short")))
+    elif document.drivers is not None:
+        chart = warmup_chart(document.drivers.warmups)
+        yield Section((*driver_tables(document.drivers), *((chart,) if chart else ())), "Drivers")

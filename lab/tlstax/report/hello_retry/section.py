@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, percent
@@ -20,7 +19,7 @@ AVOIDED = "What avoids it"
 MOST_OF_LARGE = 3
 """So many sentences of a large study are shown where room is short."""
 
-HEADS = ("asked", "of handshakes", "resumed", "client offered", "agreed on", "client over")
+HEADS = ("Asked", "Of handshakes", "Resumed", "Client offered", "Agreed on", "Client over")
 READING = (
     "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
     "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
@@ -28,31 +27,6 @@ READING = (
 )
 
 Row = dict[str, str | int | float | None]
-
-
-@dataclass(frozen=True)
-class HelloRetrySection:
-    """Everything that a page shows of it."""
-
-    title: str
-    sentences: tuple[str, ...]
-    avoided: str
-    remedy: tuple[str, ...]
-    tables: tuple[Table, ...]
-
-
-def shown(document: RunDocument) -> HelloRetrySection | None:
-    """The section of a page; None where there is nothing to say."""
-    found = document.hello_retries
-    if found is None:
-        return None
-    return HelloRetrySection(
-        title=TITLE,
-        sentences=sentences(document),
-        avoided=AVOIDED,
-        remedy=tuple(map(capitalised, advice(found))),
-        tables=(_asked_table(found), *case_tables(found, document)),
-    )
 
 
 def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
@@ -66,7 +40,8 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
         yield Section((Items(said[:most], TITLE), Items(avoided[:most], AVOIDED)))
         return
     remedy = (Items(avoided, AVOIDED),) if found.remedy else ()
-    yield Section((Items(said), *remedy, *case_tables(found, document)), TITLE)
+    asked = (_asked_table(found),) if detail == "page" else ()
+    yield Section((Items(said), *remedy, *asked, *case_tables(found, document)), TITLE)
 
 
 def sentences(document: RunDocument) -> tuple[str, ...]:
@@ -89,7 +64,7 @@ def case_tables(found: HelloRetries, document: RunDocument) -> tuple[Table, ...]
 def _asked_table(found: HelloRetries) -> Table:
     """Who was asked how often."""
     lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
-    return Table("Who was asked for a second ClientHello", HEADS, lines, (), of="server")
+    return Table("Who was asked for a second ClientHello", HEADS, lines, (), of="server", of_words=True)
 
 
 def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
@@ -168,6 +143,7 @@ def _case_table(one: RetriedCase, document: RunDocument) -> Table:
         rows=tuple(lines),
         notes=(READING.format(confidence=percent(document.design.confidence)),),
         of="the client offered",
+        of_words=True,
     )
 
 

@@ -52,6 +52,7 @@ def _template() -> Template:
     )
     environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
     environment.globals.update(case_label=case_label, change_words=change_words, percent=percent)
+    environment.globals.update(kind_of=lambda block: type(block).__name__)
     return environment.get_template("template.html.j2")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.answer.headline import causes, fixes, headline
@@ -14,33 +14,28 @@ from tlstax.findings.core.wording import percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import lines as agreements
-from tlstax.report.agreement.lines import Agreements
-from tlstax.report.connect import captures
-from tlstax.report.connect.captures import CaptureSection
-from tlstax.report.connect.round_trips import every_line
-from tlstax.report.connect.storms import storm_lines
+from tlstax.report.agreement import section as agreement
+from tlstax.report.connect import section as connect
 from tlstax.report.core import facts, figures, outcome_names
 from tlstax.report.core.evidence import Proof, proof
 from tlstax.report.core.facts import Fact
 from tlstax.report.core.groups import Group, Row, arranged
 from tlstax.report.core.panel import Panel
 from tlstax.report.core.processor_table import CaseLines, processor_lines, tick_words
-from tlstax.report.core.table import Table
+from tlstax.report.core.section import Section as TopicSection
 from tlstax.report.core.tables import Cell, Column, cell, main_columns
 from tlstax.report.core.untrusted import printable
 from tlstax.report.distance.page import Reached, reached
-from tlstax.report.drivers.page import DriversSection, drivers_section
+from tlstax.report.drivers import section as drivers
 from tlstax.report.explain.page import ComponentSection, component_sections
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.flames.section import FlameSection, flame_section
+from tlstax.report.formats.topics import Topic
 from tlstax.report.hello_retry import section as hello_retry
-from tlstax.report.hello_retry.section import HelloRetrySection
 from tlstax.report.overview.grids import wants_overview
 from tlstax.report.overview.page import Overview, overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
-from tlstax.report.published import figures as published
-from tlstax.report.published.figures import Published
+from tlstax.report.published import section as published
 from tlstax.report.published.page import TablesSection, tables_section
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
@@ -48,6 +43,17 @@ from tlstax.support.text import counted
 
 MOST_CARDS = 6
 MOST_SENTENCES = 12
+
+
+TOPICS: Mapping[str, Topic] = {
+    "published": published.sections,
+    "agreement": agreement.sections,
+    "drivers": drivers.sections,
+    "connect": connect.sections,
+    "hello_retry": hello_retry.sections,
+    "captured": connect.captured_sections,
+}
+"""Those that the page has as sections, by their names in the template."""
 
 
 @dataclass(frozen=True)
@@ -108,14 +114,9 @@ class Page:
     study_toml: str
     confidence: str
     overview: Overview | None
-    published: Published | None
     tables: TablesSection | None
-    agreements: Agreements | None
-    connecting: tuple[Table, ...]
     reached: Reached | None
-    drivers: DriversSection | None
-    hello_retries: HelloRetrySection | None
-    captures: CaptureSection | None
+    topics: Mapping[str, tuple[TopicSection, ...]]
     components: tuple[ComponentSection, ...]
     lists_trials: bool
     flames: FlameSection | None
@@ -145,14 +146,9 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
         overview=overview(stored, document) if wants_overview(document.design) else None,
-        published=published.shown(document) if document.published else None,
         tables=tables_section(document.tables),
-        agreements=agreements.shown(document) if document.agreements else None,
         reached=reached(document),
-        drivers=drivers_section(document),
-        connecting=tuple(lines.whole() for lines in (*storm_lines(document), *every_line(document))),
-        hello_retries=hello_retry.shown(document),
-        captures=captures.section(document.captures),
+        topics={name: tuple(topic(document, "page")) for name, topic in TOPICS.items()},
         components=component_sections(document),
         lists_trials=not large,
         flames=flame_section(stored, draw),

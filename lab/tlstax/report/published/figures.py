@@ -23,21 +23,6 @@ class Line:
     note: str
 
 
-@dataclass(frozen=True)
-class Published:
-    """Everything that a page shows of published figures."""
-
-    title: str
-    heads: tuple[str, ...]
-    lines: tuple[Line, ...]
-    sources: str
-
-
-def shown(document: RunDocument) -> Published:
-    """The published figures of a run as a page shows them."""
-    return Published(TITLE, HEADS, lines(document), sources(document))
-
-
 def lines(document: RunDocument) -> tuple[Line, ...]:
     """A line for each published figure, in the study's order."""
     return tuple(

@@ -11,12 +11,23 @@ from tlstax.report.published import figures, text
 from tlstax.results.document import RunDocument
 
 
-def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:  # noqa: ARG001 - alike in both
-    """Published figures, each beside what stands in for it."""
-    if document.published:
-        rows = tuple((line.label, *line.cells) for line in figures.lines(document))
-        notes = (figures.sources(document),)
-        yield Section((Table(figures.TITLE, figures.HEADS, rows, notes, of="figure"),))
+def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
+    """Published figures, each beside what stands in for it; on the page with what may be compared."""
+    if not document.published:
+        return
+    lines, sources = figures.lines(document), figures.sources(document)
+    if detail == "page":
+        rows = tuple((line.label, *line.cells, capitalised(line.note)) for line in lines)
+        heads = tuple(map(capitalised, (*figures.HEADS, "what may be compared")))
+        reading = Words(
+            f"{sources} What the ratios here are taken from was measured in the same blocks.", aside=True
+        )
+        yield Section(
+            (reading, Table(figures.TITLE, heads, rows, (), of="figure", of_words=True)), figures.TITLE
+        )
+        return
+    rows = tuple((line.label, *line.cells) for line in lines)
+    yield Section((Table(figures.TITLE, figures.HEADS, rows, (sources,), of="figure"),))
 
 
 def table_sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
