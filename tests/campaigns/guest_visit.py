@@ -36,7 +36,7 @@ def access_to(port: int, mode: SslMode = "PREFERRED") -> GuestAccess:
 
 
 def visit(access: GuestAccess, warn: Warn) -> None:
-    """All that the laboratory itself asks of a server that is not ours, in the order of a run."""
+    """All that the laboratory itself asks of an external server, in the order of a run."""
     with guest_server.GuestServer.open(access, warn) as guest:
         guest.check_connections(2)
         guest.prepare_table(CONTENT)

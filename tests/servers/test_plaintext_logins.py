@@ -1,4 +1,4 @@
-"""Logins without TLS at a server that is not ours: the password is never given to who cannot be verified."""
+"""Logins without TLS at an external server: the password is never given to who cannot be verified."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("invalid", f"it ended after {tried:,} of {job.operations:,} operations: {why}")
     elif job.workload.storm and len(trial.done.rounds_s) != job.rounds:
         yield Doubt(
-            "invalid", f"the client told the times of {len(trial.done.rounds_s)} of its {job.rounds} rounds"
+            "invalid",
+            f"the client reported the times of {len(trial.done.rounds_s)} of its {job.rounds} rounds",
         )
 
 

@@ -31,7 +31,7 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
         return
     if is_driver(client_of(trial.levels)):
         yield Doubt(
-            "note", "the driver does not tell the certificate's key; the server was started with no other"
+            "note", "the driver does not report the certificate's key; the server was started with no other"
         )
         return
     job = trial.evidence.job

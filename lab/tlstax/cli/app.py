@@ -73,8 +73,8 @@ def run(
     server: Annotated[
         str | None,
         typer.Option(
-            help="Names of specimens, such as mysql-8.0.33, with commas; or mysql://user@host:port/db, a "
-            "server that is not ours. Default: MySQL 9.7 of our own."
+            help="Names of specimens, such as mysql-8.0.33, with commas; or mysql://user@host:port/db, an "
+            "external server. Default: a private MySQL 9.7."
         ),
     ] = None,
     tls_library: Annotated[
@@ -123,7 +123,7 @@ def run(
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option(help="Open loop: so many operations a second over all connections, such as 5000."),
+        typer.Option(help="Open loop: operations a second over all connections, such as 5000."),
     ] = None,
     arrivals: Annotated[
         str | None, typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson).")
@@ -223,7 +223,10 @@ def explain(
     run_name: RunName = "last",
     case: Annotated[
         str | None,
-        typer.Option(help="The case, by its levels: tls=1.3,workload=reconnect; or control,… for a control."),
+        typer.Option(
+            help="The case, by its levels: tls=1.3,resumption=off,workload=reconnect; or control,… for "
+            "a control."
+        ),
     ] = None,
     against: Annotated[
         str | None, typer.Option(help="What to compare it with, in the same way. Default: its own baseline.")
@@ -241,7 +244,10 @@ def flames(
     run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
     case: Annotated[
         str | None,
-        typer.Option(help="Such as tls=1.3,workload=reconnect. Default: the costliest, and its baseline."),
+        typer.Option(
+            help="Such as tls=1.3,resumption=off,workload=reconnect. Default: the costliest, and its "
+            "baseline."
+        ),
     ] = None,
     against: Annotated[
         str | None, typer.Option(help="The difference from this case; `baseline` is the case's own.")
@@ -287,7 +293,7 @@ def self_bench(
     ] = None,
     hold: Annotated[
         int | None,
-        typer.Option(min=2, help="Instead: hold so many connections with one engine, in an open loop."),
+        typer.Option(min=2, help="Instead: hold N connections with one engine, in an open loop."),
     ] = None,
     rate: Annotated[
         float | None,

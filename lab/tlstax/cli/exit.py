@@ -75,7 +75,7 @@ def _of_the_system(error: OSError) -> TlstaxError | None:
 class _Ending:
     """What Ctrl-C and its like do: the first ends the work in order, the second is told what still goes on.
 
-    The third ends that too. A first one while a server that is not ours is being left counts as the second.
+    The third ends that too. A first one while an external server is being left counts as the second.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ Settings = Annotated[
 ]
 Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such as 60s, 5m or 2h.")]
 Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
-Rate = Annotated[str | None, typer.Option(help="Open loop: so many operations a second.")]
+Rate = Annotated[str | None, typer.Option(help="Open loop: operations a second.")]
 Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
 Profile = Annotated[
     bool,

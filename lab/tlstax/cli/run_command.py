@@ -24,7 +24,7 @@ from tlstax.support.errors import UserMistake
 class RunOptions:
     """The options of `tlstax run` as they were typed.
 
-    `server` has names of specimens; for a server that is not ours, `guest.url` has its address instead.
+    `server` has names of specimens; for an external server, `guest.url` has its address instead.
     """
 
     server: str | None = None
@@ -55,14 +55,14 @@ def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status."""
     if options.guest.url and options.capture:
         raise UserMistake(
-            "--capture goes with a server of our own: a tap is put before no server that is not ours",
+            "--capture needs a private server: no tap is put in front of an external one",
             remedy="leave it out, or name a specimen with --server",
         )
     study = study_of(options)
     guest = guest_of(options, study)
     if guest is not None and options.tls_library is not None:
         raise UserMistake(
-            "--tls-library goes with a server of our own: one that is not ours keeps the library it has",
+            "--tls-library needs a private server: an external one keeps the library it has",
             remedy="leave it out, or name a specimen with --server",
         )
     as_able = options.tls is None
@@ -114,13 +114,13 @@ def study_of(options: RunOptions) -> Study:
 def _connections_of_storms(options: RunOptions) -> str | None:
     """How many connections there are where nobody says and all that is asked for is a storm; else None.
 
-    Raises UserMistake for a server that is not ours: it gets no more connections than it was told.
+    Raises UserMistake for an external server: it gets no more connections than were asked for.
     """
     asked = quantities.names(options.workload, "--workload") if options.workload is not None else ()
     if STORM in asked and options.guest.url:
         raise UserMistake(
-            "a storm opens all its connections at once, and how many a server that is not ours is to get was "
-            "not said",
+            "a storm opens all its connections at once, and how many an external server may get was not "
+            "given",
             remedy="give --connections",
         )
     return str(CONNECTIONS) if asked == (STORM,) else None
@@ -145,7 +145,7 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
         for name, value in only_with_server:
             if value is not None:
                 raise UserMistake(
-                    f"{name} goes with --server and the address of a server that is not ours",
+                    f"{name} needs --server with the address of an external server",
                     remedy="give its mysql:// address, or leave it out",
                 )
         return None

@@ -54,7 +54,7 @@ def fetch_command(names: Sequence[str], *, everything: bool) -> int:
     finally:
         line.close()
     if failures and len(wanted) > 1:
-        line.warn(f"{failures} of {len(wanted)} could not be had")
+        line.warn(f"{failures} of {len(wanted)} not available")
     return MachineFault.exit_status if failures else 0
 
 

@@ -1,4 +1,4 @@
-"""The specimens as a table for a terminal; pure."""
+"""The specimens as a table for a terminal."""
 
 from __future__ import annotations
 

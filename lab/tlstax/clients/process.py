@@ -75,7 +75,7 @@ class LoadClient:
             self._log.close()
             raise MachineFault(
                 f"the load client {Path(command[0]).name} could not be started ({error})",
-                remedy="`tlstax doctor` tells what is missing",
+                remedy="`tlstax doctor` reports what is missing",
             ) from None
         self._buffer = bytearray()
         if before_exec is not None:

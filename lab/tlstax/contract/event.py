@@ -136,7 +136,7 @@ class CpuTime(Frozen):
 
 
 class Wire(Frozen):
-    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not to be had."""
+    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not available."""
 
     bytes_sent: NonNegativeInt
     bytes_received: NonNegativeInt

@@ -26,7 +26,7 @@ def counting() -> Check:
         name=name,
         status="limited" if usable.events else "missing",
         found="; ".join((found, *usable.notes())),
-        meaning="Costs are told by CPU time, not by instructions per operation."
+        meaning="Costs are given in CPU time, not in instructions per operation."
         if not set(INSTRUCTIONS) & set(usable.events)
         else "Of what is not counted, only the time is known.",
         remedy=_remedy(usable),

@@ -94,7 +94,7 @@ def delay() -> Check:
     return Check(
         name=name,
         status="limited",
-        found=f"{' and '.join(missing)} not found" if missing else "netem is not to be had",
+        found=f"{' and '.join(missing)} not found" if missing else "netem is not available",
         meaning="Distance must be imitated outside the kernel, which costs CPU time of its own.",
         remedy="apt-get install iproute2" if missing else "a kernel with the module sch_netem",
     )

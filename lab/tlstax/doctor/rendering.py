@@ -1,4 +1,4 @@
-"""A diagnosis as text for a terminal and as JSON; pure."""
+"""A diagnosis as text for a terminal and as JSON."""
 
 from __future__ import annotations
 

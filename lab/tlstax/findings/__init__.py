@@ -1,1 +1,1 @@
-"""From stored trials to what they show: comparisons, intervals, findings, the answer in words. Pure."""
+"""From stored trials to what they show: comparisons, intervals, findings, the answer in words."""

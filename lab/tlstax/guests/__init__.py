@@ -1,1 +1,1 @@
-"""Servers that are not ours: how to get in, what is refused, and how they are left as they were found."""
+"""External servers: how to get in, what is refused, and how they are left as they were found."""

@@ -1,4 +1,4 @@
-"""The address of a server that is not ours: `mysql://user@host:port/schema`."""
+"""The address of an external server: `mysql://user@host:port/schema`."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Made:
             creation = statements.creation_of(statement, self._schema)
         except Unrecognised as why:
             raise UserMistake(
-                f"a server that is not ours is left as it was found, and {why}: {statement}",
+                f"an external server is left as it was found, and {why}: {statement}",
                 remedy="change the statement, or carry it out there yourself before the run",
             ) from why
         if creation is None:

@@ -1,4 +1,4 @@
-"""A server that is not ours: used with care in a schema of its own, and left as it was found.
+"""An external server: used with care in a schema of its own, and left as it was found.
 
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there

@@ -37,7 +37,7 @@ else:
 
 
 class GuardedConnection(_PyMySql):
-    """pymysql's, for a server that is not ours; it raises MySQLError alone, and TlstaxError in a login.
+    """pymysql's, for an external server; it raises MySQLError alone, and TlstaxError in a login.
 
     An answer, and a login, as a whole take no longer than the time limit and have no more than so many bytes.
     """

@@ -50,7 +50,7 @@ READING_S = 300.0
 """Far more than perf takes to print what it recorded in the longest window."""
 
 PACKAGE = "apt-get install linux-perf, or leave out --profile"
-LEAVE_OUT = "`tlstax doctor` tells more; or leave out --profile"
+LEAVE_OUT = "`tlstax doctor` says more; or leave out --profile"
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Profiler:
         folder: Path | None = None,
         perf: str = "perf",
     ) -> None:
-        # Beside a server that is not ours nothing but our own client is looked at.
+        # Beside an external server nothing but our own client is looked at.
         self._sampling = sampling if server_pid is not None else replace(sampling, processors=False)
         self._machine, self._perf = machine, perf
         self._pids: dict[int, Side] = {client_pid: "client"}

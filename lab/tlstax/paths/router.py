@@ -131,7 +131,7 @@ class Router:
         """Its status page counts from here on."""
         total = self._total()
         if total is None:
-            raise MachineFault(f"MySQL Router does not tell its status: {programs[0].last_line()}")
+            raise MachineFault(f"MySQL Router does not report its status: {programs[0].last_line()}")
         self._seen = total
 
     def connections(self, programs: Sequence[Program]) -> int | None:

@@ -1,4 +1,4 @@
-"""From a case to the job that its load client is told; pure."""
+"""From a case to the job that its load client is told."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Facts(Frozen):
             resumes = any(handshake.resumes for handshake in self.handshakes)
             group = NIST_NAMES.get(last.group or "", last.group or "")
             parts += [last.cipher, group, "resumes" if resumes else "does not resume"]
-            parts.append(self.library or "library not told")
+            parts.append(self.library or "library not reported")
         elif self.groups:
             hybrid = next((group for group in self.groups if "MLKEM" in group), "no ML-KEM")
             parts += [hybrid, f"{len(self.groups)} groups of {len(GROUPS)}", f"{self.cipher_suites} suites"]

@@ -1,1 +1,1 @@
-"""Profiles: stacks that were sampled, and what they say of where CPU time went. Pure."""
+"""Profiles: stacks that were sampled, and what they say of where CPU time went."""

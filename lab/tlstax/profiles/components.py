@@ -1,4 +1,4 @@
-"""Which component a stack belongs to: the rules of `components.toml`, checked when they are read. Pure."""
+"""Which component a stack belongs to: the rules of `components.toml`, checked when they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `perf script` prints of samples with their call chains, as folded stacks of the two sides. Pure."""
+"""What `perf script` prints of samples with their call chains, as folded stacks of the two sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function's name as people read it: no template arguments, parameters, or what compilers append. Pure."""
+"""A function's name as people read it: no template arguments, parameters, or what compilers append."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class ServerObservation(Frozen):
     the files of faults of ours that are mapped into it, None where that was not seen. `answering_pid`
     is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
     `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
-    `instructions` those of the measured window; None where they are not to be had. Newer stores have them
+    `instructions` those of the measured window; None where they are not available. Newer stores have them
     among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too. `connections` are those
     that told of themselves in the window, None where none was to; `tls_versions` is what the server accepted
     during the trial (empty: no TLS), `durability` its setting of when a commit is on disk, None where a study

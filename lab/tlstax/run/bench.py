@@ -227,7 +227,7 @@ def private_bench(
 
 @contextmanager
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
-    """A server that is not ours, and what jobs on it have in common; `warn` is told what is left there."""
+    """An external server, and what jobs on it have in common; `warn` is told what is left there."""
     tls = access.tls
     with GuestServer.open(access, warn) as server:
         verification = Verification(

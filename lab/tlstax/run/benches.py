@@ -165,7 +165,7 @@ def _path(study: Study, name: str, say: Say) -> Specimen:
     try:
         return obtain_path(name, say)
     except TlstaxError as error:
-        named = type(error)(f"the path {name} cannot be had: {error.message}", remedy=error.remedy)
+        named = type(error)(f"the path {name} is not available: {error.message}", remedy=error.remedy)
         raise left_out(named, study, {"path": name}) from error
 
 
@@ -175,7 +175,7 @@ def _client(study: Study, name: str, say: Say) -> ClientProgram:
     except TlstaxError as error:
         if name == ENGINE:
             raise
-        named = type(error)(f"the load client {name} cannot be had: {error.message}", remedy=error.remedy)
+        named = type(error)(f"the load client {name} is not available: {error.message}", remedy=error.remedy)
         raise left_out(named, study, {"client": name}) from error
 
 
@@ -293,7 +293,7 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
 def open_guest(
     study: Study, guest: GuestAccess, needs: Needs, say: Say, warn: Say | None = None
 ) -> Iterator[Benches]:
-    """The bench on a server that is not ours. UserMistake where the study needs one that is.
+    """The bench on an external server. UserMistake where the study needs a private one.
 
     `warn` is told what has to be left there, in place of `say`.
     """
@@ -306,12 +306,12 @@ def open_guest(
     for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth"):
         if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
-                f"a server that is not ours keeps what it has: {factor} cannot be chosen there",
+                f"an external server keeps what it has: {factor} cannot be chosen there",
                 remedy="leave --server out, or name a specimen",
             )
     if set(clients(study)) != {ENGINE}:
         raise UserMistake(
-            "a server that is not ours is measured with our own engine alone",
+            "an external server is measured with tlstax's own engine alone",
             remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
         )
     engine_command()

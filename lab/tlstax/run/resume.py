@@ -40,7 +40,7 @@ def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
     if stored.status == "running":
         raise UserMistake(f"run {name} is still going on", remedy="end it, or wait for it")
     if stored.header.guest:
-        raise UserMistake(f"run {name} was made on a server that is not ours, and cannot be resumed")
+        raise UserMistake(f"run {name} was made on an external server, and cannot be resumed")
     trials = tuple(slim(record, stored.header.study) for record in stored.trials)
     return stored.model_copy(update={"trials": trials})
 

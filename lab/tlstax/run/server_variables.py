@@ -78,7 +78,7 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
     if is_switched_at_server(levels):
         with closing(bench.server.admin()) as fresh:
             facts = tls_facts.read(fresh)
-        versions = ",".join(facts.versions) or "versions that it does not tell" if facts.offered else NO_TLS
+        versions = ",".join(facts.versions) or "versions that it does not report" if facts.offered else NO_TLS
     if "durability" in levels:
         value = _flushing(bench.admin)
         named = {number: level for level, number in DURABILITY.items()}

@@ -1,4 +1,4 @@
-"""What to bear in mind about a run of the self-bench, in sentences. Pure."""
+"""What to bear in mind about a run of the self-bench, in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the results of a run to its document: figures, ratios within blocks, caveats. Pure."""
+"""From the results of a run to its document: figures, ratios within blocks, caveats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what was observed of held connections to their document. Pure."""
+"""From what was observed of held connections to their document."""
 
 from __future__ import annotations
 
@@ -106,5 +106,7 @@ def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
                 f"{TLS_WORDS[level.tls]} the memory could not be read while the connections were held"
             )
         if level.start_delay_us is None and not level.doubts:
-            found.append(f"{TLS_WORDS[level.tls]} this engine does not tell how late operations were started")
+            found.append(
+                f"{TLS_WORDS[level.tls]} this engine does not report how late operations were started"
+            )
     return [*dict.fromkeys(found), *run.header.machine.notes]

@@ -1,4 +1,4 @@
-"""Held connections as text for a terminal and as Markdown. Pure."""
+"""Held connections as text for a terminal and as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observation says in numbers, the same way for every contestant. Pure."""
+"""What an observation says in numbers, the same way for every contestant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the self-bench compares, and in which order: cells, contestants, blocks. Pure."""
+"""What the self-bench compares, and in which order: cells, contestants, blocks."""
 
 from __future__ import annotations
 

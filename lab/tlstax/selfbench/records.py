@@ -70,7 +70,7 @@ class ServerFacts(Frozen):
 
 
 class Absence(Frozen):
-    """A contestant that could not be had, and why."""
+    """A contestant that was not available, and why."""
 
     contestant: Contestant
     why: str

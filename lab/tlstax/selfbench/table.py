@@ -1,4 +1,4 @@
-"""The self-bench's document as text for a terminal of 100 columns, and as Markdown. Pure."""
+"""The self-bench's document as text for a terminal of 100 columns, and as Markdown."""
 
 from __future__ import annotations
 

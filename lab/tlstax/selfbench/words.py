@@ -1,4 +1,4 @@
-"""The self-bench's answer in words, and what its cells are called. Pure."""
+"""The self-bench's answer in words, and what its cells are called."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Server(Protocol):
         """Carry out a statement of the user's; what it creates goes when the server is left.
 
         `once` for one that is not said again in the run. Raises pymysql's errors where it is refused,
-        UserMistake for what could not be taken back from a server that is not ours.
+        UserMistake for what could not be taken back from an external server.
         """
         ...
 

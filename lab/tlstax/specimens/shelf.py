@@ -63,7 +63,7 @@ def broken(recipe: Recipe) -> str:
 def obtain(recipe: Recipe, progress: Progress | Telling) -> Kept:
     """The specimen of this recipe, made now if it is not there.
 
-    Raises MachineFault when it cannot be had: no tool, no network, a checksum or signature that does not
+    Raises MachineFault when it is not available: no tool, no network, a checksum or signature that does not
     hold, parts that are gone, no room on the disk, another architecture.
     """
     found = present(recipe)

@@ -1,4 +1,4 @@
-"""What load clients of other makers cannot do: the cases that a study leaves out, and why. Pure."""
+"""What load clients of other makers cannot do: the cases that a study leaves out, and why."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _why_not_driver(
     prepared = _is_prepared(protocol, workload, own)
     several = own is not None and not is_one_sequence(own)
     limits = [
-        (levels.get("cipher", "default") != "default", "cannot be told a cipher suite by tlstax"),
+        (levels.get("cipher", "default") != "default", "takes no cipher suite from tlstax"),
         (
             workload in _TRANSACTIONS or several,
             "does the same statements in every operation, and no transactions",
@@ -155,7 +155,7 @@ def _common(levels: Mapping[str, str | int | float], schedule: Schedule) -> list
     return [
         (isinstance(schedule, OpenLoop), "cannot be given a rate"),
         (levels.get("resumption", "off") == "on", "resumes no session"),
-        (levels.get("group", "default") != "default", "cannot be told a key exchange group"),
+        (levels.get("group", "default") != "default", "takes no key exchange group"),
         (
             levels.get("client_tls_library", OWN) != OWN,
             "keeps the TLS library that it comes with",

@@ -192,7 +192,7 @@ FACTORS: dict[str, Factor] = {
         Factor("batch", "how many operations a driver is handed at once, to be sent as one batch"),
         Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
         Factor("queries", "how many operations a trial's round has, in place of a time"),
-        Factor("rounds", "how many rounds of so many operations a trial has"),
+        Factor("rounds", "how many rounds of N operations a trial has"),
         Factor("path", "what carries the bytes between client and server", PATHS),
         Factor("rtt_ms", "the round trip time between client and server, put there", least=0, decimals=True),
         Factor("jitter_ms", "by how much each packet's delay varies at most", least=0, decimals=True),

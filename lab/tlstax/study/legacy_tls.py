@@ -1,4 +1,4 @@
-"""What both sides must be told for TLS that is not thought safe any more: old versions, short keys; pure."""
+"""What both sides must be told for TLS that is not thought safe any more: old versions, short keys."""
 
 from __future__ import annotations
 

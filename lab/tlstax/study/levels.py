@@ -1,4 +1,4 @@
-"""Which server a case is measured on, over which library, with which fault: read from its levels. Pure."""
+"""Which server a case is measured on, over which library, with which fault: read from its levels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 STATE_FACTORS = ("tls_switch", "durability")
-"""The factors that are set at a running server, for each trial anew (`server_state`)."""
+"""The factors that are set at a running server, for each trial anew (`run/server_variables.py`)."""
 
 VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
 """What is different in a server that is a variant of ours."""

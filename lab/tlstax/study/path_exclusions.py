@@ -1,4 +1,4 @@
-"""What paths do to TLS, and the cases that they cannot carry, and why. Pure."""
+"""What paths do to TLS, and the cases that they cannot carry, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the levels of a case to the workload that it runs and the data that this works on; pure."""
+"""From the levels of a case to the workload that it runs and the data that this works on."""
 
 from __future__ import annotations
 

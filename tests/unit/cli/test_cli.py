@@ -50,7 +50,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
         (("run", "--tls", ","), "nothing is named"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
-        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "goes with --server and the address"),
+        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "needs --server with the address"),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
@@ -61,12 +61,12 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ),
         (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
         (("study", "run", "taxs"), "did you mean 'tax'?"),
-        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca goes with --server"),
+        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca needs --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "required"), "with --allow-plaintext"),
         (("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"), "--ssl-mode=VERIFY_CA demands TLS"),
-        (("run", "--allow-plaintext"), "--allow-plaintext goes with --server"),
+        (("run", "--allow-plaintext"), "--allow-plaintext needs --server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
         (("run", "--server", "postgres://u@h/db"), "mysql://"),
@@ -168,7 +168,7 @@ def test_a_guest_keeps_its_library(
     monkeypatch.setenv("TLSTAX_PASSWORD", "secret")
     arguments = ("run", "--server", "mysql://u@h/db", "--tls-library", "openssl-3.0")
     assert status_of(monkeypatch, *arguments) == 2
-    assert "--tls-library goes with a server of our own" in capsys.readouterr().err
+    assert "--tls-library needs a private server" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a user's statement creates at a server that is not ours: recognised for sure, or refused."""
+"""What a user's statement creates at an external server: recognised for sure, or refused."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_server_that_is_not_ours_is_measured_with_the_engine() -> None:
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     study = override(load_study("tax"), "client", ["sysbench"])
     with (
-        pytest.raises(UserMistake, match="measured with our own engine alone"),
+        pytest.raises(UserMistake, match="own engine alone"),
         benches.open_guest(study, access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")
@@ -166,8 +166,8 @@ def test_a_load_client_that_cannot_be_had_is_named_with_the_way_around_it(
         with pytest.raises(MachineFault) as caught:
             obtain(study.model_copy(update={"name": name}), lambda _: None)
         assert caught.value.sentence() == (
-            f"the load client sysbench cannot be had: the mirror does not answer; try later, or leave it out "
-            f"with {option}"
+            "the load client sysbench is not available: the mirror does not answer; try later, or leave it "
+            f"out with {option}"
         )
 
 

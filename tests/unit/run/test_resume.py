@@ -56,7 +56,7 @@ def test_a_run_that_goes_on_and_one_on_a_foreign_server_are_left_alone(store: St
         unfinished(store, "tax", FIRST)
     store.begin(fake_header(run=SECOND).model_copy(update={"guest": True}))
     store.finish(SECOND, "interrupted", "")
-    with pytest.raises(UserMistake, match="a server that is not ours"):
+    with pytest.raises(UserMistake, match="an external server"):
         unfinished(store, "tax", SECOND)
 
 

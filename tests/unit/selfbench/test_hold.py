@@ -80,7 +80,7 @@ def test_lateness_is_read_from_its_own_histogram() -> None:
 def test_an_engine_that_does_not_tell_how_late_it_was_is_said() -> None:
     found = hold_document(HoldRun(header=HEADER, pairs=(pair("off", delays_us=()),)))
     assert found.levels[0].start_delay_us is None
-    assert any("does not tell how late" in caveat for caveat in found.caveats)
+    assert any("does not report how late" in caveat for caveat in found.caveats)
 
 
 def test_connections_that_were_not_all_there_are_a_doubt() -> None:

@@ -1,4 +1,4 @@
-"""From a job to what mysqlslap is told, and what mysqlslap cannot do; pure."""
+"""From a job to what mysqlslap is told, and what mysqlslap cannot do."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
         "keylog_file": tls.keylog_file,
     }
     return [
-        *((bool(value), f"mysqlslap cannot be told tls.{name}") for name, value in unknown.items()),
+        *((bool(value), f"mysqlslap has no option for tls.{name}") for name, value in unknown.items()),
         (not _versions(tls), "mysqlslap speaks TLS 1.2 and 1.3 alone, and the job wants another version"),
         (
             tls.verify != "none" and tls.ca_file is None,
@@ -123,7 +123,7 @@ def option_file(job: Job) -> str:
     """
     account = job.account
     if re.search(r"[\0\r\n]", account.password + account.user):
-        raise Refusal("mysqlslap cannot be told a password of several lines")
+        raise Refusal("mysqlslap takes no password of several lines")
     quoted = (re.sub(r"([\\\"'])", r"\\\1", text) for text in (account.user, account.password))
     return '[client]\nuser="{}"\npassword="{}"\n'.format(*quoted)
 

@@ -1,4 +1,4 @@
-"""What mysqlslap's adapter tells the laboratory, from what mysqlslap reported; pure."""
+"""What mysqlslap's adapter tells the laboratory, from what mysqlslap reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload written out as the statements of a mysqlslap query file, drawn by a seed; pure."""
+"""A workload written out as the statements of a mysqlslap query file, drawn by a seed."""
 
 from __future__ import annotations
 

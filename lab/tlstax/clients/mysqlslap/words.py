@@ -1,4 +1,4 @@
-"""What mysqlslap prints: the times of its rounds, and what went wrong, in the contract's words; pure."""
+"""What mysqlslap prints: the times of its rounds, and what went wrong, in the contract's words."""
 
 from __future__ import annotations
 

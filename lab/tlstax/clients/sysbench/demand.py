@@ -1,4 +1,4 @@
-"""From a job to what sysbench is told, and what sysbench cannot do; pure."""
+"""From a job to what sysbench is told, and what sysbench cannot do."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
         "keylog_file": tls.keylog_file,
     }
     return [
-        *((bool(value), f"sysbench cannot be told tls.{name}") for name, value in unknown.items()),
+        *((bool(value), f"sysbench has no option for tls.{name}") for name, value in unknown.items()),
         (
             tls.ca_file is None,
             "sysbench always checks a certificate's chain, and the job names no authority (tls.ca_file)",
@@ -129,12 +129,12 @@ def password_line(password: str) -> str:
     if quote is not None:
         value = f"{quote}{password}{quote}"
     elif re.search(r"[\s,]", password) or password[0] in "'\"#":
-        raise Refusal("sysbench cannot be told a password with both kinds of quotes and a space or comma")
+        raise Refusal("sysbench takes no password with both kinds of quotes and a space or comma")
     else:
         value = password
     line = f"mysql-password={value}\n"
     if re.search(r"[\0\n]", password) or len(line.encode()) > LONGEST_OPTION_LINE:
-        raise Refusal("sysbench cannot be told a password of several lines or of more than 200 characters")
+        raise Refusal("sysbench takes no password of several lines or of more than 200 characters")
     return line
 
 

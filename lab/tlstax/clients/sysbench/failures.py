@@ -1,4 +1,4 @@
-"""What went wrong in sysbench, in the contract's words, from what it wrote; pure."""
+"""What went wrong in sysbench, in the contract's words, from what it wrote."""
 
 from __future__ import annotations
 

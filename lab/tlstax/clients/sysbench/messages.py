@@ -1,4 +1,4 @@
-"""What our scripts tell from within sysbench, and the events of the contract that follow from it; pure."""
+"""What our scripts tell from within sysbench, and the events of the contract that follow from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of sysbench's scripts does what a workload asks for, and where none does; pure."""
+"""Which of sysbench's scripts does what a workload asks for, and where none does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement of load clients in words: a sentence for each case and outcome, and one for the run. Pure."""
+"""Agreement of load clients in words: a sentence for each case and outcome, and one for the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which case of a study is meant by what a user typed: "tls=1.3,workload=reconnect", or "control". Pure."""
+"""Which case of a study is meant by what a user typed: "tls=1.3,workload=reconnect", or "control"."""
 
 from __future__ import annotations
 

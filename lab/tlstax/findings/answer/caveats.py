@@ -1,4 +1,4 @@
-"""What to bear in mind about a finding or a run, in sentences. Pure."""
+"""What to bear in mind about a finding or a run, in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a stored run to what it shows: the one document that every way of reporting starts from. Pure."""
+"""From a stored run to what it shows: the one document that every way of reporting starts from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as one JSON document with everything in it: each trial's proof, outcomes and histograms. Pure."""
+"""A run as one JSON document with everything in it: each trial's proof, outcomes and histograms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer in words: a sentence for every treatment of a run, from its findings. Pure."""
+"""The answer in words: a sentence for every treatment of a run, from its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine did to a run: time that others took, segments that were sent again. Pure."""
+"""What the machine did to a run: time that others took, segments that were sent again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of a run of which no trial was valid: nothing can be told of them, and that is told. Pure."""
+"""Cases of a run of which no trial was valid: nothing can be told of them, and that is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on a published statement, from what each case shows of it: word, sentence, caveats. Pure."""
+"""The verdict on a published statement, from what each case shows of it: word, sentence, caveats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crossed the wire of each case: encrypted or not, in how many round trips, what can be read. Pure."""
+"""What crossed the wire of each case: encrypted or not, in how many round trips, what can be read."""
 
 from __future__ import annotations
 

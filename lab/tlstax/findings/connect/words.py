@@ -1,4 +1,4 @@
-"""How many round trips connects take, in words: for each group, which cases take how many. Pure."""
+"""How many round trips connects take, in words: for each group, which cases take how many."""
 
 from __future__ import annotations
 

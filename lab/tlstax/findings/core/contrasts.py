@@ -1,4 +1,4 @@
-"""A study's further comparisons: cases that differ in one factor alone, in the same blocks. Pure."""
+"""A study's further comparisons: cases that differ in one factor alone, in the same blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which noise floor holds where no control ran: that of the nearest group that has one. Pure."""
+"""Which noise floor holds where no control ran: that of the nearest group that has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every outcome of every case against its baseline, as an interval: what findings are worded from. Pure."""
+"""Every outcome of every case against its baseline, as an interval: what findings are worded from."""
 
 from __future__ import annotations
 

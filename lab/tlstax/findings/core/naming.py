@@ -1,4 +1,4 @@
-"""What a study's subjects and modes are called where they stand side by side, in short. Pure."""
+"""What a study's subjects and modes are called where they stand side by side, in short."""
 
 from __future__ import annotations
 

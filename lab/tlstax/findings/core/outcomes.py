@@ -55,7 +55,7 @@ def outcomes(record: TrialRecord, phases: Collection[str] | None = None) -> dict
     With `phases`, percentiles of these phases alone: decoding histograms is what takes the time.
     What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
     and memory of a server out of reach, bytes where the client does not count them, segments where TCP_INFO
-    is not to be had. Raises MachineFault where a histogram cannot be decoded.
+    is not available. Raises MachineFault where a histogram cannot be decoded.
     """
     done = record.done
     if done is None:

@@ -1,4 +1,4 @@
-"""What processors did over windows: slices put together, ticks in per cent as sar(1) has them. Pure."""
+"""What processors did over windows: slices put together, ticks in per cent as sar(1) has them."""
 
 from __future__ import annotations
 

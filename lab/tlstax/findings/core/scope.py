@@ -1,4 +1,4 @@
-"""How much is told of a run: everything of a small study, an overview of one with very many groups. Pure."""
+"""How much is told of a run: everything of a small study, an overview of one with very many groups."""
 
 from __future__ import annotations
 

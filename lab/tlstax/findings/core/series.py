@@ -1,4 +1,4 @@
-"""The values of a run's valid trials by case and block, and how ladders of connections are pooled. Pure."""
+"""The values of a run's valid trials by case and block, and how ladders of connections are pooled."""
 
 from __future__ import annotations
 

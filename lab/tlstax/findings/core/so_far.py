@@ -1,4 +1,4 @@
-"""What a run that goes on has told so far: its ratios in short, and which are the most telling. Pure."""
+"""What a run that goes on has told so far: its ratios in short, and which are the most telling."""
 
 from __future__ import annotations
 

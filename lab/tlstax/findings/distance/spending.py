@@ -1,4 +1,4 @@
-"""What a case takes, block by block, and which of a study's workloads make connections or keep them. Pure."""
+"""What a case takes, block by block, and which of a study's workloads make connections or keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a tunnel is worth it, in sentences. Pure."""
+"""When a tunnel is worth it, in sentences."""
 
 from __future__ import annotations
 

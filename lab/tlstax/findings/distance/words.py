@@ -1,4 +1,4 @@
-"""What distance makes of costs, in sentences; and verdicts on claims that they grow with it. Pure."""
+"""What distance makes of costs, in sentences; and verdicts on claims that they grow with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a run shows of drivers: their defaults, what an upgrade costs, how they warmed up. Pure."""
+"""All that a run shows of drivers: their defaults, what an upgrade costs, how they warmed up."""
 
 from __future__ import annotations
 

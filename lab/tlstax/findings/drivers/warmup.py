@@ -1,4 +1,4 @@
-"""How drivers warmed up before they were measured: from cold to steady, as they told it themselves. Pure."""
+"""How drivers warmed up before they were measured: from cold to steady, as they told it themselves."""
 
 from __future__ import annotations
 

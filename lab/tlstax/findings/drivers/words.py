@@ -1,4 +1,4 @@
-"""What drivers do by default and what that costs, in sentences. Pure."""
+"""What drivers do by default and what that costs, in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each component costs per operation, block by block, and how far two equal cases stray. Pure."""
+"""What each component costs per operation, block by block, and how far two equal cases stray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a baseline to a case: where the extra CPU time per operation went, and what caused it. Pure."""
+"""From a baseline to a case: where the extra CPU time per operation went, and what caused it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sampled of a run, and what that cost: profiled trials beside their blocks' others. Pure."""
+"""What was sampled of a run, and what that cost: profiled trials beside their blocks' others."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def caveats_of_profiling(found: Profiling | None) -> tuple[str, ...]:
         (found.profiles and not found.kernel, "only user space was sampled: the profiles lack the kernel"),
         (
             found.kernel and not found.kernel_names,
-            "the kernel's functions have no names in the profiles (`tlstax doctor` tells why)",
+            "the kernel's functions have no names in the profiles (`tlstax doctor` says why)",
         ),
         (lost > MOST_LOST, f"perf lost {percent(lost)} of the samples"),
         (

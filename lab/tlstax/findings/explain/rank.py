@@ -1,4 +1,4 @@
-"""Which explanations tell most: a culprit where one thing was changed, other culprits, then cost. Pure."""
+"""Which explanations tell most: a culprit where one thing was changed, other culprits, then cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explanation says in words, the culprit first, and what to bear in mind. Pure."""
+"""What an explanation says in words, the culprit first, and what to bear in mind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HelloRetryRequests in sentences: who met them, what they cost, what avoids them. Pure."""
+"""HelloRetryRequests in sentences: who met them, what they cost, what avoids them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeping connections saves, in a sentence for each server. Pure."""
+"""What keeping connections saves, in a sentence for each server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a published table says against its own text and against itself: arithmetic, no measurement. Pure."""
+"""What a published table says against its own text and against itself: arithmetic, no measurement."""
 
 from __future__ import annotations
 

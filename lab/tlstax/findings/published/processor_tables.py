@@ -1,4 +1,4 @@
-"""What the processors did while a part of a run was measured, in the rows of a published table. Pure."""
+"""What the processors did while a part of a run was measured, in the rows of a published table."""
 
 from __future__ import annotations
 

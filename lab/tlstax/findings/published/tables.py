@@ -1,4 +1,4 @@
-"""Every published table of a study beside what each part of the run measured, and what comes of it. Pure."""
+"""Every published table of a study beside what each part of the run measured, and what comes of it."""
 
 from __future__ import annotations
 

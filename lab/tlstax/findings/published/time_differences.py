@@ -1,4 +1,4 @@
-"""Whether a time table's sides differ the way that was published, line by line and in all lines. Pure."""
+"""Whether a time table's sides differ the way that was published, line by line and in all lines."""
 
 from __future__ import annotations
 

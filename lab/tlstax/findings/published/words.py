@@ -1,4 +1,4 @@
-"""What the parts of a run say of a published difference, as a verdict and in a sentence. Pure."""
+"""What the parts of a run say of a published difference, as a verdict and in a sentence."""
 
 from __future__ import annotations
 

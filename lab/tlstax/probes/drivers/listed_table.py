@@ -1,4 +1,4 @@
-"""The drivers that are known as a table for a terminal; pure."""
+"""The drivers that are known as a table for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What connecting and an insert cost with a driver: the study that measures it, and its figures. Pure."""
+"""What connecting and an insert cost with a driver: the study that measures it, and its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a probe gathered of a driver to its row: exact counts and answers, no measurement. Pure."""
+"""From what a probe gathered of a driver to its row: exact counts and answers, no measurement."""
 
 from __future__ import annotations
 

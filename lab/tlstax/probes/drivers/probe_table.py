@@ -1,4 +1,4 @@
-"""What a probe showed, as tables for a terminal; pure."""
+"""What a probe showed, as tables for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which statements a driver sends of its own accord, and when: read from the server's log. Pure."""
+"""Which statements a driver sends of its own accord, and when: read from the server's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether load clients agree, as lines of text that every format shows in its own way. Pure."""
+"""Whether load clients agree, as lines of text that every format shows in its own way."""
 
 from __future__ import annotations
 

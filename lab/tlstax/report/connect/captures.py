@@ -1,4 +1,4 @@
-"""What crossed the wire, as a table and as dumps of the first bytes, the same for every format. Pure."""
+"""What crossed the wire, as a table and as dumps of the first bytes, the same for every format."""
 
 from __future__ import annotations
 

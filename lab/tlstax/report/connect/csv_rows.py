@@ -1,4 +1,4 @@
-"""Storms, round trips and bytes as rows for spreadsheets. Pure."""
+"""Storms, round trips and bytes as rows for spreadsheets."""
 
 from __future__ import annotations
 

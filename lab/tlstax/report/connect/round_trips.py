@@ -1,4 +1,4 @@
-"""Round trips and bytes of connects and queries as rows of text, the same for every format. Pure."""
+"""Round trips and bytes of connects and queries as rows of text, the same for every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storms as rows of text: connections a second as they are published, and the ratio beside it. Pure."""
+"""Storms as rows of text: connections a second as they are published, and the ratio beside it."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _server_words(stored: StoredRun) -> str:
     versions = "; ".join(server_versions(stored.measured))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
-    return f"{name}{versions}{', not ours (reached as a guest)' if stored.header.guest else ''}"
+    return f"{name}{versions}{', an external server' if stored.header.guest else ''}"
 
 
 def load_words(schedule: Schedule) -> str:

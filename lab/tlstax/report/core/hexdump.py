@@ -1,4 +1,4 @@
-"""Bytes as `hexdump -C` shows them: their place, sixteen of them, the printable characters. Pure."""
+"""Bytes as `hexdump -C` shows them: their place, sixteen of them, the printable characters."""
 
 from __future__ import annotations
 

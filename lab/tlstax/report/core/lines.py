@@ -1,4 +1,4 @@
-"""Lines of cases that are told in one table, or in a table for each group where room is short. Pure."""
+"""Lines of cases that are told in one table, or in a table for each group where room is short."""
 
 from __future__ import annotations
 

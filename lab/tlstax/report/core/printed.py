@@ -1,4 +1,4 @@
-"""What a terminal will show, as text: the same on every machine, whatever its terminal can do. Pure."""
+"""What a terminal will show, as text: the same on every machine, whatever its terminal can do."""
 
 from __future__ import annotations
 

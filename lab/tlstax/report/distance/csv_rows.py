@@ -1,4 +1,4 @@
-"""What distance and tunnels cost, as rows for spreadsheets. Pure."""
+"""What distance and tunnels cost, as rows for spreadsheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows of distances and tunnels, in its order, as plain values for the template. Pure."""
+"""What the page shows of distances and tunnels, in its order, as plain values for the template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distance makes of costs as rows of text, the same for every format. Pure."""
+"""What distance makes of costs as rows of text, the same for every format."""
 
 from __future__ import annotations
 

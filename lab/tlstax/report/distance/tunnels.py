@@ -1,4 +1,4 @@
-"""When a tunnel is worth it, as rows of text, the same for every format. Pure."""
+"""When a tunnel is worth it, as rows of text, the same for every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drivers as rows for spreadsheets: defaults, the parts of an upgrade, warm-ups. Pure."""
+"""Drivers as rows for spreadsheets: defaults, the parts of an upgrade, warm-ups."""
 
 from __future__ import annotations
 

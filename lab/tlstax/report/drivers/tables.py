@@ -1,4 +1,4 @@
-"""Drivers as rows of text: what they did by default, what an upgrade costs, how they warmed up. Pure."""
+"""Drivers as rows of text: what they did by default, what an upgrade costs, how they warmed up."""
 
 from __future__ import annotations
 

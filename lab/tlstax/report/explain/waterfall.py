@@ -1,4 +1,4 @@
-"""From a baseline to a case in steps: what the waterfalls on the terminal and on the page show. Pure."""
+"""From a baseline to a case in steps: what the waterfalls on the terminal and on the page show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HelloRetryRequests as sentences, tables and rows that every format shows in its own way. Pure."""
+"""HelloRetryRequests as sentences, tables and rows that every format shows in its own way."""
 
 from __future__ import annotations
 

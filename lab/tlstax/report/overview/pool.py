@@ -1,4 +1,4 @@
-"""What keeping connections saves, as a table of the overview. Pure."""
+"""What keeping connections saves, as a table of the overview."""
 
 from __future__ import annotations
 

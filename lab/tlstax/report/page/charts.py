@@ -45,8 +45,8 @@ def _latency(group: Group) -> Panel:
         drawings = at_both_widths(words, lambda width: charts.latency_chart(curves, width=width))
     return Panel(
         title="Latency of an operation",
-        reading="Read upwards from a percentage: so many operations took at most this long. Lower is better; "
-        "each step to the right has a tenth of the operations beyond it.",
+        reading="Read upwards from a percentage: that share of the operations took at most this long. "
+        "Lower is better; each step to the right has a tenth of the operations beyond it.",
         drawings=drawings,
     )
 

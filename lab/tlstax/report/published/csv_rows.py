@@ -1,4 +1,4 @@
-"""Published tables, measured ones and what is judged of them, as rows for spreadsheets. Pure."""
+"""Published tables, measured ones and what is judged of them, as rows for spreadsheets."""
 
 from __future__ import annotations
 

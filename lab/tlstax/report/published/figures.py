@@ -1,4 +1,4 @@
-"""Published figures beside the measured ones as rows of text, the same for every format. Pure."""
+"""Published figures beside the measured ones as rows of text, the same for every format."""
 
 from __future__ import annotations
 

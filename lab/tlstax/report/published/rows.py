@@ -1,4 +1,4 @@
-"""Published tables and measured ones as cells of text, the same for every format. Pure."""
+"""Published tables and measured ones as cells of text, the same for every format."""
 
 from __future__ import annotations
 

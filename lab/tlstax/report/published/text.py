@@ -1,4 +1,4 @@
-"""Published tables, what was measured beside them, what is judged: rows of text and sentences. Pure."""
+"""Published tables, what was measured beside them, what is judged: rows of text and sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads as the contract describes them: the built-in ones by name, and what they do. Pure."""
+"""Workloads as the contract describes them: the built-in ones by name, and what they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workloads do to their data, as far as their statements tell; pure."""
+"""What workloads do to their data, as far as their statements tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that workloads work on, by shape; pure."""
+"""The tables that workloads work on, by shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload that a user wrote: the contract's words, with the table and the bounds left open. Pure."""
+"""A workload that a user wrote: the contract's words, with the table and the bounds left open."""
 
 from __future__ import annotations
 
