@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, show_json
+from tlstax.store.listing import RunListing
 
 
 def list_command(*, as_json: bool) -> int:
@@ -13,8 +12,7 @@ def list_command(*, as_json: bool) -> int:
     with open_store() as store:
         runs = store.runs()
     if as_json:
-        document = {"schema": 1, "runs": [run.model_dump() for run in runs]}
-        show_json(json.dumps(document, indent=2) + "\n")
+        show_json(RunListing(runs=tuple(runs)).model_dump_json(indent=2) + "\n")
         return 0
     if not runs:
         show("There is no run yet; `tlstax run` makes one.\n")

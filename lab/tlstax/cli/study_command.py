@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,7 +55,7 @@ def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool
     study = changed(load_study(name), changes)
     planned = plan(study)
     if as_json:
-        show_json(json.dumps({"schema": 1, **planned.model_dump()}, indent=2) + "\n")
+        show_json(planned.model_dump_json(indent=2) + "\n")
     else:
         show(plan_words(planned, study, every_case=every_case, width=terminal_width()))
     return 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from random import Random
+from typing import Literal
 
-from pydantic import NonNegativeFloat
+from pydantic import ConfigDict, Field, NonNegativeFloat
 
 from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
@@ -39,9 +40,12 @@ class Plan(Frozen):
     trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner ends
     sooner. `captured` cases are run once before all blocks, through a tap. `block_s` is about how long one
     block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are those
-    that are started, `specimens` what is named by the study and must be there.
+    that are started, `specimens` what is named by the study and must be there. `study plan --json` prints it.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
     study: str
     cases: tuple[Case, ...]
     blocks: int

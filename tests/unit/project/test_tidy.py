@@ -192,6 +192,7 @@ def test_every_module_is_used() -> None:
     started_by_name = {
         "tlstax.__main__",
         "tlstax.contract.schemas",
+        "tlstax.cli.documents",
         "tlstax.clients.sysbench.__main__",
         "tlstax.clients.mysqlslap.__main__",
         "tlstax.distance.making",

@@ -1,0 +1,169 @@
+"""Every JSON document that a command prints: its type, its JSON Schema, its place on `docs/json.md`.
+
+`python -m tlstax.cli.documents` in `lab/` writes the schemas and the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from tlstax.contract.schemas import DIALECT
+from tlstax.doctor.check import Diagnosis
+from tlstax.plan.order import Plan
+from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
+from tlstax.probes.specimen_list import Listing
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Explanation
+from tlstax.selfbench.document import SelfBenchDocument
+from tlstax.selfbench.hold_records import HoldDocument
+from tlstax.store.listing import RunListing
+
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMAS, PAGE = ROOT / "contract" / "printed", ROOT / "docs" / "json.md"
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A document: the name of its schema, the type that it is, and the commands that print it."""
+
+    name: str
+    type: type[BaseModel]
+    commands: tuple[str, ...]
+
+
+PRINTED = (
+    Printed("run", RunDocument, ("run --json", "study run NAME --json", "report RUN --format json")),
+    Printed("explain", Explanation, ("explain RUN --json",)),
+    Printed("study-plan", Plan, ("study plan NAME --json",)),
+    Printed("runs-list", RunListing, ("runs list --json",)),
+    Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
+    Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
+    Printed("specimens-list", Listing, ("specimens list --json",)),
+    Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
+    Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
+    Printed("doctor", Diagnosis, ("doctor --json",)),
+)
+
+BEGINNING = """\
+# JSON documents
+
+Written from the types by `python -m tlstax.cli.documents` in `lab/`; do not edit it. Each document has a
+field `schema`, 1 for all that are described here: it goes up when a field is removed or changes its
+meaning, not when one is added. [contract/printed/](../contract/printed/) has the JSON Schema (draft
+2020-12) of each. Units are the last word of a name: `connect_us` is microseconds, `rss_bytes` bytes.
+`runs export` has no schema: it is the run's header and every trial as it is kept, with its proof, its
+outcomes and its histograms in nanoseconds (HdrHistogram V2, compressed, base64).
+"""
+
+
+def schema_of(printed: Printed) -> Schema:
+    """The JSON Schema of what is printed: every field is there, defaults too."""
+    return {"$schema": DIALECT, **TypeAdapter(printed.type).json_schema(mode="serialization")}
+
+
+def documents() -> dict[Path, str]:
+    """The text of every generated file by its path."""
+    schemas = {printed.name: schema_of(printed) for printed in PRINTED}
+    written = {
+        SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
+    return {**written, PAGE: _page(schemas)}
+
+
+def write() -> None:
+    """Write the generated files."""
+    SCHEMAS.mkdir(exist_ok=True)
+    for path, text in documents().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def _page(schemas: Mapping[str, Schema]) -> str:
+    """Each document with its fields, then every type that they are made of, once."""
+    parts = [BEGINNING]
+    types: dict[str, Schema] = {}
+    for printed in PRINTED:
+        schema = schemas[printed.name]
+        titles = {
+            name: _title(name, found, types, printed) for name, found in schema.get("$defs", {}).items()
+        }
+        types |= {titles[name]: _renamed(found, titles) for name, found in schema.get("$defs", {}).items()}
+        commands = ", ".join(f"`tlstax {command}`" for command in printed.commands)
+        file = f"../contract/printed/{printed.name}.schema.json"
+        parts += [
+            f"## {printed.name}",
+            f"{commands} ([schema]({file}))",
+            *_described(_renamed(schema, titles)),
+        ]
+    parts.append("## Types")
+    for name in sorted(types):
+        parts += [f"### {name}", *_described(types[name])]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _title(name: str, found: Schema, types: Mapping[str, Schema], printed: Printed) -> str:
+    """What a type is called on the page: its name, unless another document has another type of that name."""
+    return name if types.get(name, found) == found else f"{name}-of-{printed.name}"
+
+
+def _renamed(value: Any, titles: Mapping[str, str]) -> Any:
+    """The schema with its references by the titles that types have on the page."""
+    if isinstance(value, dict):
+        return {
+            key: titles[str(inside).rpartition("/")[2]] if key == "$ref" else _renamed(inside, titles)
+            for key, inside in value.items()
+        }
+    return [_renamed(inside, titles) for inside in value] if isinstance(value, list) else value
+
+
+def _described(schema: Schema) -> Iterator[str]:
+    if "description" in schema:
+        yield _escaped(schema["description"])
+    if "properties" in schema:
+        rows = (f"| `{name}` | {_words(field)} |" for name, field in schema["properties"].items())
+        yield "\n".join(("| field | type |", "|---|---|", *rows))
+    else:
+        yield _words(schema)
+
+
+def _words(field: Schema) -> str:
+    """A field's type in a few words; types with fields of their own are linked."""
+    match field:
+        case {"$ref": name}:
+            words = f"[{name}](#{str(name).lower()})"
+        case {"const": value}:
+            words = f"`{json.dumps(value)}`"
+        case {"enum": values}:
+            words = " or ".join(f"`{json.dumps(value, ensure_ascii=False)}`" for value in values)
+        case {"anyOf": choices} | {"oneOf": choices}:
+            words = " or ".join(dict.fromkeys(map(_words, choices)))
+        case {"type": "array", "prefixItems": places}:
+            words = f"list of {', '.join(map(_words, places))}"
+        case {"type": "array", "items": inside}:
+            words = f"list of {_words(inside)}"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            words = f"object of {_words(values)}"
+        case _:
+            words = str(field.get("type", "anything"))
+    return words
+
+
+def _escaped(text: str) -> str:
+    """A docstring as Markdown: its lines joined paragraph by paragraph, Python's None as JSON has it."""
+    paragraphs = (
+        " ".join(paragraph.split()) for paragraph in re.sub(r"\bNone\b", "null", text).split("\n\n")
+    )
+    return "\n\n".join(paragraph.replace("<", r"\<").replace("|", r"\|") for paragraph in paragraphs)
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,64 @@
+"""What commands print as JSON is what its schema says, and the generated files are what the types say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from report_runs import EVERY_RUN, Make, with_document
+from tlstax.cli.documents import PRINTED, ROOT, documents, schema_of
+from tlstax.doctor.check import Check
+from tlstax.doctor.rendering import to_json
+from tlstax.plan.order import plan
+from tlstax.report.formats.render import render
+from tlstax.study import built_in_studies, load_study
+from typed import status_of
+
+SCHEMAS = {printed.name: schema_of(printed) for printed in PRINTED}
+
+
+def check(name: str, text: str) -> Any:
+    """The document, which must be what the schema of that name says."""
+    document = json.loads(text)
+    jsonschema.validate(document, SCHEMAS[name])
+    return document
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_generated_files_are_in_sync(path: Any) -> None:
+    assert path.read_text(encoding="utf-8") == documents()[path], (
+        f"{path.relative_to(ROOT)} is stale: run `python -m tlstax.cli.documents` in lab/"
+    )
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_schema_that_refuses_what_it_does_not_know(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"schema": 1, "unheard_of": True}, SCHEMAS[name])
+
+
+@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+def test_a_run_is_what_its_schema_says(make: Make) -> None:
+    check("run", render(*with_document(make), "json"))
+
+
+@pytest.mark.parametrize("name", built_in_studies())
+def test_a_plan_is_what_its_schema_says(name: str) -> None:
+    found = check("study-plan", plan(load_study(name)).model_dump_json())
+    assert next(iter(found)) == "schema"
+
+
+def test_a_diagnosis_is_what_its_schema_says() -> None:
+    check("doctor", to_json([Check(name="perf", status="ok", found="6.1", meaning="", remedy="")]))
+
+
+@pytest.mark.parametrize("words", [("runs", "list"), ("drivers", "list"), ("specimens", "list")])
+def test_a_list_is_what_its_schema_says(
+    words: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(monkeypatch, *words, "--json") == 0
+    check("-".join(words), capsys.readouterr().out)
