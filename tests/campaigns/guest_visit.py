@@ -13,9 +13,9 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.made import Warn
 from tlstax.guests.tls import GuestTls, SslMode
-from tlstax.observers import status
+from tlstax.mysql import status
+from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
-from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault

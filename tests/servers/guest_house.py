@@ -19,8 +19,8 @@ import tlstax
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
+from tlstax.mysql.database import Database, TableContent
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.support.directories import cache_dir

@@ -15,7 +15,9 @@ from load_jobs import ROWS, WITHIN_S, job, measured
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
-from tlstax.observers import process, status
+from tlstax.mysql import status
+from tlstax.mysql.database import TableContent
+from tlstax.observers import process
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
 from tlstax.observers.machine import describe_machine
@@ -28,7 +30,6 @@ from tlstax.run.bench import Bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens import processes
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

@@ -35,9 +35,9 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.findings.core.histograms import decode
-from tlstax.observers.status import read_status, status_delta
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

@@ -17,10 +17,10 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.server import GuestServer
 from tlstax.guests.tls import GuestTls, SslMode
+from tlstax.mysql.database import Database
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

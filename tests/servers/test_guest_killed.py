@@ -12,7 +12,7 @@ from guest_house import OURS, WITHIN_S, House, environment, guest_of
 
 from tlstax.guests import made
 from tlstax.guests.server import GuestServer
-from tlstax.specimens.server import Database
+from tlstax.mysql.database import Database
 from tlstax.support.errors import Interrupted
 
 KILLED = """
@@ -22,7 +22,7 @@ from tlstax.guests import given_password
 from tlstax.guests.access import GuestOptions
 from tlstax.guests.made import Made
 from tlstax.guests.server import GuestServer
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=300, seed=5))
 database = guest.admin()

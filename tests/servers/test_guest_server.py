@@ -18,8 +18,9 @@ import pytest
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
+from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Server, TableContent
+from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -159,7 +160,7 @@ from tlstax.guests import access as guest_access
 from tlstax.guests import given_password
 from tlstax.guests.access import GuestOptions
 from tlstax.guests.server import GuestServer
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=3000, seed=5))
 os.kill(os.getpid(), signal.SIGKILL)

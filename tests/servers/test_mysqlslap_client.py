@@ -30,15 +30,15 @@ from tlstax.contract import (
     TlsOn,
     Workload,
 )
+from tlstax.mysql import connection_log
+from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.status import read_status, status_delta
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.run import connection_log
 from tlstax.run.bench import Bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

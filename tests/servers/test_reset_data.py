@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pymysql.err import MySQLError
 
+from tlstax.mysql import table
+from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
-from tlstax.specimens import table
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workload_level import DataNeeds
 from tlstax.study.workloads import TABLES, Shape

@@ -10,8 +10,8 @@ from packet_capture import Capture, captured, why_not
 
 from tlstax.contract import Done, TlsOff, TlsOn, TlsVersion
 from tlstax.findings.core.outcomes import phases_together
+from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 

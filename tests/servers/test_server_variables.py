@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from tlstax.contract import Job, TlsOn
+from tlstax.mysql import tls_facts
+from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -16,8 +18,6 @@ from tlstax.run import server_variables
 from tlstax.run.bench import Bench, Needs, Wanted, private_bench
 from tlstax.run.benches import Benches
 from tlstax.run.trial import run_trial
-from tlstax.specimens import tls_facts
-from tlstax.specimens.server import Database
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override

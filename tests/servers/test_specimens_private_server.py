@@ -19,10 +19,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tlstax.specimens import tls_facts
+from tlstax.mysql import tls_facts
+from tlstax.mysql.database import TableContent
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Server, TableContent
+from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

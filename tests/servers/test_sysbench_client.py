@@ -21,14 +21,14 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.status import read_status, status_delta
 from tlstax.observers.machine import describe_machine
-from tlstax.observers.status import read_status, status_delta
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.records.trial import Trial
 from tlstax.run.bench import Bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

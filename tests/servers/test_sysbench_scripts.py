@@ -11,9 +11,9 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import sysbench_command
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
-from tlstax.observers.status import read_status, status_delta
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 from tlstax.study import workloads
 
 PER_OPERATION: dict[str, dict[str, int]] = {

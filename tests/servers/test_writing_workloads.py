@@ -23,8 +23,8 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.findings.core.histograms import decode
+from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 
 ID = UniformInt(low=1, high=ROWS)
 TEXTS = ("it's", 'a "quote"', "back\\slash's", "naïve", "")

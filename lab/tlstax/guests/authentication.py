@@ -21,7 +21,7 @@ from pymysql.err import OperationalError
 from tlstax.guests import failures as guest_failures
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.tls import VERIFYING
-from tlstax.specimens.answers import Malformed
+from tlstax.mysql.answers import Malformed
 
 Packet = Any
 """A packet of pymysql's."""

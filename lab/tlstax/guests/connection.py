@@ -13,7 +13,7 @@ from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.tls import DEMANDING
 from tlstax.guests.wire import GuardedConnection
-from tlstax.specimens.server import Database
+from tlstax.mysql.database import Database
 
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 600.0

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from pymysql.err import MySQLError
 
-from tlstax.specimens import answers
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
 
 JUST_ENDED_S = 2
 """How long a server may take to notice that a run has just ended."""

@@ -28,8 +28,8 @@ from pymysql.err import MySQLError
 from tlstax.guests import objects, statements
 from tlstax.guests.objects import Thing
 from tlstax.guests.statements import KINDS, Creation, Kind, Unrecognised
-from tlstax.specimens import answers, table
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers, table
+from tlstax.mysql.database import Database
 from tlstax.support.errors import UserMistake
 
 RECORD = "tlstax_made"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pymysql.err import MySQLError
 
 from tlstax.guests.statements import Kind
-from tlstax.specimens import answers
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
 
 _BASE_TABLES = "FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_TYPE NOT LIKE '%%VIEW'"
 _ROUTINES = (

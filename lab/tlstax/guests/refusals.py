@@ -11,7 +11,7 @@ from pymysql.err import MySQLError
 
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.given_password import PASSWORD_VARIABLE
-from tlstax.specimens import answers
+from tlstax.mysql import answers
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 

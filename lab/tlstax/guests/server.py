@@ -25,9 +25,9 @@ from tlstax.guests.leaving import leaving
 from tlstax.guests.lock import JUST_ENDED_S, SchemaLock
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
+from tlstax.mysql import answers, table, tls_facts
+from tlstax.mysql.database import Database, TableContent
 from tlstax.records.trial import Specimen
-from tlstax.specimens import answers, table, tls_facts
-from tlstax.specimens.server import Database, TableContent
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated

@@ -17,7 +17,7 @@ from pymysql.constants import CR
 from pymysql.cursors import Cursor
 from pymysql.err import MySQLError, OperationalError
 
-from tlstax.specimens.answers import Malformed
+from tlstax.mysql.answers import Malformed
 from tlstax.support.errors import TlstaxError
 
 ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024

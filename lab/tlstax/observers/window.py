@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from tlstax.observers import process, status
+from tlstax.mysql import status
+from tlstax.observers import process
 from tlstax.observers.counters import Counters, Readings, counted
 from tlstax.observers.process import CpuReading, cpu_between
 from tlstax.observers.processors import CpuSeries

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
+from tlstax.mysql.database import TableContent
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import legacy_tls, workloads

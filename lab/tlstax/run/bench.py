@@ -11,6 +11,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
+from tlstax.mysql.database import Database, TableContent
 from tlstax.observers.counters import Counters
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
@@ -24,7 +25,7 @@ from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
-from tlstax.specimens.server import Database, Server, TableContent
+from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session

@@ -12,6 +12,7 @@ from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
 from tlstax.guests.access import GuestAccess
+from tlstax.mysql import connection_log
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
@@ -20,7 +21,6 @@ from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
 from tlstax.records.trial import Machine, Specimen
-from tlstax.run import connection_log
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer

@@ -14,6 +14,7 @@ from tlstax import __version__
 from tlstax.contract import Job
 from tlstax.findings.core.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
+from tlstax.mysql import connection_log
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
@@ -21,7 +22,6 @@ from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
-from tlstax.run import connection_log
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done

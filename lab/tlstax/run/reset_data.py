@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
+from tlstax.mysql import answers, table
+from tlstax.mysql.database import Database, TableContent
 from tlstax.records.trial import TableState
-from tlstax.specimens import answers, table
-from tlstax.specimens.server import Database, Server, TableContent
+from tlstax.specimens.server import Server
 from tlstax.study import Levels
 from tlstax.study.workload_level import DataNeeds, changes_data, name_of, table_of
 from tlstax.study.workloads import Shape

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pymysql
 
+from tlstax.mysql import tls_facts
+from tlstax.mysql.database import Database
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.specimens import tls_facts
-from tlstax.specimens.server import Database
 from tlstax.study import Levels, Study
 from tlstax.study.factors import DURABILITY
 from tlstax.study.levels import choice_of, is_switched_at_server

@@ -13,7 +13,9 @@ import pymysql
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
-from tlstax.observers import process, status
+from tlstax.mysql import connection_log, status
+from tlstax.mysql.database import Database
+from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.observers.window import Side, Watch, Watched
@@ -29,11 +31,11 @@ from tlstax.records.trial import (
     TrialRecord,
 )
 from tlstax.records.window import Window
-from tlstax.run import connection_log, server_variables
+from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled, travelling
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database, Server
+from tlstax.specimens.server import Server
 from tlstax.study import Levels
 from tlstax.study.levels import client_library_of, is_observed
 from tlstax.study.workloads import writes

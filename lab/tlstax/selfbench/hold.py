@@ -15,7 +15,8 @@ from tlstax import __version__
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
-from tlstax.observers import process, status
+from tlstax.mysql import status
+from tlstax.observers import process
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for

@@ -9,7 +9,8 @@ import pymysql
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
-from tlstax.observers import process, status
+from tlstax.mysql import status
+from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.window import Side, Watch, Watched

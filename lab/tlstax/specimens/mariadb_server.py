@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlstax.specimens import accounts
-from tlstax.specimens.credentials import Credentials
+from tlstax.mysql import accounts
+from tlstax.mysql.credentials import Credentials
 from tlstax.specimens.product import sql_file, tree_options
 from tlstax.specimens.server_build import ServerBuild
 

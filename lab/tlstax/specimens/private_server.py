@@ -17,11 +17,12 @@ import pymysql
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.mysql import accounts, answering, credentials, table, tls_facts
+from tlstax.mysql.answering import Answering, Listener
+from tlstax.mysql.database import Database, TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
-from tlstax.specimens import accounts, answering, credentials, error_log, table, tls_facts
-from tlstax.specimens.answering import Answering, Listener
+from tlstax.specimens import error_log
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.server import Database, TableContent
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias
-
-from pymysql.connections import Connection
+from typing import Protocol, Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.mysql.database import Database, TableContent
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
-
-
-@dataclass(frozen=True)
-class TableContent:
-    """What a table is to hold: how many rows of which shape, drawn from which seed."""
-
-    rows: int
-    seed: int
-    shape: Shape = "sbtest"
-
-
-Database: TypeAlias = "Connection[Any]"
-"""A connection of the laboratory's own, for statements that are not measured."""
 
 
 class Server(Protocol):

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tlstax.mysql.credentials import Credentials
 from tlstax.specimens import error_log, loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.credentials import Credentials
 from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql

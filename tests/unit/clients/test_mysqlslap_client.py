@@ -28,7 +28,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
-from tlstax.run import connection_log
+from tlstax.mysql import connection_log
 from tlstax.study import workloads
 
 SECRET = "open \"sesame\" or 'not' \\ #1"

@@ -24,6 +24,7 @@ ROOMS = (
     "findings",
     "report",
     "store",
+    "mysql",
     "specimens",
     "tap",
     "observers",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tlstax.mysql import credentials
 from tlstax.records.trial import Specimen
-from tlstax.specimens import credentials
 from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql

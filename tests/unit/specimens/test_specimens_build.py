@@ -11,10 +11,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions, table
+from tlstax.mysql import table
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.layout import Row
+from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.layout import Row
-from tlstax.specimens.server import TableContent
 from tlstax.specimens.server_build import loader_of
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake

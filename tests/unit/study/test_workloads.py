@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tlstax.contract import Offset, Sequence, Transaction
-from tlstax.specimens.server import TableContent
-from tlstax.specimens.word_rows import chunks
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.word_rows import chunks
 from tlstax.study import workloads
 
 ROWS = 1000

@@ -20,7 +20,7 @@ from tlstax.contract import (
     TlsUnset,
     Workload,
 )
-from tlstax.observers import status
+from tlstax.mysql import status
 from tlstax.plan.jobs import job_for
 from tlstax.probes.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.probes.drivers.statement_log import StatementLog

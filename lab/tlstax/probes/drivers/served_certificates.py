@@ -18,11 +18,11 @@ from typing import Final
 
 import pymysql
 
+from tlstax.mysql.database import Database
 from tlstax.probes.drivers.probed import Certificate
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Database
 from tlstax.support.errors import MachineFault
 
 ADDRESSES = (NO_LOCALHOST, LOOPBACK)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pymysql
 
+from tlstax.mysql.database import Database
 from tlstax.probes.drivers.probed import Logged
-from tlstax.specimens.server import Database
 from tlstax.support.errors import MachineFault
 
 

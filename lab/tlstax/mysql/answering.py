@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlstax.contract import Frozen
-from tlstax.specimens.server import Database
+from tlstax.mysql.database import Database
 
 _CREDENTIALS = struct.Struct("3i")
 """struct ucred: process, user and group id (unix(7))."""

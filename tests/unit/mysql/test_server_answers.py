@@ -7,10 +7,10 @@ from typing import Any, Self, cast
 import pytest
 from pymysql.err import OperationalError
 
-from tlstax.observers.status import read_status
-from tlstax.specimens import answers
-from tlstax.specimens.answers import Malformed
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers
+from tlstax.mysql.answers import Malformed
+from tlstax.mysql.database import Database
+from tlstax.mysql.status import read_status
 from tlstax.support.errors import MachineFault
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.specimens.credentials import (
+from tlstax.mysql.credentials import (
     ADMINISTRATOR,
     LOAD_USER,
     LOAD_USER_BY_PLUGIN,

@@ -8,7 +8,7 @@ from typing import Any
 from pymysql.constants import CR
 from pymysql.err import MySQLError, OperationalError
 
-from tlstax.specimens.server import Database
+from tlstax.mysql.database import Database
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""

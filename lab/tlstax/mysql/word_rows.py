@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.specimens.layout import ROWS_PER_TRANSACTION, Layout, Row
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.layout import ROWS_PER_TRANSACTION, Layout, Row
 
 WORD = "123"
 """What every published row holds."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tlstax.specimens.layout import ROWS_PER_TRANSACTION, Layout, Row
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.layout import ROWS_PER_TRANSACTION, Layout, Row
 
 C_GROUPS, PAD_GROUPS, GROUP_DIGITS = 10, 5, 11
 C_LENGTH = C_GROUPS * (GROUP_DIGITS + 1) - 1

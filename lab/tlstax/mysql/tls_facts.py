@@ -5,8 +5,8 @@ from __future__ import annotations
 from pymysql.constants import CLIENT
 
 from tlstax.contract import Frozen
-from tlstax.specimens import answers
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
 
 STATUS = "WHERE Variable_name LIKE '%tls%' OR Variable_name LIKE 'Ssl%'"
 VARIABLES = "WHERE Variable_name LIKE '%ssl%' OR Variable_name LIKE 'tls%'"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tlstax.specimens import table
-from tlstax.specimens.layout import Row
-from tlstax.specimens.people_rows import chunks
-from tlstax.specimens.server import TableContent
+from tlstax.mysql import table
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.layout import Row
+from tlstax.mysql.people_rows import chunks
 
 
 def people(rows: int, seed: int) -> list[Row]:

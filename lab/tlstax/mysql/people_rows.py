@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from mimesis import Generic
 from mimesis.locales import Locale
 
-from tlstax.specimens.layout import ROWS_PER_TRANSACTION, Layout, Row
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
+from tlstax.mysql.layout import ROWS_PER_TRANSACTION, Layout, Row
 
 DOMAINS = ("example.com", "example.net", "example.org")
 """Nobody's addresses (RFC 2606)."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pymysql
 
-from tlstax.specimens import answers
-from tlstax.specimens.server import Database
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
 from tlstax.support.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})

@@ -10,13 +10,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.layout import Layout, Row
+from tlstax.mysql.people_rows import PEOPLE
+from tlstax.mysql.sbtest_rows import SBTEST
+from tlstax.mysql.word_rows import WORDS
 from tlstax.records.trial import TableState
-from tlstax.specimens import answers
-from tlstax.specimens.layout import Layout, Row
-from tlstax.specimens.people_rows import PEOPLE
-from tlstax.specimens.sbtest_rows import SBTEST
-from tlstax.specimens.server import Database, TableContent
-from tlstax.specimens.word_rows import WORDS
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake

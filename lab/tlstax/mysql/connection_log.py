@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import Job
+from tlstax.mysql.database import Database
 from tlstax.records.trial import ConnectionsSeen
-from tlstax.specimens.server import Database
 
 TABLE = "tlstax_connections"
 

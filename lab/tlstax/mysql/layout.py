@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tlstax.specimens.server import TableContent
+from tlstax.mysql.database import TableContent
 
 ROWS_PER_TRANSACTION = 20_000
 

@@ -1,0 +1,22 @@
+"""A connection to a server, and what a table there is to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pymysql.connections import Connection
+
+from tlstax.study.workloads import Shape
+
+Database: TypeAlias = "Connection[Any]"
+"""A connection of the laboratory's own, for statements that are not measured."""
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """What a table is to hold: how many rows of which shape, drawn from which seed."""
+
+    rows: int
+    seed: int
+    shape: Shape = "sbtest"
