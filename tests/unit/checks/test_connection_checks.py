@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import pytest
 from test_checks import reasons, with_done, with_server
 
+from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
 from observed_windows import window
 from tlstax.checks import judge
+from tlstax.checks.connections import seen_at_server, statements_counted
 from tlstax.contract import Counts, TlsOff, TlsOn
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
 from tlstax.study import Case
@@ -174,3 +176,178 @@ def test_handshakes_in_the_window_are_noted() -> None:
     (note,) = judge(trial("1.3", [TLS_1_3], handshakes=LIFETIME)).notes
     assert note.startswith("mysqlslap connects within the measured window")
     assert judge(trial("off", [PLAIN], handshakes=0)).notes == ()
+
+
+def with_job(record: TrialRecord, **changes: object) -> TrialRecord:
+    assert record.job is not None
+    return record.model_copy(update={"job": record.job.model_copy(update=changes)})
+
+
+def counting(record: TrialRecord, **counters: int) -> TrialRecord:
+    assert record.window is not None
+    return record.model_copy(update={"window": record.window.model_copy(update={"status_delta": counters})})
+
+
+def operations(record: TrialRecord) -> int:
+    assert record.done is not None
+    return record.done.operations
+
+
+HONEST = trial("off", [PLAIN], handshakes=0)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "reset", "is_put_back"), [(1, ("DELETE",), False), (2, (), False), (2, ("DELETE",), True)]
+)
+def test_data_is_put_back_only_between_several_rounds(
+    rounds: int, reset: tuple[str, ...], *, is_put_back: bool
+) -> None:
+    """More statements than are claimed are no surprise then, and otherwise are one."""
+    more = counting(with_job(HONEST, rounds=rounds, reset=reset), Com_select=operations(HONEST) + 1)
+    weights = [weight for weight, _ in doubts(statements_counted, more)]
+    assert weights == ["note" if is_put_back else "invalid"]
+
+
+def test_the_statements_of_each_kind_are_added_up() -> None:
+    """Two selects of three repeats in all, and an insert, which may have been written in two ways."""
+    (select,) = HONEST.job.workload.statements if HONEST.job is not None else ()
+    insert = select.model_copy(update={"sql": "INSERT INTO rows VALUES ({id})"})
+    mixed = with_job(
+        HONEST,
+        workload=HONEST.job.workload.model_copy(  # type: ignore[union-attr]
+            update={"statements": (select.model_copy(update={"repeat": 2}), insert, select)}
+        ),
+    )
+    n = operations(HONEST)
+    fits = {"Com_select": 3 * n, "Com_insert": n - 5, "Com_insert_select": 5}
+    assert doubts(statements_counted, counting(mixed, **fits)) == []
+    assert doubts(statements_counted, counting(mixed, **{**fits, "Com_select": 3 * n - 1})) == [
+        (
+            "invalid",
+            f"the server ran {3 * n - 1} statements of the kind SELECT in "
+            "the window (Com_select), the client says "
+            f"{3 * n}",
+        )
+    ]
+    assert doubts(statements_counted, counting(mixed, Com_select=3 * n)) == [
+        (
+            "invalid",
+            "the server ran 0 statements of the kind INSERT in the "
+            "window (Com_insert and Com_insert_select), the "
+            f"client says {n}",
+        )
+    ]
+
+
+def test_statements_that_no_counter_is_known_of_are_not_counted() -> None:
+    (select,) = HONEST.job.workload.statements if HONEST.job is not None else ()
+    call = select.model_copy(update={"sql": "CALL something()"})
+    workload = HONEST.job.workload.model_copy(update={"statements": (call,)})  # type: ignore[union-attr]
+    assert doubts(statements_counted, with_job(HONEST, workload=workload)) == []
+
+
+def test_only_one_thing_said_on_connecting_is_the_proof() -> None:
+    workload = HONEST.job.workload.model_copy(update={"on_connect": ("the proof",)})  # type: ignore[union-attr]
+    more = counting(with_job(HONEST, workload=workload), Com_select=operations(HONEST) + 1)
+    assert [weight for weight, _ in doubts(statements_counted, more)] == ["invalid"]
+    guest = more.model_copy(update={"guest": True})
+    assert doubts(statements_counted, guest) == [], "others use an external server too"
+
+
+def test_where_the_window_shows_nothing_the_statements_are_unknown() -> None:
+    said = [("unknown", "nothing shows how many statements the server ran in the window")]
+    assert doubts(statements_counted, counting(HONEST)) == said
+    assert doubts(statements_counted, HONEST.model_copy(update={"window": None})) == said
+    assert doubts(statements_counted, HONEST.model_copy(update={"job": None, "window": None})) == []
+    silent = with_server(HONEST, connections=None).model_copy(update={"window": None})
+    assert doubts(statements_counted, silent) == []
+
+
+def test_each_sentence_of_the_servers_is_whole() -> None:
+    seven = PLAIN.model_copy(update={"connections": 7})
+    assert doubts(seen_at_server, trial("off", [seven], handshakes=0)) == [
+        (
+            "invalid",
+            "8 connections are said to have done the measured work, and 7 told the server of themselves",
+        )
+    ]
+    assert doubts(seen_at_server, trial("off", [PLAIN], handshakes=1)) == [
+        (
+            "invalid",
+            "the server counted 1 TLS handshakes on 18 connections "
+            "(Ssl_finished_accepts), where there must be none",
+        )
+    ]
+    assert doubts(seen_at_server, trial("1.3", [TLS_1_3], handshakes=17))[0] == (
+        "invalid",
+        "the server counted 17 TLS handshakes on 18 connections "
+        "(Ssl_finished_accepts), where there must be 18",
+    )
+    assert doubts(seen_at_server, with_server(HONEST, connections=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "who", "on"),
+    [
+        (1, "the connection that did the measured work was", "it"),
+        (2, "both connections that did the measured work were", "each of them"),
+        (3, "all 3 connections that did the measured work were", "each of them"),
+    ],
+)
+def test_few_connections_have_a_sentence_of_their_own(number: int, who: str, on: str) -> None:
+    group = TLS_1_3.model_copy(update={"connections": number})
+    (_, first), *_ = doubts(seen_at_server, trial("off", [group], handshakes=0, version="9.7.4"))
+    assert first == (
+        f"mysqlslap 9.7.4 was told --ssl-mode=DISABLED, and yet {who} encrypted "
+        f"(TLSv1.3, TLS_AES_256_GCM_SHA384), as the server says on {on}"
+    )
+
+
+def test_a_case_without_a_level_of_tls_is_plaintext() -> None:
+    nameless = {"workload": "point-select", "connections": 8}
+    assert doubts(seen_at_server, HONEST, nameless) == []
+    assert [
+        weight for weight, _ in doubts(seen_at_server, trial("1.3", [TLS_1_3], handshakes=18), nameless)
+    ] == [
+        "invalid",
+        "invalid",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (TlsOn(min_version="1.2", max_version="1.2"), "--ssl-mode=REQUIRED --tls-version=TLSv1.2, and"),
+        (TlsOn(min_version="1.2", max_version="1.3"), "--ssl-mode=REQUIRED, and"),
+        (TlsOn(verify="ca", ca_file="/ca.pem"), "--ssl-mode=VERIFY_CA, and"),
+        (TlsOn(verify="identity", ca_file="/ca.pem", server_name="s"), "--ssl-mode=VERIFY_IDENTITY, and"),
+    ],
+)
+def test_a_client_is_told_in_its_own_words(asked: TlsOn, words: str) -> None:
+    (_, first), *_ = doubts(seen_at_server, with_job(trial("default", [PLAIN], handshakes=0), tls=asked))
+    assert f"was told {words}" in first
+    (_, unasked), *_ = doubts(
+        seen_at_server, trial("default", [PLAIN], handshakes=0).model_copy(update={"job": None})
+    )
+    assert "was told --ssl-mode=DISABLED, and" in unasked
+
+
+def test_an_unverified_certificate_is_no_matter_in_plaintext() -> None:
+    verifying = trial("off", [PLAIN], handshakes=0).model_copy(
+        update={"job": trial("1.3", [], handshakes=0, verify=True).job}
+    )
+    assert doubts(seen_at_server, verifying) == []
+
+
+def test_of_another_client_nothing_is_known_to_be_ignored() -> None:
+    record = trial("1.3", [TLS_1_3], handshakes=LIFETIME, verify=True)
+    assert record.ready is not None
+    other = record.model_copy(update={"ready": record.ready.model_copy(update={"client": "sysbench"})})
+    assert doubts(seen_at_server, other) == [
+        (
+            "note",
+            "sysbench connects within the measured window: a TLS "
+            "handshake for each of its connections is in the "
+            "figures",
+        )
+    ]

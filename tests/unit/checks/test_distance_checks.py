@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from test_identity_checks import SERVER
 
+from check_by_check import doubts as of_check
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judged
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.distance import distance
-from tlstax.contract import TcpEndpoint
+from tlstax.checks.distance import distance, longest_ms, shortest_ms
+from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.plan.order import cases
 from tlstax.records.trial import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
 from tlstax.study import Level, load_study
+from tlstax.study.levels import Distance
 
 CASE = cases(load_study("tax"))[0]
 
@@ -108,3 +110,58 @@ def test_the_verdict_asks_for_the_distance() -> None:
     away = record.model_copy(update={"distance": seen()})
     assert judged(record).verdict.value == "valid"
     assert judged(away).verdict.value == "invalid"
+
+
+def test_the_longest_round_trip_has_room_for_what_a_slow_line_takes() -> None:
+    """By hand: a SYN and its answer are 960 bits, which take 0.96 ms at a megabit a second."""
+    assert longest_ms(Distance(rtt_ms=40)) == pytest.approx(40 * 1.05 + 1)
+    assert longest_ms(Distance(rtt_ms=40, jitter_ms=3)) == pytest.approx(40 * 1.05 + 1 + 6)
+    assert longest_ms(Distance(rtt_ms=40, rate_mbit=1)) == pytest.approx(43 + 0.96)
+    assert longest_ms(Distance(rtt_ms=40, rate_mbit=0.1)) == pytest.approx(43 + 9.6)
+
+
+def test_the_shortest_is_what_was_asked_less_twice_the_jitter_and_never_less_than_nothing() -> None:
+    assert shortest_ms(Distance(rtt_ms=40)) == pytest.approx(39.99)
+    assert shortest_ms(Distance(rtt_ms=40, jitter_ms=3)) == pytest.approx(33.99)
+    assert shortest_ms(Distance(rtt_ms=4, jitter_ms=3)) == 0.0
+    assert doubts({"rtt_ms": 4, "jitter_ms": 3}, seen(rtt_ms=4, jitter_ms=3, before=0.0, after=0.5)) == []
+
+
+def test_the_sentence_on_a_round_trip_is_whole() -> None:
+    assert doubts(FAR, seen(before=44.9)) == [
+        Doubt(
+            "invalid",
+            "before the trial a round trip took 44.90 ms (the median of "
+            "9), where it must take 45 to 48.25 ms",
+        )
+    ]
+
+
+@pytest.mark.parametrize("host", ["128.0.0.1", "198.18.0.1", "27.0.0.1"])
+def test_without_a_distance_the_client_is_sent_to_loopback(host: str) -> None:
+    assert doubts({}, None, host=host) == [
+        Doubt("invalid", f"the client was sent to {host}, which is not loopback")
+    ]
+
+
+def test_only_a_tcp_address_of_a_server_of_ours_must_be_loopback() -> None:
+    record = fake_record(Trial(block=0, position=0, case=CASE), tax_truth(CASE), duration_s=0.1)
+    assert record.job is not None
+    away = record.job.model_copy(update={"endpoint": TcpEndpoint(host="198.18.0.1", port=1)})
+    socket = record.job.model_copy(update={"endpoint": UnixEndpoint(path="/s")})
+    assert of_check(distance, record.model_copy(update={"job": away, "claim": None})) == []
+    assert of_check(distance, record.model_copy(update={"job": None, "claim": SERVER})) == []
+    assert of_check(distance, record.model_copy(update={"job": socket, "claim": SERVER})) == []
+
+
+@pytest.mark.parametrize(("late_us", "is_noted"), [(3250, False), (3251, True)])
+def test_packets_may_be_as_late_as_a_round_trip_may_be_long(late_us: float, *, is_noted: bool) -> None:
+    """A millisecond, and a twentieth of 45."""
+    assert bool(doubts(FAR, seen(link=link(late_us=late_us)))) is is_noted
+
+
+def test_the_sentences_on_the_link_are_whole() -> None:
+    assert doubts(FAR, seen(link=link(drops=3, late_us=3_300))) == [
+        Doubt("note", "the distance had no room for 6 of 206 packets"),
+        Doubt("note", "one in a hundred packets arrived 3.3 ms later than the distance has it, or more"),
+    ]

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from test_checks import FULL, PLAIN, reasons, record_of
 
+from check_by_check import doubts
 from tlstax.checks import judge
+from tlstax.checks.drivers import connections, handshakes, resumption, steady
 from tlstax.contract import ErrorEvent, Negotiated, WarmupSlice
 from tlstax.records.trial import TrialRecord
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
@@ -132,3 +134,147 @@ def test_what_one_driver_cannot_do_ends_no_study_and_what_none_can_do_does() -> 
     stop_where_nothing_can_be_done([bad.model_copy(update={"trial": later})] * 2, TAX)
     with pytest.raises(UserMistake, match="no such plugin"):
         stop_on_the_users_mistake(refused(record_of(PLAIN)), TAX)
+
+
+def counting(record: TrialRecord, **counters: int) -> TrialRecord:
+    """The same trial, of which the server counted exactly this."""
+    assert record.server is not None
+    return record.model_copy(update={"server": record.server.model_copy(update={"status_delta": counters})})
+
+
+def with_version(record: TrialRecord, version: str) -> TrialRecord:
+    assert record.server is not None
+    return record.model_copy(update={"server": record.server.model_copy(update={"version": version})})
+
+
+WHO = "pymysql-1.1 (1.1)"
+
+
+def test_the_sentences_on_handshakes_are_whole() -> None:
+    one = counting(of_driver(FULL), Connections=1, Ssl_finished_accepts=2)
+    assert doubts(handshakes, one) == [
+        (
+            "invalid",
+            "the server counted 2 TLS handshakes on 1 connection "
+            "(Ssl_finished_accepts), where there must be one for "
+            "each",
+        )
+    ]
+    plain = counting(of_driver(PLAIN), Connections=2, Ssl_finished_accepts=1)
+    assert doubts(handshakes, plain) == [
+        (
+            "invalid",
+            "the server counted 1 TLS handshake on 2 connections "
+            "(Ssl_finished_accepts), where there must be none",
+        )
+    ]
+    assert doubts(handshakes, counting(of_driver(PLAIN), Connections=2)) == []
+    assert doubts(handshakes, counting(of_driver(FULL), Connections=2)) == [
+        (
+            "invalid",
+            "the server counted 0 TLS handshakes on 2 connections "
+            "(Ssl_finished_accepts), where there must be one for "
+            "each",
+        )
+    ]
+    assert doubts(handshakes, counting(of_driver(FULL))) == [], "no connection, no handshake"
+
+
+def test_a_server_that_counts_no_handshakes_is_noted() -> None:
+    yassl = with_version(counting(of_driver(FULL), Connections=2), "5.6.14")
+    assert yassl.server is not None
+    yassl = yassl.model_copy(update={"server": yassl.server.model_copy(update={"tls_library_version": None})})
+    assert doubts(handshakes, yassl) == [
+        ("note", "the server counts no handshakes: what it says on the asked connections shows them")
+    ]
+
+
+def test_left_to_the_driver_both_kinds_of_connections_must_have_been_made() -> None:
+    """Asked on eight connections, all are encrypted; or none is, and there must be as many without."""
+    encrypted = counting(of_driver(FULL, tls="unset"), Connections=10, Ssl_finished_accepts=7)
+    assert doubts(handshakes, encrypted) == [
+        (
+            "invalid",
+            "the server counted 7 TLS handshakes on 10 connections "
+            "(Ssl_finished_accepts), and 8 of the 8 that it was "
+            "asked on are encrypted",
+        )
+    ]
+    plain = counting(of_driver(PLAIN, tls="unset"), Connections=10, Ssl_finished_accepts=3)
+    assert doubts(handshakes, plain) == [
+        (
+            "invalid",
+            "the server counted 3 TLS handshakes on 10 connections "
+            "(Ssl_finished_accepts), and 0 of the 8 that it was "
+            "asked on are encrypted",
+        )
+    ]
+    fits = counting(of_driver(PLAIN, tls="unset"), Connections=10, Ssl_finished_accepts=2)
+    assert doubts(handshakes, fits) == [("note", "2 of 10 connections made a TLS handshake, the others none")]
+    one = counting(of_driver(FULL, tls="unset"), Connections=1, Ssl_finished_accepts=1)
+    assert "counted 1 TLS handshake on 1 connection (" in doubts(handshakes, one)[0][1]
+    for number in (0, 9):
+        all_alike = counting(
+            of_driver(FULL if number else PLAIN, tls="unset"), Connections=9, Ssl_finished_accepts=number
+        )
+        assert doubts(handshakes, all_alike) == []
+
+
+def test_the_sentences_on_resumption_are_whole() -> None:
+    said = (
+        f"{WHO} resumed TLS sessions by itself: on 9 connections the "
+        "server found one 4 times (Ssl_session_cache_hits)"
+    )
+    record = counting(of_driver(FULL), Connections=9, Ssl_session_cache_hits=4)
+    assert doubts(resumption, record) == [("invalid", f"{said}, where every handshake is to be full")]
+    left = counting(of_driver(FULL, tls="unset"), Connections=9, Ssl_session_cache_hits=4)
+    assert doubts(resumption, left) == [("note", said)]
+    unasked = {name: level for name, level in record.trial.case.levels.items() if name != "resumption"}
+    assert doubts(resumption, record, unasked) == [("note", said)]
+    nameless = {name: level for name, level in record.trial.case.levels.items() if name != "tls"}
+    assert [weight for weight, _ in doubts(resumption, record, nameless)] == ["invalid"], (
+        "no level is plaintext"
+    )
+    once = counting(of_driver(FULL), Connections=1, Ssl_session_cache_hits=1)
+    assert "on 1 connection the server found one 1 time (" in doubts(resumption, once)[0][1]
+
+
+def test_what_is_no_doubt_of_resumption() -> None:
+    hits = {"Connections": 9, "Ssl_session_cache_hits": 4}
+    assert doubts(resumption, counting(of_driver(FULL), Connections=9)) == []
+    assert doubts(resumption, with_version(counting(of_driver(FULL), **hits), "11.8.3-MariaDB")) == []
+    assert doubts(resumption, counting(record_of(FULL), **hits)) == [], "the engine's are checked elsewhere"
+
+
+def test_the_sentences_on_connections_are_whole() -> None:
+    record = of_driver(PLAIN)
+    assert record.done is not None
+    asked_for = record.done.lifetime.connections
+    more = counting(record, Connections=asked_for + 1)
+    assert doubts(connections, more) == [
+        (
+            "note",
+            f"{WHO} opened 1 connection by itself beside the {asked_for} "
+            "that its program asked for (Connections)",
+        )
+    ]
+    assert doubts(connections, counting(record)) == [
+        ("invalid", f"the server counted 0 connections, where {WHO} says {asked_for}")
+    ]
+    assert doubts(connections, more.model_copy(update={"guest": True})) == [], (
+        "others use an external server too"
+    )
+
+
+@pytest.mark.parametrize(
+    ("is_steady", "slices", "says"), [(False, 0, "0.0"), (False, 2, "7.5"), (True, 2, None), (None, 2, None)]
+)
+def test_how_long_a_driver_was_warmed_up_in_vain_is_told(
+    is_steady: bool | None, slices: int, says: str | None
+) -> None:
+    record = of_driver(PLAIN)
+    assert record.ready is not None
+    warmup = tuple(WarmupSlice(elapsed_s=s, operations=5, cpu_us=1.0) for s in (2.0, 7.5)[:slices])
+    ready = record.ready.model_copy(update={"steady": is_steady, "warmup": warmup})
+    said = f"{WHO} was not steady when it was measured: after {says} s its CPU time per operation still fell"
+    assert doubts(steady, record.model_copy(update={"ready": ready})) == ([("note", said)] if says else [])

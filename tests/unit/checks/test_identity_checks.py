@@ -6,11 +6,24 @@ from typing import Any
 
 import pytest
 
+from check_by_check import doubts
 from fake_trials import LIBSSL, fake_record, tax_truth
 from tlstax.checks import judge
+from tlstax.checks.identity import answering, client_library, listening, planted, server_library
+from tlstax.contract import UnixEndpoint
 from tlstax.plan.order import cases
-from tlstax.records.trial import Evidence, LibraryClaim, MappedLibrary, ServerClaim, Trial, TrialRecord
-from tlstax.study import load_study
+from tlstax.records.capture import Capture
+from tlstax.records.trial import (
+    Evidence,
+    LibraryClaim,
+    MappedLibrary,
+    PathObservation,
+    PlantedClaim,
+    ServerClaim,
+    Trial,
+    TrialRecord,
+)
+from tlstax.study import Level, load_study
 
 CASE = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "1.3")
 
@@ -175,3 +188,141 @@ def test_a_server_with_yassl_need_not_count_handshakes_but_must_count_right(
     assert "Ssl_finished_accepts" in reasons(observed(old, status_delta=wrong))
     openssl = observed(record, tls_library_version="OpenSSL 3.5.5", status_delta=uncounted)
     assert "Ssl_finished_accepts" in reasons(openssl)
+
+
+PLANTED = MappedLibrary(path="/kept/libtlstax-fault-rand-per-byte.so", sha256="fa" * 32)
+FAULT = PlantedClaim(name="rand-per-byte", sha256=PLANTED.sha256)
+
+
+def given(fault: PlantedClaim | None, *mapped: MappedLibrary) -> TrialRecord:
+    """A server that was started with this fault, and has these files of ours mapped."""
+    record = honest().model_copy(update={"claim": SERVER.model_copy(update={"planted": fault})})
+    return observed(record, mapped_faults=mapped)
+
+
+WITH_FAULT: dict[str, Level] = {**CASE.levels, "fault": FAULT.name}
+
+
+def test_what_is_planted_is_there_and_nothing_else() -> None:
+    assert doubts(planted, given(FAULT, PLANTED), WITH_FAULT) == []
+    assert doubts(planted, given(None)) == []
+    assert doubts(planted, given(None).model_copy(update={"claim": None})) == []
+
+
+def test_a_fault_that_is_not_there_is_invalid() -> None:
+    missing = ("invalid", "rand-per-byte is not loaded into mysql-9.7, where it is meant to be")
+    assert doubts(planted, given(FAULT), WITH_FAULT) == [missing]
+    other = MappedLibrary(path="/kept/other.so", sha256="00" * 32)
+    stranger = ("invalid", "/kept/other.so is loaded into mysql-9.7, and is not rand-per-byte")
+    assert doubts(planted, given(FAULT, other), WITH_FAULT) == [missing, stranger]
+    assert doubts(planted, given(FAULT, PLANTED, other), WITH_FAULT) == [stranger]
+
+
+def test_a_fault_where_none_is_meant_to_be_is_invalid() -> None:
+    other = MappedLibrary(path="/kept/other.so", sha256="00" * 32)
+    assert doubts(planted, given(None, PLANTED, other)) == [
+        (
+            "invalid",
+            f"{PLANTED.path}, /kept/other.so is loaded into mysql-9.7, "
+            "and nothing of ours is meant to be there",
+        )
+    ]
+
+
+def test_another_fault_than_the_cases_is_invalid() -> None:
+    assert doubts(planted, given(FAULT, PLANTED)) == [
+        ("invalid", "the case asks for none, and mysql-9.7 was started with rand-per-byte")
+    ]
+    assert doubts(planted, given(None), WITH_FAULT) == [
+        ("invalid", "the case asks for rand-per-byte, and mysql-9.7 was started with none")
+    ]
+
+
+def test_where_nobody_looked_a_fault_is_unknown_and_none_a_note() -> None:
+    assert doubts(planted, observed(given(FAULT), mapped_faults=None), WITH_FAULT) == [
+        ("unknown", "it is not known whether rand-per-byte is loaded into mysql-9.7")
+    ]
+    assert doubts(planted, observed(given(None), mapped_faults=None)) == [
+        ("note", "it is not known whether a fault or variant of ours is loaded into mysql-9.7")
+    ]
+
+
+def test_an_unread_memory_map_is_a_note_where_no_library_is_claimed() -> None:
+    unread = over(honest(), SSL, CRYPTO).model_copy(update={"client_mapped_tls_libraries": ()})
+    said = "the client's memory map could not be read"
+    assert doubts(client_library, unread) == [("unknown", said)]
+    assert doubts(client_library, unread.model_copy(update={"client_claim": None})) == [("note", said)]
+
+
+def test_two_copies_of_libcrypto_are_as_invalid_as_two_of_libssl() -> None:
+    own = honest().model_copy(update={"claim": SERVER.model_copy(update={"tls_library": None})})
+    second = MappedLibrary(path="/root-of-server/libcrypto.so.3", sha256="77" * 32)
+    assert doubts(server_library, observed(own, mapped_tls_libraries=(CRYPTO, SSL, second))) == [
+        ("invalid", f"{CRYPTO.path} and {second.path} are both loaded into mysql-9.7")
+    ]
+
+
+def test_the_servers_word_for_its_library_is_told_with_its_name() -> None:
+    assert doubts(server_library, observed(honest(), tls_library_version="OpenSSL 3.6.1 2026")) == [
+        ("invalid", "mysql-9.7 says that it runs over OpenSSL 3.6.1 2026, where openssl-3.5.5 is 3.5.5")
+    ]
+    assert doubts(server_library, observed(honest(), tls_library_version=None)) == []
+
+
+def test_what_follows_a_servers_number_is_its_own() -> None:
+    assert doubts(answering, observed(honest(), version="9.7.4-log")) == []
+    assert doubts(answering, observed(honest(), version="x9.7.4")) == [
+        ("invalid", "the server says that it is x9.7.4, where 9.7.4-2 is claimed")
+    ]
+    nameless = SERVER.model_copy(update={"version": "trunk"})
+    assert doubts(answering, observed(honest().model_copy(update={"claim": nameless}), version="trunk")) == []
+
+
+def through(record: TrialRecord, kind: str, *, entry: int, server: int) -> TrialRecord:
+    """The same trial, with a tap or a path between both."""
+    if kind == "tap":
+        capture = Capture(entry_port=entry, server_port=server, connections=1, conversations=())
+        return record.model_copy(update={"capture": capture})
+    seen = PathObservation(
+        name="haproxy",
+        specimen="haproxy",
+        version="2",
+        parts=(),
+        protection=None,
+        said_by="it",
+        connections=1,
+        entry_port=entry,
+        server_port=server,
+    )
+    return record.model_copy(update={"path": seen})
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins", "leads"),
+    [
+        ("tap", "the client was sent to port 13306, where the tap listens on 5", "the tap leads"),
+        (
+            "path",
+            "the client was sent to port 13306, where the path haproxy begins at 5",
+            "the path haproxy leads",
+        ),
+    ],
+)
+def test_what_stands_between_must_lead_from_the_client_to_the_server(
+    kind: str, begins: str, leads: str
+) -> None:
+    behind = observed(honest(), listening_port=3306)
+    assert doubts(listening, through(behind, kind, entry=13306, server=3306)) == []
+    assert doubts(listening, through(behind, kind, entry=5, server=3306)) == [("invalid", begins)]
+    assert doubts(listening, through(behind, kind, entry=13306, server=3307)) == [
+        ("invalid", f"{leads} to port 3307, where mysql-9.7 listens on 3306")
+    ]
+
+
+def test_only_a_tcp_port_of_a_claimed_server_can_be_another() -> None:
+    wrong = observed(honest(), listening_port=1)
+    assert wrong.job is not None
+    socket = wrong.job.model_copy(update={"endpoint": UnixEndpoint(path="/s")})
+    for record in (wrong.model_copy(update={"job": socket}), wrong.model_copy(update={"job": None})):
+        assert doubts(listening, record) == []
+    assert doubts(listening, wrong.model_copy(update={"claim": None})) == []

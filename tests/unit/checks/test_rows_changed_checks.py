@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
+from tlstax.checks.rows_changed import came_to_its_number, rows_changed
 from tlstax.contract import ErrorCount, Job
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord, Verdict
@@ -126,3 +128,72 @@ def test_a_writing_trial_needs_no_row_to_be_asked_for_again() -> None:
     reading = writing("select-range", {})
     assert judge(reading).value == "unknown"
     assert "no row was kept" in judge(reading).reasons[0]
+
+
+def ended(
+    operations: int, *, failed: int = 0, elapsed_s: float = 1.0, storm: bool = False, rounds_s: int = 0
+) -> TrialRecord:
+    """A trial that was to have 100 operations in ten rounds within 5 s."""
+    record = writing("delete", {}, operations=100, duration_s=5.0, rounds=10)
+    assert record.done is not None
+    assert record.job is not None
+    workload = record.job.workload.model_copy(update={"storm": storm})
+    errors = (ErrorCount(kind="server_error", code=1213, count=failed),) if failed else ()
+    done = {"operations": operations, "errors": errors, "elapsed_s": elapsed_s, "rounds_s": (0.1,) * rounds_s}
+    return record.model_copy(
+        update={
+            "job": record.job.model_copy(update={"workload": workload}),
+            "done": record.done.model_copy(update=done),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (ended(100), None),
+        (ended(97, failed=3), None),
+        (ended(97, failed=2), "it ended after 99 of 100 operations: the table ran dry"),
+        (ended(97, elapsed_s=4.9), "it ended after 97 of 100 operations: the table ran dry"),
+        (ended(97, elapsed_s=5.0), "it ended after 97 of 100 operations: it took too long"),
+        (ended(97, storm=True), "it ended after 97 of 100 operations: the client stopped"),
+        (ended(97, storm=True, elapsed_s=5.0), "it ended after 97 of 100 operations: it took too long"),
+        (ended(100, storm=True, rounds_s=10), None),
+        (ended(100, storm=True, rounds_s=9), "the client reported the times of 9 of its 10 rounds"),
+    ],
+)
+def test_a_trial_comes_to_its_number_and_a_storm_tells_each_round(
+    record: TrialRecord, says: str | None
+) -> None:
+    assert doubts(came_to_its_number, record) == ([("invalid", says)] if says else [])
+
+
+def test_without_a_number_a_trial_may_have_any() -> None:
+    assert doubts(came_to_its_number, writing("delete", {})) == []
+    assert doubts(came_to_its_number, ended(1).model_copy(update={"job": None})) == []
+    assert doubts(rows_changed, writing("delete", {}).model_copy(update={"job": None})) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "reset", "is_put_back"), [(1, PUT_BACK, False), (2, (), False), (2, PUT_BACK, True)]
+)
+def test_data_is_put_back_only_between_several_rounds(
+    rounds: int, reset: tuple[str, ...], *, is_put_back: bool
+) -> None:
+    more = writing(
+        "insert", {"Innodb_rows_inserted": 6_000}, operations=OPERATIONS, rounds=rounds, reset=reset
+    )
+    said = [("invalid", "the server counted 6,000 rows inserted, where the client claims 5,000")]
+    assert doubts(rows_changed, more) == ([] if is_put_back else said)
+
+
+def test_where_the_window_was_not_watched_the_clients_life_is_counted() -> None:
+    """It has the warm-up in it, so that more than is claimed is no doubt."""
+    record = writing("delete", {})
+    assert record.server is not None
+    for counted, says in (
+        (4_000, [("invalid", "of 5,000 deletes 1,000 found no row: the table ran dry")]),
+        (6_000, []),
+    ):
+        server = record.server.model_copy(update={"status_delta": {"Innodb_rows_deleted": counted}})
+        assert doubts(rows_changed, record.model_copy(update={"window": None, "server": server})) == says

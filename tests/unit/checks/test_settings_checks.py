@@ -120,3 +120,63 @@ def test_commits_are_kept_as_the_case_has_it(seen: str | None, weights: list[str
     found = settings.durability(trial(levels={"durability": "none"}, durability=seen))
     assert [doubt.weight for doubt in found] == weights
     assert list(settings.durability(trial(levels={}, durability=seen))) == []
+
+
+def test_a_driver_is_believed_to_have_seen_the_only_certificate_that_there_was() -> None:
+    levels: dict[str, Level] = {"certificate": "rsa-4096", "client": "pymysql-1.1"}
+    assert certificate(key=None, levels=levels) == [
+        Doubt(
+            "note", "the driver does not report the certificate's key; the server was started with no other"
+        )
+    ]
+
+
+def test_a_client_that_verified_has_proved_the_key() -> None:
+    asked = trial(key=None, levels={"certificate": "rsa-4096"})
+    job = asked.evidence.job
+    assert job is not None
+    verified = job.model_copy(update={"tls": TlsOn(verify="ca", ca_file="/ca.pem")})
+    assert list(
+        settings.certificate(asked._replace(evidence=asked.evidence.model_copy(update={"job": verified})))
+    ) == [
+        Doubt(
+            "note",
+            "the client does not tell the certificate's key; it verified "
+            "it by an authority that signed no other",
+        )
+    ]
+
+
+def test_one_resumed_connection_is_enough_for_a_key_to_stay_hidden() -> None:
+    asked = trial(key=None, levels={"certificate": "rsa-4096"})
+    (one,) = asked.ready.negotiated
+    assert one.client is not None
+    resumed = one.model_copy(update={"client": one.client.model_copy(update={"resumed": True})})
+    ready = asked.ready.model_copy(update={"negotiated": (one, resumed)})
+    assert list(settings.certificate(asked._replace(ready=ready))) == []
+
+
+def test_without_a_level_of_tls_there_is_none() -> None:
+    nameless = {name: level for name, level in TLS.levels.items() if name != "tls"}
+    asked = trial(levels={"certificate": "rsa-4096"})._replace(levels={**nameless, "certificate": "rsa-4096"})
+    assert list(settings.certificate(asked)) == []
+    took = trial(PLAIN, levels={}, tls_versions="TLSv1.3")._replace(
+        levels={**nameless, "tls_switch": "server"}
+    )
+    assert [doubt.weight for doubt in settings.tls_switch(took)] == ["invalid"]
+
+
+def test_the_sentences_on_settings_are_whole() -> None:
+    switched: dict[str, Level] = {"tls_switch": "server"}
+    assert list(settings.tls_switch(trial(TLS, levels=switched, tls_versions=""))) == [
+        Doubt("invalid", "the server took no TLS, where it was to be left on there")
+    ]
+    assert list(settings.tls_switch(trial(TLS, levels=switched, tls_versions=None))) == [
+        Doubt("unknown", "it is not known whether the server took TLS")
+    ]
+    assert list(settings.durability(trial(levels={"durability": "none"}, durability="full"))) == [
+        Doubt("invalid", "the server's durability was full, where it was to be none")
+    ]
+    assert list(settings.durability(trial(levels={"durability": "none"}, durability=None))) == [
+        Doubt("unknown", "it is not known when the server had a commit on the disk")
+    ]

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intervals import known
+from tlstax.findings.core import stats
 from tlstax.findings.core.stats import (
     ALPHA_SHARE,
+    RESAMPLES,
     blocks_needed,
+    difference_interval,
     geometric_mean,
     interval,
     judge,
@@ -21,10 +25,6 @@ from tlstax.findings.core.stats import (
 from tlstax.results.interval import Interval
 
 logs = st.lists(st.floats(-2, 2), min_size=2, max_size=30)
-
-
-def ratio(point: float, low: float | None, high: float | None, blocks: int) -> Interval:
-    return Interval(point=point, low=low, high=high, confidence=0.95, blocks=blocks)
 
 
 def test_the_quantile_is_students_t_at_the_stricter_confidence() -> None:
@@ -132,10 +132,10 @@ def test_a_difference_is_as_large_up_as_down(ratio: float) -> None:
 @pytest.mark.parametrize(
     ("control", "floor"),
     [
-        (ratio(1.0, 0.98, 1 / 0.98, 8), 1 / 0.98 - 1),
-        (ratio(1.05, 1.04, 1.06, 8), 0.05),
-        (ratio(1 / 1.05, 0.94, 0.96, 8), 0.05),
-        (ratio(1.0, 1.0, 1.0, 8), 0.0),
+        (known(1.0, 0.98, 1 / 0.98, 8), 1 / 0.98 - 1),
+        (known(1.05, 1.04, 1.06, 8), 0.05),
+        (known(1 / 1.05, 0.94, 0.96, 8), 0.05),
+        (known(1.0, 1.0, 1.0, 8), 0.0),
     ],
 )
 def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interval, floor: float) -> None:
@@ -145,14 +145,14 @@ def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interva
 @pytest.mark.parametrize(
     ("ratio", "floor", "judgement"),
     [
-        (ratio(0.93, 0.92, 0.94, 8), 0.013, "lower"),
-        (ratio(1.08, 1.05, 1.11, 8), 0.013, "higher"),
-        (ratio(1.08, 0.99, 1.18, 8), 0.013, "no difference seen"),
-        (ratio(1.01, 1.005, 1.015, 8), 0.013, "no difference seen"),
-        (ratio(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
-        (ratio(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
-        (ratio(1.01, 1.005, 1.015, 8), None, "higher"),
-        (ratio(1.5, None, None, 1), 0.013, "no difference seen"),
+        (known(0.93, 0.92, 0.94, 8), 0.013, "lower"),
+        (known(1.08, 1.05, 1.11, 8), 0.013, "higher"),
+        (known(1.08, 0.99, 1.18, 8), 0.013, "no difference seen"),
+        (known(1.01, 1.005, 1.015, 8), 0.013, "no difference seen"),
+        (known(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
+        (known(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
+        (known(1.01, 1.005, 1.015, 8), None, "higher"),
+        (known(1.5, None, None, 1), 0.013, "no difference seen"),
     ],
 )
 def test_a_difference_is_told_only_beyond_interval_and_noise(
@@ -169,7 +169,148 @@ def test_blocks_needed_is_where_the_interval_becomes_narrow_enough(
         return exp(t_quantile(0.95, number) * scatter / sqrt(number)) - 1
 
     now = half_width(blocks)
-    needed = blocks_needed(ratio(1.0, 1 / (1 + now), 1 + now, blocks), wanted, 0.95)
+    needed = blocks_needed(known(1.0, 1 / (1 + now), 1 + now, blocks), wanted, 0.95)
     assert half_width(needed) <= wanted * (1 + 1e-9)
     clearly_fewer = int(needed / 1.05) - 1
     assert clearly_fewer < 2 or half_width(clearly_fewer) > wanted
+
+
+CAUCHY = 25.4517
+"""Student's quantile of 0.9875 with one degree of freedom is tan(0.4875 π)."""
+
+
+def test_two_blocks_are_enough_for_an_interval() -> None:
+    """By hand: logs 0 and 0.02 have mean 0.01 and standard error 0.01."""
+    found = interval([0.0, 0.02], 0.95)
+    assert (log(found.point), found.blocks) == (pytest.approx(0.01), 2)
+    assert (log(found.low or 0), log(found.high or 0)) == pytest.approx(
+        (0.01 - 0.01 * CAUCHY, 0.01 + 0.01 * CAUCHY), rel=1e-5
+    )
+
+
+def test_a_mean_difference_has_students_interval() -> None:
+    """By hand: 1 to 5 have mean 3, standard deviation 1.5811 and standard error 0.70711; t(4) is 3.4954."""
+    found = difference_interval([1, 2, 3, 4, 5], 0.95)
+    assert (found.point, found.blocks) == (3.0, 5)
+    assert (found.low, found.high) == pytest.approx((3 - 2.47163, 3 + 2.47163), abs=1e-4)
+    two = difference_interval([1.0, 3.0], 0.95)
+    assert (two.low, two.high) == pytest.approx((2 - CAUCHY, 2 + CAUCHY), rel=1e-5)
+
+
+def test_one_difference_has_no_interval() -> None:
+    found = difference_interval([3.0], 0.95)
+    assert (found.point, found.low, found.high, found.blocks) == (3.0, None, None, 1)
+    assert found.reach is None
+    assert not found.excludes_zero
+    with pytest.raises(ValueError, match="at least one block"):
+        difference_interval([], 0.95)
+
+
+@pytest.mark.parametrize(
+    ("difference", "reach"),
+    [
+        (known(0.5, -2.0, 3.0, 5), 2.5),
+        (known(-7.0, -8.0, -6.0, 5), 7.0),
+        (known(7.0, 6.0, 8.0, 5), 7.0),
+    ],
+)
+def test_a_difference_that_ought_to_be_none_reaches_as_far_as_it_strayed_or_might(
+    difference: Interval, reach: float
+) -> None:
+    """Half of the interval's width, or the distance from nothing where that is more."""
+    assert difference.reach == pytest.approx(reach)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "excluded"),
+    [(-1.0, 1.0, False), (0.0, 1.0, False), (-1.0, 0.0, False), (0.1, 1.0, True), (-1.0, -0.1, True)],
+)
+def test_an_end_at_nothing_still_has_it(low: float, high: float, *, excluded: bool) -> None:
+    assert known((low + high) / 2, low, high, 5).excludes_zero is excluded
+    assert known(exp((low + high) / 2), exp(low), exp(high), 5).excludes_one is excluded
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 2.0), (0.5, None), (None, None)])
+def test_an_interval_needs_both_ends(low: float | None, high: float | None) -> None:
+    assert known(1.5, low, high, 2).half_width is None
+    assert not known(1.5, low, high, 2).excludes_one
+    assert known(1.5, low, high, 2).reach is None
+    assert not known(1.5, low, high, 2).excludes_zero
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.random.default_rng(3).gamma(1.5, 0.02, size=12), np.array([0.0, 0.25, 0.5, 0.5, 1.0])],
+    ids=["skewed", "with ties"],
+)
+def test_the_bca_bootstrap_is_scipys_with_the_same_draws(values: np.ndarray) -> None:
+    from scipy.stats import bootstrap  # noqa: PLC0415 (slow to import, and only compared with here)
+
+    ours = interval(list(values), 0.95, method="bootstrap")
+    theirs = bootstrap(
+        (values,), np.mean, confidence_level=0.975, n_resamples=RESAMPLES, rng=np.random.default_rng(0)
+    ).confidence_interval
+    assert (log(ours.low or 0), log(ours.high or 0)) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    assert (log(ours.point), ours.blocks) == (pytest.approx(values.mean()), len(values))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_few_draws_that_all_lie_on_one_side_still_make_an_interval(
+    monkeypatch: pytest.MonkeyPatch, sign: int
+) -> None:
+    """With 4 draws, all of them off to one side count as three quarters: a bias of 0.67449, and not infinite.
+
+    By hand: the values are symmetric, so that the acceleration is 0, and the interval's levels are those at
+    2 * 0.67449 - 2.24140 and 2 * 0.67449 + 2.24140 standard deviations: 0.18612 and 0.99983.
+    """
+    monkeypatch.setattr(stats, "RESAMPLES", 4)
+    values = np.array([-1.0, 0.0, 1.0])
+    for seed in range(1000):
+        means = np.sort(values[np.random.default_rng(seed).integers(0, 3, size=(4, 3))].mean(axis=1))
+        if means.max() < 0:
+            break
+    found = interval(list(sign * values), 0.95, method="bootstrap", seed=seed)
+    expected = np.quantile(means, [0.18612, 0.99983])
+    ends = sorted(sign * end for end in expected)
+    assert (log(found.low or 0), log(found.high or 0)) == pytest.approx(ends, abs=1e-4)
+
+
+def test_a_difference_as_large_as_the_floor_is_none() -> None:
+    ratio = known(1.05, 1.04, 1.06, 8)
+    assert judge(ratio, relative_difference(1.05)) == "no difference seen"
+    assert judge(ratio, relative_difference(1.05) - 1e-6) == "higher"
+
+
+def test_what_arithmetic_leaves_of_none_is_none() -> None:
+    bits = known(1 + 1e-12, 1 + 5e-13, 1 + 2e-12, 8)
+    assert judge(bits, None) == judge(bits, 0.0) == "no difference seen"
+    assert judge(known(1 + 1e-8, 1 + 5e-9, 1 + 2e-8, 8), 0.0) == "higher"
+
+
+def test_blocks_are_counted_one_by_one_while_they_are_few() -> None:
+    """Known to 5 % by 8 blocks: t(7) is 2.84124, so a block scatters by 0.04857 and 2 % takes 34 blocks."""
+    ratio = known(1.0, 1 / 1.05, 1.05, 8)
+    scatter = log(1.05) * sqrt(8) / 2.841244
+    assert scatter == pytest.approx(0.04857, abs=1e-5)
+    assert blocks_needed(ratio, 0.02, 0.95) == 34
+    for wanted in (0.021, 0.022, 0.023, 0.025, 0.03, 0.04):
+        enough = next(n for n in range(2, 99) if t_quantile(0.95, n) * scatter / sqrt(n) <= log(1 + wanted))
+        assert blocks_needed(ratio, wanted, 0.95) == enough
+
+
+def test_the_least_is_two_blocks_and_one_shows_no_scatter() -> None:
+    assert blocks_needed(known(1.0, 1 / 1.001, 1.001, 5), 0.02, 0.95) == 2
+    with pytest.raises(ValueError, match="no scatter"):
+        blocks_needed(known(1.0, None, None, 1), 0.02, 0.95)
+
+
+def test_blocks_are_counted_in_steps_of_a_twentieth_where_they_are_many() -> None:
+    """1 % is a tenth of what 5 blocks know, so that thousands are needed; a step too many is no matter."""
+    needed = blocks_needed(known(1.0, 1 / 1.5, 1.5, 5), 0.01, 0.95)
+    least = (2.2414 * log(1.5) * sqrt(5) / 3.4954 / log(1.01)) ** 2
+    assert least < needed < 1.06 * least
+    steps, step = {2}, 2
+    while step < needed:
+        step = max(step + 1, step * 105 // 100)
+        steps.add(step)
+    assert needed in steps

@@ -5,10 +5,12 @@ from math import exp
 import pytest
 
 from fake_trials import Truth, crashed, fake_record, fake_run, untrue
+from tlstax.findings.core.stats import blocks_needed
 from tlstax.findings.core.stopping import HOPELESS_BLOCKS, Continue, Stop, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Study, load_study, override
+from tlstax.study.labels import full_label
 
 STUDY = load_study("tax").model_copy(update={"budget_s": 1000.0})
 WIGGLE = (0.01, -0.01, 0.02, -0.02, 0.0)
@@ -139,3 +141,103 @@ def test_deciding_decodes_no_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = fake_run(STUDY, number_of_blocks=5)
     monkeypatch.setattr("tlstax.findings.core.histograms.decode", refuse)
     assert decide(STUDY, stored.trials, 50.0).progress.blocks == 5
+
+
+def _one_noisy(number_of_blocks: int) -> list[TrialRecord]:
+    """Only TLS 1.2 with kept connections scatters."""
+    return [
+        fake_record(r.trial, Truth(1000 * exp(5 * WIGGLE[r.trial.block % 5]), {}, 1, 1))
+        if (r.trial.case.levels["tls"], r.trial.case.levels["workload"]) == ("1.2", "point-select")
+        else r
+        for r in _records(number_of_blocks, 0.1)
+    ]
+
+
+def test_what_is_known_so_far_is_told_of_each_ratio() -> None:
+    """Five blocks scatter by 1, -1, 2, -2 and 0 times 5 % or 0.1 %: a standard error of 0.7071 of that."""
+    progress = decide(STUDY, _one_noisy(5), 50.0).progress
+    waited_for = [case for case in cases(STUDY) if case.role != "baseline"]
+    assert [known.case for known in progress.known] == waited_for
+    assert progress.ratios == len(waited_for)
+    imprecise = [known for known in progress.known if not known.precise]
+    assert [known.case.levels["tls"] for known in imprecise] == ["1.2"]
+    assert imprecise[0].ratio.half_width == progress.worst_half_width
+    wide, narrow = (exp(3.4954 * size * 0.0158114 / 5**0.5) - 1 for size in (5, 0.1))
+    assert progress.worst_half_width == pytest.approx(wide, rel=1e-4)
+    assert progress.median_half_width == pytest.approx(narrow, rel=1e-4)
+    assert progress.left_blocks == blocks_needed(imprecise[0].ratio, 0.02, 0.95) - 5
+
+
+def test_nothing_is_left_of_a_study_that_knows_enough() -> None:
+    decision = decide(STUDY, _records(8, 0.1), 80.0)
+    assert isinstance(decision, Stop)
+    assert (decision.progress.left_blocks, decision.progress.left_s) == (0, 0.0)
+
+
+def test_until_there_are_two_blocks_nothing_is_the_widest() -> None:
+    for blocks, left in ((0, 5), (1, 4)):
+        progress = decide(STUDY, _records(blocks, 1.0), 10.0 * blocks).progress
+        assert (progress.blocks, progress.left_blocks) == (blocks, left)
+        assert (progress.worst_half_width, progress.worst, progress.median_half_width) == (None, "", None)
+    least = STUDY.model_copy(update={"minimum_blocks": 2})
+    assert decide(least, _records(1, 1.0), 10.0).progress.left_blocks == 1
+
+
+def test_as_precise_as_wanted_is_precise() -> None:
+    widest = decide(STUDY, _records(5, 1.0), 50.0).progress.worst_half_width
+    assert isinstance(decide(STUDY.model_copy(update={"precision": widest}), _records(5, 1.0), 50.0), Stop)
+
+
+def test_the_minimum_of_blocks_is_waited_for_however_quiet_they_are() -> None:
+    patient = STUDY.model_copy(update={"minimum_blocks": 12})
+    decision = decide(patient, _records(9, 0.1), 90.0)
+    assert isinstance(decision, Continue)
+    assert (decision.progress.left_blocks, decision.progress.left_s) == (3, pytest.approx(30.0))
+
+
+def test_no_time_is_left_once_the_budget_is_overdrawn() -> None:
+    decision = decide(STUDY.model_copy(update={"budget_s": 45.0}), _records(5, 1.0), 50.0)
+    assert isinstance(decision, Stop)
+    assert decision.progress.left_s == 0.0
+
+
+def test_an_outcome_that_the_baseline_never_has_decides_nothing() -> None:
+    study = STUDY.model_copy(update={"deciding_outcome": "tls_handshake_p50_us"})
+    stored = fake_run(study, number_of_blocks=HOPELESS_BLOCKS, invalid=False)
+    decision = decide(study, stored.trials, 30.0)
+    assert isinstance(decision, Stop)
+    assert (decision.reason, decision.progress.blocks) == ("hopeless", HOPELESS_BLOCKS)
+    assert (decision.progress.ratios, decision.progress.left_blocks, decision.progress.known) == (0, 0, ())
+
+
+def test_a_stop_for_want_of_budget_tells_how_far_it_came() -> None:
+    decision = decide(STUDY.model_copy(update={"budget_s": 59.0}), _records(5, 1.0), 50.0)
+    assert decision.progress.blocks == 5
+    assert isinstance(decision, Stop)
+    assert f"({decision.progress.worst})" in decision.why
+
+
+def test_while_a_comparison_has_fewer_than_two_blocks_there_is_no_widest() -> None:
+    """TLS 1.2 worked in the first block alone, so far; the others are known to some width already."""
+    records = [
+        crashed(r.trial) if r.trial.case.levels["tls"] == "1.2" and r.trial.block else r
+        for r in _records(2, 1.0)
+    ]
+    progress = decide(STUDY, records, 20.0).progress
+    assert len(progress.known) == progress.ratios
+    assert (progress.worst_half_width, progress.worst, progress.median_half_width) == (None, "", None)
+
+
+def test_the_worst_comparison_is_named_in_the_studys_own_words() -> None:
+    """Where numbers of connections are compared with each other, the case is named by its number."""
+    tls = override(override(STUDY, "tls", ["1.3"]), "connections", ["1", "8"])
+    study = tls.model_copy(update={"baseline": {"connections": 1}, "treatments": ({"tls": "1.3"},)})
+    records = [
+        fake_record(r.trial, Truth(1000 * exp(5 * WIGGLE[r.trial.block % 5]), {}, 1, 1))
+        if r.trial.case.levels["connections"] == 8
+        else r
+        for r in _records(6, 0.1, study)
+    ]
+    progress = decide(study, records, 60.0).progress
+    noisy = next(known.case for known in progress.known if not known.precise)
+    assert progress.worst == full_label(noisy, study) != full_label(noisy)

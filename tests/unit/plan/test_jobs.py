@@ -7,12 +7,34 @@ from typing import Any
 
 import pytest
 
-from tlstax.contract import Account, DriverTerms, TcpEndpoint, TlsOff, TlsOn, TlsUnset
-from tlstax.plan.jobs import STEADY_WITHIN_S, JobTerms, Verification, job_for, longest_warmup_s
+from tlstax import __version__
+from tlstax.contract import (
+    Account,
+    ClosedLoop,
+    DriverTerms,
+    Job,
+    OpenLoop,
+    TcpEndpoint,
+    TlsOff,
+    TlsOn,
+    TlsRequired,
+    TlsUnset,
+)
+from tlstax.plan.jobs import (
+    STEADY_WITHIN_S,
+    JobTerms,
+    Verification,
+    captured,
+    counted_operations,
+    job_for,
+    longest_warmup_s,
+    rounds_of,
+)
 from tlstax.plan.timing import overhead_s, window_s
 from tlstax.records.trial import LibraryClaim, Trial
 from tlstax.run.trial import _client_claim
 from tlstax.study import Case, Level, load_study, override
+from tlstax.study.workloads import put_back_sql
 from tlstax.study.workloads.user_defined import UserWorkload
 
 TERMS = JobTerms(
@@ -180,3 +202,195 @@ def test_trials_of_drivers_measure_as_long_as_those_that_they_are_compared_with(
     assert len(of_both) == 1
     assert of_both != {window_s(levels, 0.1)}
     assert overhead_s({**levels, "client": "pymysql-1.1"}) > overhead_s(levels)
+
+
+FULL_TERMS = TERMS.model_copy(
+    update={
+        "verification": Verification(
+            verify="identity", ca_file="/ca.pem", certificate_file="/c.pem", key_file="/k.pem"
+        ),
+        "client_cpus": (1, 3),
+        "source_addresses": ("127.0.0.2",),
+        "schedule": OpenLoop(rate_per_s=50),
+        "duration_s": 0.7,
+        "timeout_s": 12.0,
+        "seed": 100,
+    }
+)
+
+
+def test_a_job_has_everything_of_its_case_and_its_terms() -> None:
+    levels: dict[str, Level] = {**LEVELS, "connections": 8, "resumption": "on", "group": "P-256-first"}
+    job = job_for(levels, FULL_TERMS, sequence=7)
+    assert job == Job(
+        endpoint=FULL_TERMS.endpoint,
+        account=FULL_TERMS.account,
+        tls=TlsOn(
+            min_version="1.3",
+            max_version="1.3",
+            groups="P-256:X25519:P-384:P-521",
+            verify="identity",
+            ca_file="/ca.pem",
+            certificate_file="/c.pem",
+            key_file="/k.pem",
+            resumption=True,
+        ),
+        workload=job.workload,
+        schedule=OpenLoop(rate_per_s=50),
+        connections=8,
+        threads=2,
+        cpus=(1, 3),
+        warmup_s=0.05,
+        duration_s=0.7,
+        timeout_s=12.0,
+        source_addresses=("127.0.0.2",),
+        seed=107,
+        attributes={"program_name": "tlstax", "_client_version": __version__},
+    )
+    assert job.workload.reconnect
+    assert job_for({**levels, "connections": 1}, FULL_TERMS, sequence=7).threads == 1
+    assert job_for(levels, TERMS, sequence=0).threads == 1, "on one thread where no processors are given"
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ({"tls": "default"}, TlsOn()),
+        ({"tls": "1.2", "resumption": "off"}, TlsOn(min_version="1.2", max_version="1.2")),
+        (
+            {"cipher": "TLS_AES_128_GCM_SHA256"},
+            TlsOn(min_version="1.3", max_version="1.3", ciphersuites="TLS_AES_128_GCM_SHA256"),
+        ),
+        (
+            {"tls": "1.2", "cipher": "ECDHE-RSA-AES128-GCM-SHA256"},
+            TlsOn(min_version="1.2", max_version="1.2", cipher_list="ECDHE-RSA-AES128-GCM-SHA256"),
+        ),
+        ({"tls": "1.2", "group": "X25519"}, TlsOn(min_version="1.2", max_version="1.2", groups="X25519")),
+        ({"tls": "1.0"}, TlsOn(min_version="1.0", max_version="1.0", cipher_list="AES256-SHA:@SECLEVEL=0")),
+        (
+            {"certificate": "rsa-1024"},
+            TlsOn(min_version="1.3", max_version="1.3", cipher_list="DEFAULT:@SECLEVEL=0"),
+        ),
+        ({"tls": "required"}, TlsRequired()),
+        ({"tls": "unset"}, TlsUnset()),
+    ],
+)
+def test_tls_is_told_as_the_case_has_it(levels: dict[str, Level], expected: object) -> None:
+    assert job_for({**LEVELS, **levels}, TERMS, sequence=0).tls == expected
+
+
+def test_without_a_level_of_tls_there_is_none() -> None:
+    nameless = {name: level for name, level in LEVELS.items() if name != "tls"}
+    assert job_for(nameless, TERMS, sequence=0).tls == TlsOff()
+
+
+def test_old_versions_are_spoken_without_groups_and_may_have_weak_keys() -> None:
+    for version, weak in (("1.0", True), ("1.1", True), ("1.2", False)):
+        levels: dict[str, Level] = {"tls": version, "cipher": "DHE-RSA-AES256-SHA", "group": "P-256"}
+        tls = job_for({**LEVELS, **levels}, TERMS, sequence=0).tls
+        assert isinstance(tls, TlsOn)
+        assert tls.weak_dh is weak
+        assert tls.groups == (None if weak else "P-256")
+    ordinary = job_for({**LEVELS, "tls": "1.0", "cipher": "AES256-SHA"}, TERMS, sequence=0).tls
+    assert isinstance(ordinary, TlsOn)
+    assert not ordinary.weak_dh
+
+
+def test_a_required_tls_names_the_authority() -> None:
+    terms = TERMS.model_copy(update={"verification": Verification(verify="ca", ca_file="/ca.pem")})
+    assert job_for({**LEVELS, "tls": "required"}, terms, sequence=0).tls == TlsRequired(
+        trusted_ca_file="/ca.pem"
+    )
+
+
+def test_a_users_own_statements_put_back_what_they_change() -> None:
+    change = {"sql": "DELETE FROM {table} LIMIT 1", "parameters": {}}
+    own = UserWorkload.model_validate(
+        {"name": "mine", "transactions": [{"statements": [change]}], "restore": ["UPDATE {table} SET c = 1"]}
+    )
+    terms = TERMS.model_copy(update={"workloads": {"mine": own}})
+    levels: dict[str, Level] = {
+        **LEVELS,
+        "workload": "mine",
+        "client": "mysqlslap-9.7",
+        "queries": 5,
+        "rounds": 2,
+    }
+    job = job_for(levels, terms, sequence=0)
+    assert job.reset[-1] == "UPDATE t SET c = 1"
+    assert job.reset[:-1] == put_back_sql("t")
+
+
+def test_a_storm_waits_half_a_second_for_each_connection_where_that_is_more() -> None:
+    for connections, timeout_s in ((8, 12.0), (24, 12.0), (100, 50.0)):
+        storm = {**LEVELS, "workload": "storm", "connections": connections}
+        assert job_for(storm, FULL_TERMS, sequence=0).timeout_s == timeout_s
+    assert job_for({**LEVELS, "connections": 100}, FULL_TERMS, sequence=0).timeout_s == 12.0
+    hasty = TERMS.model_copy(update={"timeout_s": 0.25})
+    assert job_for(LEVELS, hasty, sequence=0).timeout_s == 0.25
+
+
+@pytest.mark.parametrize(
+    ("levels", "operations"),
+    [
+        ({}, 50),
+        ({"connections": 8}, 56),
+        ({"connections": 64}, 64),
+        ({"connections": 3, "client": "pymysql-1.1", "batch": 10}, 60),
+        ({"connections": 8, "workload": "storm"}, 8),
+        ({"workload": "people-delete", "client": "mysqlslap-9.7", "queries": 9, "rounds": 3}, 50),
+    ],
+)
+def test_a_captured_trial_has_some_fifty_operations_that_divide(
+    levels: dict[str, Level], operations: int
+) -> None:
+    whole = job_for({**LEVELS, **levels}, FULL_TERMS, sequence=0)
+    few = captured(whole)
+    changes = {"operations": operations, "rounds": 1, "reset": (), "warmup_s": 0.0, "duration_s": 600.0}
+    driver = whole.driver and whole.driver.model_copy(update={"steady_within_s": 0.0})
+    assert few == whole.model_copy(update={**changes, "schedule": ClosedLoop(), "driver": driver})
+
+
+def test_a_client_warms_up_as_long_as_its_job_says() -> None:
+    assert longest_warmup_s(job_for(LEVELS, TERMS, sequence=0)) == 0.05
+    driver = job_for({**LEVELS, "client": "pymysql-1.1"}, TERMS, sequence=0)
+    assert driver.driver is not None
+    assert driver.driver.batch == 1
+    assert longest_warmup_s(driver) == 10.0
+    assert longest_warmup_s(driver.model_copy(update={"warmup_s": 11.0})) == 11.0
+    for workload, queries, within_s in (
+        ("insert", 5, 0.0),
+        ("insert", None, 10.0),
+        ("point-select", 5, 10.0),
+    ):
+        told: dict[str, Level] = {**LEVELS, "client": "pymysql-1.1", "workload": workload}
+        job = job_for({**told, "queries": queries} if queries else told, TERMS, sequence=0)
+        assert job.driver is not None
+        assert job.driver.steady_within_s == within_s
+
+
+@pytest.mark.parametrize(
+    ("levels", "operations", "rounds"),
+    [
+        ({}, None, 1),
+        ({"rounds": 3}, None, 1),
+        ({"queries": 500}, 500, 1),
+        ({"queries": 500, "rounds": 3}, 500, 1),
+        ({"queries": 500, "client": "mysqlslap-9.7"}, 500, 1),
+        ({"queries": 500, "rounds": 3, "client": "mysqlslap-9.7"}, 1500, 3),
+        ({"workload": "storm"}, 20, 10),
+        ({"workload": "storm", "rounds": 3}, 6, 3),
+    ],
+)
+def test_how_many_operations_in_how_many_rounds(
+    levels: dict[str, Level], operations: int | None, rounds: int
+) -> None:
+    told = {**LEVELS, **levels}
+    assert (counted_operations(told), rounds_of(told)) == (operations, rounds)
+
+
+def test_only_what_changes_data_and_is_counted_is_not_warmed_up() -> None:
+    writing: dict[str, Level] = {**LEVELS, "workload": "people-delete"}
+    assert job_for(writing, TERMS, sequence=0).warmup_s == 0.05
+    assert job_for({**writing, "queries": 5}, TERMS, sequence=0).warmup_s == 0.0
+    assert job_for({**LEVELS, "queries": 5}, TERMS, sequence=0).warmup_s == 0.05

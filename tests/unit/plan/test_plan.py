@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.plan.order import blocks, cases, plan
+from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.plan.timing import SHORTEST_S, WANTED_BLOCKS, overhead_s, window_s
 from tlstax.study import Exclusion, Level, Study, load_study, override
 
@@ -156,3 +156,83 @@ def test_data_that_is_put_back_and_operations_that_are_counted_take_their_time()
     few, many = (override(reading, "queries", [str(queries)]) for queries in (1_000, 100_000))
     assert plan(many).block_s > 10 * plan(few).block_s
     assert plan(many).blocks < plan(few).blocks
+
+
+def test_a_plans_figures_are_those_of_its_parts() -> None:
+    """Ten windows of 0.212 s and 0.876 s beside them, and seven seconds for the server."""
+    tax = load_study("tax")
+    found = plan(tax)
+    assert found.study == "tax"
+    assert (found.trial_duration_s, found.block_s) == (0.212, pytest.approx(2.996))
+    assert (found.blocks, found.trials, found.profiled, found.captured) == (20, 200, 0, 0)
+    assert (found.starting_s, found.estimated_s) == (7.0, pytest.approx(7 + 20 * 2.996))
+    assert plan(load_study("auth-rng")).starting_s == 6 * 7.0
+    profiled = plan(tax.model_copy(update={"profile": True, "budget_s": 480.0}))
+    assert (profiled.trials, profiled.profiled) == (profiled.blocks * 20, profiled.blocks * 10)
+    assert plan(tax.model_copy(update={"capture": True})).captured == 8, "none of the two controls"
+
+
+def test_what_a_study_names_must_be_there_each_once() -> None:
+    assert plan(load_study("auth-rng")).specimens == (
+        "mysql-9.7",
+        "mysql-8.0.33",
+        "mysql-5.6.14",
+        "mysql-5.5.34",
+        "openssl-3.5.5",
+        "openssl-3.0",
+        "rand-per-byte",
+    )
+    clients = override(load_study("tax"), "client", ["engine", "sysbench"])
+    assert plan(clients).specimens == ("sysbench",)
+
+
+def test_a_profiled_block_has_every_case_twice_once_sampled() -> None:
+    study = load_study("tax").model_copy(update={"profile": True})
+    known = cases(study)
+    for block in islice(blocks(study, 7), 3):
+        assert Counter((t.case.key(), t.profiled) for t in block) == Counter(
+            (case.key(), profiled) for case in known for profiled in (False, True)
+        )
+        assert not any(trial.captured for trial in block)
+
+
+def test_captured_trials_come_before_all_blocks() -> None:
+    study = load_study("tax").model_copy(update={"capture": True})
+    first, second, third = islice(blocks(study, 7), 3)
+    assert first == captures(study)
+    assert [(trial.block, trial.position) for trial in first] == [(-1, place) for place in range(8)]
+    assert [trial.case for trial in first] == [case for case in cases(study) if case.role != "control"]
+    assert {(trial.captured, trial.profiled) for trial in first} == {(True, False)}
+    assert ({trial.block for trial in second}, {trial.block for trial in third}) == ({0}, {1})
+    left = next(blocks(study, 7, {(-1, 0), (-1, 7)}))
+    assert [trial.position for trial in left] == list(range(1, 7))
+    done = {(-1, place) for place in range(8)}
+    assert next(blocks(study, 7, done)) == second
+
+
+def test_where_a_tap_cannot_stand_nothing_is_captured() -> None:
+    study = load_study("tax").model_copy(update={"capture": True})
+    assert captures(override(study, "rtt_ms", ["0", "45"])) == ()
+    assert captures(load_study("tax")) == ()
+    paths = override(study, "path", ["direct", "unix-socket"])
+    assert {trial.case.levels["path"] for trial in captures(paths)} == {"direct"}
+    assert [trial.position for trial in captures(paths)] == list(range(len(captures(paths))))
+
+
+def test_groups_are_in_the_order_of_their_factors_whatever_stands_first_in_them() -> None:
+    """The baseline leads its group also where it is not the first of its levels."""
+    study = Study(
+        name="s",
+        title="",
+        question="",
+        factors={"workload": ("a", "b"), "tls": ("1.3", "off")},
+        baseline={"tls": "off"},
+        control_within={"workload": "b"},
+    )
+    assert [(case.levels["workload"], case.levels["tls"], case.role) for case in cases(study)] == [
+        ("a", "off", "baseline"),
+        ("a", "1.3", "treatment"),
+        ("b", "off", "baseline"),
+        ("b", "off", "control"),
+        ("b", "1.3", "treatment"),
+    ]

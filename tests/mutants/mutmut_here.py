@@ -1,0 +1,42 @@
+"""Runs mutmut in the folder where it is started, with the changes that suit arithmetic. Started by run.py.
+
+mutmut's own kinds of change, but for one: text gets a mark at either end, and only where it is a name or a
+key. Upper and lower case as well would count one assertion three times; and sentences, which have spaces, are
+for a reader to judge. `max` and `min`, `all` and `any` are exchanged too, which mutmut does not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import hypothesis  # noqa: F401 (slow to import: each change is tried in a fork of this process, which has it then)
+import libcst
+import scipy.special  # noqa: F401 (the same)
+from mutmut.__main__ import cli
+from mutmut.mutation import mutators
+
+OPPOSITES = {"max": "min", "min": "max", "all": "any", "any": "all"}
+
+
+def marked(node: libcst.BaseString) -> Iterable[libcst.BaseString]:
+    """A name or a key that is another."""
+    if isinstance(node, libcst.SimpleString) and " " not in node.value:
+        yield from list(mutators.operator_string(node))[:1]
+
+
+def opposite(node: libcst.Call) -> Iterable[libcst.Call]:
+    """The call of the function that chooses the other way."""
+    if isinstance(node.func, libcst.Name) and node.func.value in OPPOSITES:
+        yield node.with_changes(func=libcst.Name(OPPOSITES[node.func.value]))
+
+
+def main() -> None:
+    """Puts the kinds of change in place and does what the command line says."""
+    kinds = mutators.mutation_operators
+    kinds[:] = [(kind, marked if change is mutators.operator_string else change) for kind, change in kinds]
+    kinds.append((libcst.Call, opposite))
+    cli()
+
+
+if __name__ == "__main__":
+    main()

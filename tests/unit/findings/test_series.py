@@ -1,0 +1,141 @@
+"""Values by case and block, and pooling over ladders: small series by hand."""
+
+from __future__ import annotations
+
+from math import e
+
+import pytest
+
+from fake_trials import Truth, crashed, fake_record
+from tlstax.findings.core.series import Series, difference, frozen, pooled, series, valid_values
+from tlstax.plan.order import cases
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.study import Case, load_study, override
+
+STUDY = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
+PLAIN = {"server": "s", "tls": "off", "resumption": "off", "connections": 8}
+TLS = {**PLAIN, "tls": "1.3"}
+
+
+def of(values: dict[int, dict[str, float]], controls: dict[int, dict[str, float]] | None = None) -> Series:
+    """Plaintext makes 1 operation a second in blocks 0 to 2; TLS makes what is given."""
+    plain = {block: {"ops_per_s": 1.0} for block in range(3)}
+    return Series(
+        study=STUDY,
+        cases={},
+        values={frozen(PLAIN): plain, frozen(TLS): values},
+        controls={} if controls is None else {frozen(PLAIN): controls},
+    )
+
+
+def test_levels_are_frozen_in_the_order_of_their_names_less_some() -> None:
+    assert frozen({"b": 2, "a": 1, "c": 3}) == (("a", 1), ("b", 2), ("c", 3))
+    assert frozen({"b": 2, "a": 1, "c": 3}, "a", "c") == (("b", 2),)
+
+
+def test_logarithms_are_of_values_above_nothing() -> None:
+    found = of(
+        {0: {"ops_per_s": e}, 1: {"ops_per_s": 0.0}, 2: {"latency_p50_us": 5.0}, 3: {"ops_per_s": 0.5}}
+    )
+    assert found.logs(TLS, "ops_per_s") == pytest.approx({0: 1.0, 3: -0.693147}, abs=1e-6)
+    assert found.logs({"tls": "1.2"}, "ops_per_s") == {}
+
+
+def test_ratios_are_of_blocks_that_both_have_in_their_order() -> None:
+    found = of({2: {"ops_per_s": e**2}, 0: {"ops_per_s": e}, 9: {"ops_per_s": e}})
+    assert found.log_ratios(TLS, PLAIN, "ops_per_s") == pytest.approx({0: 1.0, 2: 2.0})
+    assert list(found.log_ratios(TLS, PLAIN, "ops_per_s")) == [0, 2]
+    assert difference({0: 5.0, 1: 1.0}, {1: 3.0, 2: 1.0}) == {1: -2.0}
+
+
+def test_a_control_is_set_against_the_baseline_with_its_levels() -> None:
+    found = of({}, controls={1: {"ops_per_s": e}, 7: {"ops_per_s": e}})
+    assert found.control_logs(PLAIN, "ops_per_s") == pytest.approx({1: 1.0})
+    assert of({}).control_logs(PLAIN, "ops_per_s") == {}
+
+
+def test_its_own_baseline_differs_in_what_the_study_says() -> None:
+    levels = {**TLS, "resumption": "on"}
+    assert of({}).own_baseline(levels) == PLAIN
+
+
+def test_a_ladder_is_cases_that_differ_in_connections_alone() -> None:
+    steps = [{**TLS, "connections": number} for number in (1, 8, 64)]
+    planned = {frozen(levels): Case(levels=levels, role="treatment") for levels in [*steps, PLAIN]}
+    ladders = Series(study=STUDY, cases=planned, values={}, controls={}).ladders()
+    assert ladders == {frozen(TLS, "connections"): steps, frozen(PLAIN, "connections"): [PLAIN]}
+
+
+def test_a_series_is_of_valid_trials_with_controls_apart() -> None:
+    """Speeds are told apart by role; the baseline's second block crashed."""
+    speeds = {"baseline": 1000.0, "control": 2000.0, "treatment": 3000.0}
+    records: list[TrialRecord] = []
+    for block in range(2):
+        for position, case in enumerate(cases(STUDY)):
+            trial = Trial(block=block, position=position, case=case)
+            is_broken = (block, case.role) == (1, "baseline")
+            records.append(
+                crashed(trial) if is_broken else fake_record(trial, Truth(speeds[case.role], {}, 1, 1))
+            )
+    values = valid_values(STUDY, records)
+    assert len(values) == len(records) - 1
+    assert (1, 0) not in values
+    found = series(STUDY, records, values)
+    baseline = next(case.levels for case in cases(STUDY) if case.role == "baseline")
+    treatment = next(case.levels for case in cases(STUDY) if case.role == "treatment")
+    speed = {
+        name: {block: outcomes["ops_per_s"] for block, outcomes in blocks.items()}
+        for name, blocks in (
+            ("baseline", found.values[frozen(baseline)]),
+            ("treatment", found.values[frozen(treatment)]),
+            ("control", found.controls[frozen(baseline)]),
+        )
+    }
+    assert speed == {
+        "baseline": {0: 1000.0},
+        "treatment": {0: 3000.0, 1: 3000.0},
+        "control": {0: 2000.0, 1: 2000.0},
+    }
+    assert list(found.cases) == [frozen(case.levels) for case in cases(STUDY) if case.role != "control"]
+    assert found.cases[frozen(baseline)].role == "baseline"
+    assert found.study is STUDY
+
+
+def test_a_large_study_is_told_in_the_phases_of_its_overview() -> None:
+    """Of many groups, only the percentiles of an operation, a connect and a handshake are told."""
+    connections = [str(number) for number in range(1, 14)]
+    large = override(override(load_study("tax"), "workload", ["point-select"]), "connections", connections)
+    case = cases(large)[0]
+    record = fake_record(
+        Trial(block=0, position=0, case=case), Truth(1000, {"query": 9.0, "operation": 9.0}, 1, 1)
+    )
+    (found,) = valid_values(large, [record]).values()
+    assert "latency_p50_us" in found
+    assert not [name for name in found if name.startswith("query")]
+    (all_of_it,) = valid_values(STUDY, [record]).values()
+    assert all_of_it.keys() > found.keys()
+
+
+def test_with_nothing_missing_pooling_is_each_blocks_mean() -> None:
+    assert pooled({1: {0: 1.0, 1: 3.0}, 8: {0: 5.0, 1: 9.0}}) == pytest.approx({0: 3.0, 1: 6.0})
+
+
+def test_a_step_that_lacks_a_block_does_not_tilt_it_by_its_own_level() -> None:
+    """By hand: steps at 1 and 11 on average, 6 together. Block 1 has only the first, 1 above its mean: 7."""
+    assert pooled({1: {0: 0.0, 1: 2.0}, 8: {0: 11.0}}) == pytest.approx({0: 5.5, 1: 7.0})
+
+
+def test_a_block_with_fewer_than_half_of_the_steps_is_left_out() -> None:
+    steps = {1: {0: 1.0, 1: 1.0}, 2: {0: 1.0}, 4: {0: 1.0}}
+    assert pooled(steps) == {0: 1.0}
+    assert pooled({**steps, 2: {0: 1.0, 1: 1.0}}) == {0: 1.0, 1: 1.0}
+    assert pooled({1: {0: 1.0, 1: 1.0}, 2: {0: 1.0}}) == {0: 1.0, 1: 1.0}, "half is enough"
+
+
+def test_a_step_without_a_block_does_not_count() -> None:
+    assert pooled({1: {0: 2.0}, 2: {}, 4: {}}) == {0: 2.0}
+    assert pooled({1: {}}) == pooled({}) == {}
+
+
+def test_blocks_are_pooled_in_their_order() -> None:
+    assert list(pooled({1: {5: 1.0, 0: 1.0}, 2: {3: 1.0, 0: 1.0}})) == [0, 3, 5]

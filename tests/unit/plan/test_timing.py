@@ -1,0 +1,211 @@
+"""How long trials and blocks take: every estimate by hand from its parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlstax.plan.order import cases
+from tlstax.plan.timing import _shared_out, block_s, counted_s, overhead_s, trial_duration_s, window_s
+from tlstax.study import Level, Study, load_study, override
+from tlstax.study.workloads.user_defined import UserWorkload
+
+TAX = load_study("tax")
+KEPT: dict[str, Level] = {"workload": "point-select", "connections": 8, "tls": "1.3"}
+RECONNECT: dict[str, Level] = {**KEPT, "workload": "reconnect"}
+STORM: dict[str, Level] = {**KEPT, "workload": "storm"}
+
+
+def away(study: Study) -> Study:
+    """The same study at 0 and 500 ms, which are compared with each other."""
+    far = override(study, "rtt_ms", ["0", "500"])
+    return far.model_copy(update={"baseline": {**far.baseline, "rtt_ms": 0}})
+
+
+@pytest.mark.parametrize(
+    ("levels", "shortest_s", "window"),
+    [
+        (KEPT, 0.1, 0.1),
+        (KEPT, 0.12345, 0.123),
+        ({}, 0.1, 0.1),
+        (RECONNECT, 0.001, 0.024),
+        ({**RECONNECT, "connections": 100}, 0.1, 0.3),
+        ({"workload": "reconnect"}, 0.001, 0.003),
+        ({**KEPT, "client": "pymysql-1.1"}, 0.1, 0.5),
+        ({**RECONNECT, "client": "pymysql-1.1"}, 0.1, 0.5),
+        ({**RECONNECT, "client": "pymysql-1.1", "connections": 200}, 0.1, 0.6),
+        # Three operations, or ten round trips where those are more.
+        ({**KEPT, "rtt_ms": 45}, 0.1, 0.45),
+        ({**RECONNECT, "rtt_ms": 45}, 0.1, 3 * 8 * 0.045),
+        ({**STORM, "rtt_ms": 45}, 0.1, 3 * 7 * 0.045),
+        ({**KEPT, "rtt_ms": 45}, 0.6, 0.6),
+    ],
+)
+def test_a_window_is_as_long_as_its_case_needs(
+    levels: dict[str, Level], shortest_s: float, window: float
+) -> None:
+    assert window_s(levels, shortest_s) == pytest.approx(window)
+
+
+def test_windows_of_what_is_compared_are_alike() -> None:
+    """The longest distance of the group, and whether the study has a driver at all."""
+    near = {**cases(TAX)[0].levels, "rtt_ms": 0}
+    assert window_s(near, 0.1, away(TAX)) == 5.0
+    apart = override(TAX, "rtt_ms", ["0", "45"])
+    assert window_s(near, 0.1, apart) == pytest.approx(0.1), "distances that are groups of their own"
+    assert window_s({**near, "rtt_ms": 45}, 0.1, apart) == pytest.approx(0.45)
+    drivers = override(TAX, "client", ["engine", "pymysql-1.1"])
+    assert window_s({**KEPT, "client": "engine"}, 0.1, drivers) == 0.5
+    assert window_s({**KEPT, "client": "pymysql-1.1"}, 0.1, TAX) == 0.1
+    assert window_s({**KEPT, "rtt_ms": 45}, 0.1, TAX) == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize(
+    ("levels", "seconds"),
+    [
+        (KEPT, 0.0),
+        ({**KEPT, "queries": 1000}, 0.2),
+        ({**KEPT, "queries": 1000, "rtt_ms": 40}, 1000 * (0.0002 + 0.04 / 8)),
+        ({"workload": "point-select", "queries": 1000, "rtt_ms": 40}, 1000 * (0.0002 + 0.04)),
+        ({**RECONNECT, "queries": 1000, "rtt_ms": 40}, 1000 * (0.0002 + 8 * 0.04 / 8)),
+        ({**KEPT, "workload": "update", "queries": 1000}, 1000 * 0.0012),
+        ({**KEPT, "workload": "words-insert", "queries": 1000}, 1000 * 0.0002),
+        ({**KEPT, "workload": "people-select", "queries": 10}, 10 * (0.0002 + 0.008)),
+        ({**KEPT, "workload": "people-update", "queries": 10}, 10 * (0.0012 + 0.008)),
+        ({**KEPT, "workload": "people-insert", "queries": 10}, 10 * 0.0012),
+        (STORM, 80 * 0.0015),
+        ({**STORM, "tls": "off"}, 80 * 0.0005),
+        ({**STORM, "rtt_ms": 40, "rounds": 3}, 24 * 0.0015 + 3 * 7 * 0.04),
+    ],
+)
+def test_so_many_operations_take_their_time(levels: dict[str, Level], seconds: float) -> None:
+    rows = TAX.model_copy(update={"rows": 10_000})
+    assert counted_s(levels, rows) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("levels", "seconds"),
+    [
+        (KEPT, 0.07 + 8 * 0.0015),
+        ({**KEPT, "tls": "off"}, 0.07 + 8 * 0.0005),
+        ({"workload": "point-select"}, 0.07 + 0.0005),
+        (RECONNECT, 0.07 + 3 * 8 * 0.0015),
+        ({**KEPT, "client": "pymysql-1.1"}, 0.07 + 1.8 + 8 * 0.0015),
+        ({**KEPT, "workload": "update"}, 0.07 + 8 * 0.0015 + 0.2 + 0.4),
+        ({**KEPT, "rtt_ms": 40}, 0.07 + 8 * 0.0015 + 0.15 + 7 * 0.04),
+        ({**RECONNECT, "rtt_ms": 40}, 0.07 + 3 * 8 * 0.0015 + 0.15 + 14 * 0.04),
+    ],
+)
+def test_beside_its_window_a_trial_takes_its_time(levels: dict[str, Level], seconds: float) -> None:
+    rows = TAX.model_copy(update={"rows": 10_000})
+    assert overhead_s(levels, rows) == pytest.approx(seconds)
+
+
+def test_without_the_study_nothing_is_put_back() -> None:
+    assert overhead_s({**KEPT, "workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
+
+
+OF_KEPT = 2 * (0.07 + 8 * 0.0005) + 3 * (0.07 + 8 * 0.0015)
+OF_RECONNECT = 2 * (0.07 + 24 * 0.0005) + 3 * (0.07 + 24 * 0.0015)
+"""What the two groups of the tax study take beside their windows: baseline, control and three treatments."""
+OVERHEAD_S = OF_KEPT + OF_RECONNECT
+PROFILED = TAX.model_copy(update={"profile": True})
+WITH_STORMS = override(TAX, "workload", ["point-select", "storm"])
+STORMS_S = 2 * 80 * 0.0005 + 3 * 80 * 0.0015
+
+
+def budgeted(study: Study, seconds: float) -> float:
+    return trial_duration_s(study.model_copy(update={"budget_s": seconds}), cases(study))
+
+
+@pytest.mark.parametrize(
+    ("study", "budget_s", "duration_s"),
+    [
+        (TAX, 60.0, (3.0 - OVERHEAD_S) / 10),
+        (TAX, 1.0, 0.1),
+        (TAX, 1e6, 10.0),
+        (PROFILED, 480.0, (24.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 10),
+        (WITH_STORMS, 60.0, (3.0 - 2 * OF_KEPT - STORMS_S) / 5),
+        (override(TAX, "workload", ["storm"]), 1e6, 0.1),
+    ],
+)
+def test_twenty_blocks_fit_the_budget(study: Study, budget_s: float, duration_s: float) -> None:
+    assert budgeted(study, budget_s) == pytest.approx(duration_s, abs=5e-4)
+
+
+def test_a_duration_is_in_whole_milliseconds() -> None:
+    assert budgeted(TAX, 60.0) == 0.212
+
+
+@pytest.mark.parametrize(
+    ("room_s", "least", "each_s"),
+    [
+        (1.0, [0.1, 0.5, 0.1], 0.25),
+        (3.0, [0.1, 0.5, 0.1], 1.0),
+        (1.5, [0.1, 0.5, 0.1], 0.5),
+        (1.3, [0.6, 0.5, 0.1], 0.2),
+        (1.0, [0.6, 0.5, 0.1], 0.0),
+        (-1.0, [0.0], 0.0),
+        (0.5, [0.5], 0.5),
+    ],
+)
+def test_windows_that_need_more_leave_less_to_the_others(
+    room_s: float, least: list[float], each_s: float
+) -> None:
+    assert _shared_out(room_s, least) == pytest.approx(each_s)
+
+
+def test_a_block_has_the_windows_and_what_is_beside_them() -> None:
+    assert block_s(TAX, cases(TAX), 0.2) == pytest.approx(10 * 0.2 + OVERHEAD_S)
+    assert block_s(PROFILED, cases(TAX), 0.2) == pytest.approx(2 * (2.0 + OVERHEAD_S) + 0.5 * 10 + 0.5 * 2.0)
+    assert block_s(WITH_STORMS, cases(WITH_STORMS), 0.2) == pytest.approx(5 * 0.2 + STORMS_S + 2 * OF_KEPT)
+
+
+def mine(*, queries: int | None = None) -> Study:
+    """Five statements of a user's own, which change data, half a second away, by the engine and a driver."""
+    change = {"sql": "UPDATE {table} SET c = 1", "parameters": {}}
+    own = UserWorkload.model_validate({"name": "mine", "transactions": [{"statements": [change] * 5}]})
+    study = TAX.model_copy(update={"workloads": {"mine": own}, "rows": 10_000})
+    factors = {"workload": ["mine"], "rtt_ms": ["500"], "client": ["engine", "pymysql-1.1"]}
+    for name, levels in {**factors, **({"queries": [str(queries)]} if queries else {})}.items():
+        study = override(study, name, levels)
+    return study
+
+
+def test_a_users_own_statements_each_take_their_round_trip() -> None:
+    levels: dict[str, Level] = {"workload": "mine", "connections": 8, "tls": "off", "rtt_ms": 500}
+    assert window_s(levels, 0.1, mine()) == 3 * 5 * 0.5
+    assert overhead_s(levels, mine()) == pytest.approx(0.07 + 8 * 0.0005 + 0.2 + 0.4 + 0.15 + 11 * 0.5)
+    counted = counted_s({**levels, "queries": 100}, mine())
+    assert counted == pytest.approx(100 * (0.0002 + 5 * 0.5 / 8 + 0.001))
+
+
+def test_a_block_of_such_a_study_has_its_windows_and_what_is_beside_them() -> None:
+    study = mine()
+    of_all = cases(study)
+    beside_s = sum(overhead_s(case.levels, study) for case in of_all)
+    assert block_s(study, of_all, 0.2) == pytest.approx(len(of_all) * 7.5 + beside_s)
+    budget_s = 20 * (beside_s + len(of_all) * 8.0)
+    long = study.model_copy(update={"budget_s": budget_s})
+    assert trial_duration_s(long, of_all) == pytest.approx(8.0)
+    short = study.model_copy(update={"budget_s": 20 * (beside_s + len(of_all) * 7.0)})
+    assert trial_duration_s(short, of_all) == 0.1, "no window can be as short as that"
+
+
+def test_a_block_of_so_many_operations_has_their_time() -> None:
+    study = mine(queries=100)
+    of_all = cases(study)
+    beside_s = sum(overhead_s(case.levels, study) for case in of_all)
+    each_s = 100 * (0.0002 + 5 * 0.5 / 8 + 0.001)
+    assert block_s(study, of_all, 0.2) == pytest.approx(len(of_all) * each_s + beside_s)
+
+
+def test_what_is_counted_leaves_less_to_the_others() -> None:
+    """Cases of a users own workload that are counted, beside plain ones that are timed."""
+    study = mine()
+    timed = [case for case in cases(study) if case.levels["client"] == "engine"]
+    counted = [case.model_copy(update={"levels": {**case.levels, "queries": 10}}) for case in timed]
+    each_s = 10 * (0.0002 + 5 * 0.5 / 8 + 0.001)
+    beside_s = 2 * sum(overhead_s(case.levels, study) for case in timed)
+    room_s = beside_s + len(timed) * (each_s + 9.0)
+    long = study.model_copy(update={"budget_s": 20 * room_s})
+    assert trial_duration_s(long, [*timed, *counted]) == pytest.approx(9.0)

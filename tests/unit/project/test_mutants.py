@@ -1,0 +1,166 @@
+"""The mutation tester (tests/mutants): what it says of survivors; its reasons still have their lines."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIGURED = tomllib.loads((ROOT / "tests" / "mutants" / "reasons.toml").read_text())
+
+
+def test_every_reason_is_of_lines_that_are_there() -> None:
+    for entry in CONFIGURED["survivor"]:
+        source = (ROOT / "lab" / "tlstax" / entry["file"]).read_text().splitlines()
+        stripped = [line.strip() for line in source]
+        gone = [line for line in entry["was"].split("\n") if line not in stripped]
+        assert not gone, f"{entry['file']} has no line {gone[0]}"
+
+
+def test_every_reason_is_one() -> None:
+    for entry in CONFIGURED["survivor"]:
+        assert entry.keys() == {"file", "function", "was", "became", "why"}
+        assert entry["why"].strip()
+        assert entry["became"]
+
+
+def test_every_module_is_judged_or_left_out_for_a_reason() -> None:
+    left_out = [file for entry in CONFIGURED["left_out"] for file in entry["files"]]
+    assert len(left_out) == len(set(left_out))
+    assert all(entry["why"].strip() for entry in CONFIGURED["left_out"])
+    modules = {
+        str(path.relative_to(ROOT / "lab" / "tlstax")): path
+        for room in ("checks", "findings", "plan")
+        for path in (ROOT / "lab" / "tlstax" / room).rglob("*.py")
+        if any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text())))
+    }
+    assert not set(left_out) - modules.keys()
+    judged = {
+        file
+        for file in modules
+        if file in CONFIGURED["judges"] or (ROOT / "tests" / "unit" / default_judge(file)).is_file()
+    }
+    assert not modules.keys() - judged - set(left_out)
+
+
+def default_judge(file: str) -> str:
+    return f"{file.partition('/')[0]}/test_{Path(file).name}"
+
+
+def test_every_judge_is_there() -> None:
+    for file, judges in CONFIGURED["judges"].items():
+        assert (ROOT / "lab" / "tlstax" / file).is_file()
+        missing = [judge for judge in judges if not (ROOT / "tests" / "unit" / judge).is_file()]
+        assert not missing, f"{file} is judged by {missing}"
+
+
+@pytest.fixture(scope="module")
+def run() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mutants_run", ROOT / "tests" / "mutants" / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+DECORATED = """
+from functools import lru_cache
+
+class Square:
+    side = 3
+
+    @property
+    def area(self):
+        return self.side * self.side
+
+    @staticmethod
+    @lru_cache(
+        maxsize=1
+    )
+    def corners():
+        return 4
+
+@lru_cache(maxsize=2)
+def twice(value):
+    return 2 * value
+"""
+
+
+def test_decorators_are_called_after_their_functions(run: ModuleType) -> None:
+    """mutmut passes over decorated functions, and a property would never be changed."""
+    plain = run.undecorated(DECORATED)
+    assert "@" not in plain
+    known: dict[str, Any] = {}
+    exec(plain, known)  # noqa: S102 (our own text)
+    assert (known["Square"]().area, known["Square"].corners(), known["twice"](5)) == (9, 4, 10)
+    assert known["twice"].cache_info().maxsize == 2
+    assert run.lines_of_functions(DECORATED) == {"Square.area": 8, "Square.corners": 15, "twice": 19}
+
+
+DIFF = """--- a
++++ b
+@@ -1,4 +1,4 @@
+ def area(self):
+     # of it
+-    return self.side * self.side
++    return self.side / self.side
+
+"""
+
+
+def test_a_survivor_has_its_line_and_what_became_of_it(run: ModuleType) -> None:
+    name = "tlstax.findings.square.xǁSquareǁarea__mutmut_3"
+    found = run.survivor("findings/square.py", DIFF, name, {"Square.area": 40}, "survived")
+    assert found.line == 42
+    assert found.change == (
+        "findings/square.py",
+        "Square.area",
+        "return self.side * self.side",
+        "return self.side / self.side",
+    )
+    assert run.survivor("f", DIFF, "m.x_area__mutmut_1", {"area": 1}, "survived").change[1] == "area"
+
+
+KNOWN, NEW = ("f.py", "f", "a", "b"), ("f.py", "f", "a", "c")
+
+
+@pytest.mark.parametrize(
+    ("changes", "lived", "reasons", "status"),
+    [
+        (100, [], set(), 0),
+        (100, [KNOWN], {KNOWN}, 0),
+        (100, [KNOWN], set(), 1),
+        (100, [], {KNOWN}, 1),
+        (100, [], {("other.py", "f", "a", "b")}, 0),
+        (100, [KNOWN] * 5, {KNOWN}, 0),
+        (100, [KNOWN] * 6, {KNOWN}, 1),
+        (100, [KNOWN, NEW], {KNOWN}, 1),
+        (0, [], set(), 0),
+    ],
+)
+def test_enough_is_killed_and_the_rest_has_reasons_that_are_needed(
+    run: ModuleType, changes: int, lived: list[tuple[str, ...]], reasons: set[tuple[str, ...]], status: int
+) -> None:
+    survivors = tuple(run.Survivor(change, 1, "survived") for change in lived)
+    assert run.sum_up([run.Judged("f.py", changes, survivors)], reasons) == status
+
+
+def test_files_are_found_by_any_path_and_all_but_those_left_out_by_none(run: ModuleType) -> None:
+    assert run.chosen(["lab/tlstax/findings/core/stats.py", "plan/order.py"], {"plan/order.py"}) == [
+        "findings/core/stats.py",
+        "plan/order.py",
+    ]
+    everything = run.chosen([], set())
+    assert {"checks/verdict.py", "findings/core/stats.py", "plan/jobs.py"} <= set(everything)
+    assert run.chosen([], {"plan/jobs.py"}) == [file for file in everything if file != "plan/jobs.py"]
+    with pytest.raises(SystemExit, match=r"study/design\.py is no file of"):
+        run.chosen(["lab/tlstax/study/design.py"], set())
