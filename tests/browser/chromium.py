@@ -135,11 +135,14 @@ class Browser:
         self._unread = b""
         self._last_id = 0
         self._seen: list[str] = []
+        self._target = ""
         self._pages: dict[str, Page] = {}
 
     def new_page(self) -> Page:
-        """An empty tab that reports errors and requests."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        """An empty tab that reports errors and requests. The one before is closed: tabs take time unseen."""
+        if self._target:
+            self.call("Target.closeTarget", targetId=self._target)
+        target = self._target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
         page.listen()

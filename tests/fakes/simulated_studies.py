@@ -1,6 +1,6 @@
 """Thousands of simulated studies at once: what the stopping rule and the judgement do to the truth.
 
-The rules of `tlstax.stopping` and `tlstax.stats` are restated here for arrays, as a study by itself takes
+The rules of `findings.stopping` and `findings.stats` are restated here for arrays, as a study by itself takes
 too long; test_stopping_simulated.py checks that both give the same answers. A study has groups of a
 baseline, a control and treatments; the effect is planted in the first treatment of the first group.
 """

@@ -64,6 +64,13 @@ def private(request: pytest.FixtureRequest) -> PrivateServer:
     return server
 
 
+@pytest.fixture(params=["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
+def mainly_mysql(request: pytest.FixtureRequest) -> PrivateServer:
+    """Each of the private servers, for tests of a client to which the server makes little difference."""
+    server: PrivateServer = request.getfixturevalue(request.param)
+    return server
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache of its own with a short path, removed at the end."""

@@ -90,7 +90,9 @@ class House:
         wait_until(lambda: self.owner(asked) == ((0,),))
 
 
-@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+@pytest.fixture(
+    scope="session", params=[pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"]
+)
 def lending_server(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
     settings = ServerSettings(buffer_pool_bytes=SMALL)
     with lent(request.getfixturevalue(request.param), session, settings) as server:
@@ -105,8 +107,12 @@ def lending_server(request: pytest.FixtureRequest, session: Session) -> Iterator
 
 @pytest.fixture
 def house(lending_server: PrivateServer) -> Iterator[House]:
-    """Every test begins with a schema that holds one table of eve's, and must not lose it."""
+    """Every test begins with a schema that holds one table of eve's, and must not lose it.
+
+    What a test before left connected keeps the schema's lock until the server notices that nobody is there.
+    """
     one = House(lending_server)
+    one.cut_connections()
     one.owner("DROP DATABASE IF EXISTS lent", "CREATE DATABASE lent")
     one.owner("CREATE TABLE lent.theirs (id INT PRIMARY KEY)", "INSERT INTO lent.theirs VALUES (7)")
     yield one

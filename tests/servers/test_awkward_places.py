@@ -15,6 +15,8 @@ from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.support import directories
 
+pytestmark = pytest.mark.long
+
 AWKWARD = "a \"cache\" of 'mine'; #1, 100% $x"
 PATHS = ("ssh-aes256-ctr", "stunnel", "haproxy", "haproxy-tls", "router-passthrough")
 FAULT, DRIVER = "rand-per-byte", "libmariadb-3.4"

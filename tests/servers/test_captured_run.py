@@ -23,7 +23,7 @@ def trials_of(home: Home) -> list[dict[str, Any]]:
     return exported
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"])
+@pytest.mark.parametrize("server", ["mysql-9.7", pytest.param("mariadb-11.8", marks=pytest.mark.long)])
 def test_what_crossed_the_wire_is_shown_case_by_case(
     tmp_path: Path, server: str, mysql_build: object, mariadb_build: object
 ) -> None:
@@ -53,6 +53,7 @@ def test_what_crossed_the_wire_is_shown_case_by_case(
     assert all(one["resumed"] == one["handshakes"] > 0 for one in resumed)
 
 
+@pytest.mark.long
 def test_a_run_that_was_cut_off_while_it_captured_goes_on_there(tmp_path: Path, mysql_build: object) -> None:
     assert mysql_build
     user = home(tmp_path)

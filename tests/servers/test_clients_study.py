@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Home
 
+pytestmark = pytest.mark.long
+
 CLIENTS = ("engine", "sysbench", "mysqlslap-9.7")
 
 

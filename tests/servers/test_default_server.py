@@ -34,6 +34,8 @@ def quiet(_: str) -> None:
     """Progress that nobody hears."""
 
 
+@pytest.mark.long
+@pytest.mark.timeout(1000)
 def test_an_unprivileged_user_fetches_and_runs_mysql_from_nothing(cache: Path, tmp_path: Path) -> None:
     """The whole way, as nobody where this is root: packages, data, server, a query."""
     cache.mkdir()
@@ -54,7 +56,7 @@ def test_an_unprivileged_user_fetches_and_runs_mysql_from_nothing(cache: Path, t
 
     process = FORK.Process(target=work, daemon=True)
     process.start()
-    specimen, version, owner = result.get(timeout=240)
+    specimen, version, owner = result.get(timeout=900)
     process.join()
     assert process.exitcode == 0
     assert specimen.name == "mysql-9.7"
@@ -174,6 +176,7 @@ def test_without_any_mysql_in_sid_the_machines_own_mariadb_is_taken(
     )
 
 
+@pytest.mark.long  # apt tries again, after a while
 def test_without_any_mirror_a_server_of_the_machine_is_taken(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -70,7 +70,15 @@ def command(name: str) -> Sequence[str]:
     return obtain_client(name, lambda _: None).command
 
 
-@pytest.fixture(params=NEWEST_TLS)
+SLOW_TO_START = {"connector-j-9.7", "connector-j-8.0.16", "mysql2-3", "go-mysql-1.13"}
+"""Each test starts a driver's runtime, Java's in a second or two; of Go one adapter is tried every time."""
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=pytest.mark.long) if name in SLOW_TO_START else name for name in NEWEST_TLS
+    ]
+)
 def name(request: pytest.FixtureRequest) -> str:
     """A driver; one in Go is left out where there is no Go, which Debian 12 has too old a version of."""
     if "go" in DRIVERS[request.param].needs and shutil.which("go") is None:

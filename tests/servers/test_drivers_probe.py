@@ -17,13 +17,19 @@ from tlstax.specimens.server_build import ServerBuild
 OWN_DRIVERS = Path(__file__).parent / "drivers"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_stays_on_the_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
+        Home(tmp_path_factory.mktemp("last")).run("specimens", "remove", "plain-driver")
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """A user with a folder of drivers of his own, of whom nothing stays on the shelf."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A user with a folder of drivers of his own."""
     monkeypatch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
-    home = Home(tmp_path / "data")
-    yield home
-    home.run("specimens", "remove", "plain-driver")
+    return Home(tmp_path / "data")
 
 
 def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuild) -> None:
@@ -56,6 +62,7 @@ def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuil
     assert "the same statements, read on the wire in the clear" in plain["verified_by"]
 
 
+@pytest.mark.long
 def test_an_option_that_no_driver_takes_is_the_users_mistake(home: Home, mysql_build: ServerBuild) -> None:
     assert mysql_build
     asked = ("drivers", "probe", "plain-driver", "--no-costs", "--option", "nonsense=1")
@@ -68,6 +75,7 @@ def test_an_option_that_no_driver_takes_is_the_users_mistake(home: Home, mysql_b
     assert [row["failed_as"] for row in shown["drivers"]] == ["bad_job"]
 
 
+@pytest.mark.long
 def test_ctrl_c_shows_what_is_known_and_leaves_nothing(home: Home) -> None:
     with home.start("drivers", "probe", "needy-driver", "plain-driver", "--no-costs", "--json") as process:
         children: list[psutil.Process] = []

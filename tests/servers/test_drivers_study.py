@@ -41,13 +41,19 @@ def case(
     return CASE.format(client=client, tls=tls, own=own, nonsense=nonsense)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_stays_on_the_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
+        Home(tmp_path_factory.mktemp("last")).run("specimens", "remove", "plain-driver", "single-driver")
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """A user with a folder of drivers of his own, of whom nothing stays on the shelf."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A user with a folder of drivers of his own."""
     monkeypatch.setenv("TLSTAX_DRIVERS", str(OWN_DRIVERS))
-    home = Home(tmp_path / "data")
-    yield home
-    home.run("specimens", "remove", "plain-driver", "single-driver")
+    return Home(tmp_path / "data")
 
 
 def study(folder: Path, *treatments: str, workload: str = "reconnect", server: str = "mysql-9.7") -> str:
@@ -147,6 +153,7 @@ def test_what_a_driver_cannot_do_is_an_invalid_trial_and_the_study_goes_on(
     assert ["opened 2 connections by itself" in trial["notes"][0] for trial in busy] == [True]
 
 
+@pytest.mark.long
 def test_a_study_of_which_nothing_can_be_done_is_a_mistake(
     home: Home, tmp_path: Path, mysql_build: object
 ) -> None:
@@ -168,6 +175,7 @@ def test_what_no_driver_of_the_kind_can_do_is_left_out(home: Home, tmp_path: Pat
     assert "did you mean 'plain-driver'" in unknown.stderr
 
 
+@pytest.mark.long
 def test_a_run_outlives_the_list_that_its_driver_was_in(
     home: Home, tmp_path: Path, mysql_build: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +193,7 @@ def test_a_run_outlives_the_list_that_its_driver_was_in(
     assert "'plain-driver' is not a level of client" in resumed.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "mysql_native_password"])
 def test_accounts_are_proved_by_the_plugin_of_the_case(home: Home, tmp_path: Path, plugin: str) -> None:
     file = study(tmp_path, case(), case("1.3"), server="mysql-8.0.33", workload="point-select")

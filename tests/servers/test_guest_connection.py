@@ -260,7 +260,7 @@ def test_a_real_server_without_tls(session: Session, mysql_build: ServerBuild) -
             guest_connection.connect(access_for(server, GuestTls(mode)), "tlstax").close()
 
 
-@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("product", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def test_a_server_that_takes_encrypted_connections_only(
     request: pytest.FixtureRequest, session: Session, product: str
 ) -> None:

@@ -52,7 +52,7 @@ def lent(build: ServerBuild, session: Session, settings: ServerSettings) -> Iter
         yield server
 
 
-@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+@pytest.fixture(scope="module", params=["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
 def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
     with lent(
         request.getfixturevalue(request.param), session, ServerSettings(buffer_pool_bytes=SMALL)
@@ -94,6 +94,7 @@ def sentence(done: subprocess.CompletedProcess[str], status: int) -> str:
     return last
 
 
+@pytest.mark.long
 def test_beside_a_guest_only_the_client_is_sampled_and_that_is_said(
     house: PrivateServer, tmp_path: Path
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_server_with_tls_off(mysql_build: ServerBuild, session: Session, tmp_p
     assert "TLS" in said
 
 
+@pytest.mark.long
 def test_an_expired_certificate(mysql_build: ServerBuild, session: Session, tmp_path: Path) -> None:
     expired = CertificateRequest(valid_for=timedelta(days=-2))
     settings = ServerSettings(buffer_pool_bytes=SMALL, certificate=expired)
@@ -190,6 +192,7 @@ def test_an_expired_certificate(mysql_build: ServerBuild, session: Session, tmp_
         assert tlstax_run(tmp_path, url_of(server), *RUN).returncode == 0
 
 
+@pytest.mark.long
 def test_a_server_that_is_gone_in_the_middle(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:

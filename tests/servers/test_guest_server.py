@@ -32,7 +32,7 @@ PASSWORD = 'pass"word\\ é'
 SMALL = ServerSettings(buffer_pool_bytes=64 * 1024 * 1024, max_connections=40)
 
 
-@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+@pytest.fixture(scope="module", params=[pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
     """A server that stands for somebody else's: it has schemas of its own and none of tlstax's."""
     build: ServerBuild = request.getfixturevalue(request.param)

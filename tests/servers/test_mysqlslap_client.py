@@ -302,6 +302,7 @@ def test_a_server_that_stalls_is_given_up(filled: PrivateServer, program: Client
     assert kind_of(failure.value)[0] == "timeout"
 
 
+@pytest.mark.long
 def test_a_server_that_dies_in_the_window_ends_the_job(
     mysql_build: ServerBuild, session: Session, program: ClientProgram
 ) -> None:

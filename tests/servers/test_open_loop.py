@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import pytest
 from load_jobs import ROWS, WITHIN_S, job, measured
@@ -16,7 +17,7 @@ from tlstax.specimens.private_server import PrivateServer
 
 CONNECTIONS = 4
 RATE_PER_S = 500.0
-WINDOW_S, STALL_S, LONG_S = 2.0, 0.5, 0.25
+WINDOW_S, STALL_S, LONG_S = 2.0, 0.75, 0.25
 
 
 @pytest.fixture
@@ -25,20 +26,36 @@ def server(mysql: PrivateServer) -> PrivateServer:
     return mysql
 
 
-def stalled(server: PrivateServer, job: Job, *, after_s: float) -> tuple[Done, float]:
-    """The result of a job whose server stands still for a while, and for how long at least it did."""
+@dataclass(frozen=True)
+class Stall:
+    """When the server stood still at the least, in seconds after the client was told to go."""
+
+    began_s: float
+    ended_s: float
+
+    def long_waits(self) -> float:
+        """How many operations at the least were due in the stall and LONG_S or more before its end.
+
+        The client was told to go before its window began, so that the window ends no sooner than this says.
+        """
+        return RATE_PER_S * (min(self.ended_s - LONG_S, WINDOW_S) - self.began_s)
+
+
+def stalled(server: PrivateServer, job: Job, *, after_s: float) -> tuple[Done, Stall]:
+    """The result of a job whose server stands still for a while, and when it did."""
     with LoadClient(engine_command(), job) as client:
         client.wait_ready(WITHIN_S)
+        went_s = time.monotonic()
         client.go()
         time.sleep(after_s)
         server.pause()
         try:
-            started = time.monotonic()
+            began_s = time.monotonic()
             time.sleep(STALL_S)
-            stall_s = time.monotonic() - started
+            ended_s = time.monotonic()
         finally:
             server.resume()
-        return client.wait_done(WITHIN_S), stall_s
+        return client.wait_done(WITHIN_S), Stall(began_s - went_s, ended_s - went_s)
 
 
 def nth_slowest_s(latencies: Histogram, number: float) -> float:
@@ -48,42 +65,47 @@ def nth_slowest_s(latencies: Histogram, number: float) -> float:
 
 @pytest.mark.parametrize("after_s", [WINDOW_S / 4, WINDOW_S - STALL_S / 2])
 def test_an_open_loop_shows_a_stall_to_all_that_was_due_in_it(server: PrivateServer, after_s: float) -> None:
-    """In the middle of the window, and over its end, where late work is easily forgotten."""
+    """In the middle of the window, and over its end, where late work is easily forgotten.
+
+    A busy machine makes waits longer, never shorter: of what waited long, the least is asserted.
+    """
     schedule = OpenLoop(rate_per_s=RATE_PER_S, arrivals="uniform")
     asked = job(server, connections=CONNECTIONS, schedule=schedule, duration_s=WINDOW_S)
-    done, stall_s = stalled(server, asked, after_s=after_s)
+    done, stall = stalled(server, asked, after_s=after_s)
     latencies = decode(done.histograms_ns["operation"])
     assert done.errors == ()
     assert done.operations + done.skipped == done.scheduled == latencies.count
     assert done.scheduled == pytest.approx(RATE_PER_S * WINDOW_S, abs=2)
-    # An operation waits for what is left of the stall when it is due: what was due until a quarter of
-    # a second before its end has a long wait.
-    long_waits = RATE_PER_S * (min(after_s + stall_s - LONG_S, WINDOW_S) - after_s)
-    assert nth_slowest_s(latencies, 0.8 * long_waits) > LONG_S
-    assert nth_slowest_s(latencies, 1.3 * long_waits) < LONG_S
-    assert nth_slowest_s(latencies, 1) > 0.9 * stall_s
+    assert nth_slowest_s(latencies, 0.9 * stall.long_waits()) > LONG_S
+    assert nth_slowest_s(latencies, 1) > 0.9 * (min(stall.ended_s, WINDOW_S) - stall.began_s)
     delays = decode(done.histograms_ns["start_delay"])
     assert delays.count == done.scheduled
-    assert nth_slowest_s(delays, 0.8 * long_waits) > LONG_S
+    assert nth_slowest_s(delays, 0.9 * stall.long_waits()) > LONG_S
+    # What was due while the server worked is not charged with it.
+    assert nth_slowest_s(latencies, 0.75 * done.scheduled) < LONG_S
 
 
 def test_a_closed_loop_shows_the_same_stall_to_one_operation_a_connection(server: PrivateServer) -> None:
     asked = job(server, connections=CONNECTIONS, duration_s=WINDOW_S)
-    done, stall_s = stalled(server, asked, after_s=WINDOW_S / 4)
+    done, stall = stalled(server, asked, after_s=WINDOW_S / 4)
     latencies = decode(done.histograms_ns["operation"])
-    assert nth_slowest_s(latencies, 1) > 0.9 * stall_s
-    assert nth_slowest_s(latencies, CONNECTIONS) > LONG_S
-    assert nth_slowest_s(latencies, CONNECTIONS + 1) < LONG_S
+    assert nth_slowest_s(latencies, CONNECTIONS) > 0.9 * (stall.ended_s - stall.began_s)
+    # Far fewer than an open loop has, even where the machine itself stood still for a moment too.
+    assert nth_slowest_s(latencies, 0.2 * stall.long_waits()) < LONG_S
     assert "start_delay" not in done.histograms_ns
 
 
 def test_with_connections_to_spare_operations_start_when_they_are_due(server: PrivateServer) -> None:
+    """Even while the server stands still: then they wait for its answer, and not for their start."""
     gap_us = 5000.0
+    due = STALL_S * 1e6 / gap_us
     schedule = OpenLoop(rate_per_s=1e6 / gap_us, arrivals="uniform")
-    _, done = measured(job(server, connections=16, schedule=schedule, duration_s=1.0))
-    assert done.scheduled == pytest.approx(200, abs=2)
-    (median_us,) = decode(done.histograms_ns["start_delay"]).percentiles_us((50,))
-    assert median_us < gap_us / 10
+    asked = job(server, connections=int(2 * due), schedule=schedule, duration_s=WINDOW_S)
+    done, stall = stalled(server, asked, after_s=WINDOW_S / 4)
+    assert done.scheduled == pytest.approx(WINDOW_S * 1e6 / gap_us, abs=2)
+    long_waits = stall.long_waits() / RATE_PER_S * 1e6 / gap_us
+    assert nth_slowest_s(decode(done.histograms_ns["operation"]), 0.9 * long_waits) > LONG_S
+    assert nth_slowest_s(decode(done.histograms_ns["start_delay"]), 0.2 * long_waits) < LONG_S
 
 
 def test_more_than_a_server_can_do_is_skipped_and_not_forgotten(server: PrivateServer) -> None:

@@ -25,6 +25,7 @@ budget_s = 1
 minimum_blocks = 1
 rows = 300
 [factors]
+server = ["mariadb-11.8"]
 tls = ["off"]
 workload = ["delete", "people-delete"]
 connections = [2]
@@ -50,7 +51,7 @@ def document(home: Home, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("build", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("build", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def test_the_example_runs_and_every_write_hits(
     home: Home, request: pytest.FixtureRequest, build: str
 ) -> None:
@@ -77,7 +78,7 @@ def test_a_trial_whose_table_runs_dry_is_told(home: Home, tmp_path: Path) -> Non
     assert reasons == {("it ended after 300 of 500 operations: the table ran dry",)}
 
 
-@pytest.mark.parametrize("build", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("build", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def test_a_guest_is_written_to_and_left_as_it_was(
     request: pytest.FixtureRequest, session: Session, tmp_path: Path, build: str
 ) -> None:
@@ -106,7 +107,7 @@ def test_what_is_wrong_with_a_file_ends_the_run_in_a_sentence(
     text = Path(EXAMPLE).read_text(encoding="utf-8")
     assert change[0] in text
     (tmp_path / "bad.toml").write_text(text.replace(*change), encoding="utf-8")
-    done = home.run("run", *RUN, "--workload", str(tmp_path / "bad.toml"))
+    done = home.run("run", *RUN, "--server", "mariadb-11.8", "--workload", str(tmp_path / "bad.toml"))
     assert done.returncode == status, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert [word for word in says if word not in last] == [], last

@@ -156,7 +156,7 @@ def test_what_serves_one_ssh_connection_is_missed_too(bench: Bench) -> None:
 KILLED = """
 import os, signal
 from contextlib import ExitStack
-from tlstax.bench import Needs, Wanted, private_bench
+from tlstax.run.bench import Needs, Wanted, private_bench
 from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import open_path

@@ -103,6 +103,7 @@ def test_progress_and_plan_say_profiled(home: Home) -> None:
     assert planned["profiled"] * 2 == planned["trials"]
 
 
+@pytest.mark.long
 def test_a_profiled_study_that_is_cut_off_is_profiled_again_when_resumed(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(study_toml(load_study("tax").model_copy(update={"rows": 1000})), encoding="utf-8")
@@ -154,10 +155,12 @@ def test_a_profiled_study_that_is_cut_off_is_profiled_again_when_resumed(home: H
     assert any("sslaccept [mysqld]" in stack for stack in signing)
 
 
+@pytest.mark.usefixtures("mariadb_build")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: signal.Signals) -> None:
     before = set(directories.sessions_dir().iterdir())
-    process = home.start("run", *ONE_LEVEL, "--profile", "--budget", "10m", "--precision", "0.1%")
+    endless = ("--server", "mariadb-11.8", "--budget", "10m", "--precision", "0.1%")
+    process = home.start("run", *ONE_LEVEL, "--profile", *endless)
 
     def sampling() -> bool:
         return any("record" in child.cmdline() for child in family(process) if child.name() == "perf")

@@ -15,13 +15,15 @@ import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
 ROWS = ("--rows", "2000")
-SHORT = (*ROWS, "--budget", "15s")
-LONG = (*ROWS, "--budget", "10m", "--precision", "0.1%")
+SHORT = (*ROWS, "--budget", "8s")
+QUICK = ("--server", "mariadb-11.8", *ROWS)
+"""The server that starts in the shortest time, where it does not matter which one is measured."""
+LONG = (*QUICK, "--budget", "10m", "--precision", "0.1%")
 
 
 @pytest.fixture
-def home(tmp_path: Path, mysql_build: object) -> Home:
-    assert mysql_build
+def home(tmp_path: Path, mariadb_build: object) -> Home:
+    assert mariadb_build
     return Home(tmp_path / "data")
 
 
@@ -83,11 +85,13 @@ def test_every_level_of_both_workloads_has_a_finding_that_names_what_was_negotia
             assert ratio["low"] <= ratio["point"] <= ratio["high"]
     reconnect = {
         (finding["case"]["tls"], finding["case"]["resumption"]): finding["ratio"]["point"]
-        for finding in rates
+        for finding in document["findings"]
+        if finding["outcome"] == "server_cpu_us_per_op"
         if finding["case"]["workload"] == "reconnect" and finding["role"] == "treatment"
     }
-    # Whatever the machine: a full handshake costs more than a resumed one, and either costs much.
-    assert reconnect["1.3", "off"] < reconnect["1.3", "on"] < 0.9
+    # Whatever the machine does beside: in CPU time a full handshake costs the server more than a resumed one,
+    # and either costs much.
+    assert reconnect["1.3", "off"] > reconnect["1.3", "on"] > 1.1
 
 
 def test_every_trial_is_proved_by_both_sides(
@@ -152,10 +156,11 @@ def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subpro
     shown = home.run("report", "last")
     assert shown.returncode == 0
     # The next start removes what the killed one left.
-    assert home.run("run", *ROWS, "--budget", "1s").returncode == 0
+    assert home.run("run", *QUICK, "--budget", "1s").returncode == 0
     assert not own.exists()
 
 
+@pytest.mark.long
 def test_a_server_that_dies_costs_one_trial_and_is_started_again(
     home: Home, running: subprocess.Popen[str]
 ) -> None:
@@ -175,8 +180,9 @@ def test_a_server_that_dies_costs_one_trial_and_is_started_again(
     assert trials[-1].verdict.value == "valid"
 
 
-def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, mysql_build: object) -> None:
-    assert mysql_build
+@pytest.mark.long
+def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, mariadb_build: object) -> None:
+    assert mariadb_build
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(
@@ -196,20 +202,21 @@ def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, m
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.long
 def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
     running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     second = Home(tmp_path / "second")
-    with second.start("run", *SHORT, "--json") as waiting:
+    with second.start("run", *QUICK, "--json") as waiting:
         assert waiting.stderr is not None
         line = waiting.stderr.readline()
         assert "waiting, because another run measures on the same processors" in line
         assert f"process {running.pid}, since" in line
-        assert "(tlstax run --rows 2000 " in line
+        assert "(tlstax run --server mariadb-11.8 " in line
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(WITHIN_S) == 130
     assert second.trials() == 0
-    beside = second.run("run", *ROWS, "--budget", "3s", "--beside-others", "--json")
+    beside = second.run("run", *QUICK, "--budget", "3s", "--beside-others", "--json")
     assert beside.returncode == 0, beside.stderr
     assert f"process {running.pid}, since" in beside.stderr
     caveats = json.loads(beside.stdout)["caveats"]

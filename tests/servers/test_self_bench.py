@@ -101,6 +101,7 @@ def test_a_contestant_has_figures_or_a_reason_why_not(short: dict[str, Any]) -> 
         assert (cell[rival] is None) == (cell[f"client_cpu_to_{rival}"] is None) == bool(missing)
 
 
+@pytest.mark.long
 def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
     tmp_path: Path, mysql_build: object
 ) -> None:
@@ -135,6 +136,7 @@ def _standing_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_standing_in", "mysql_build")
 def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
     request = session.Request(
@@ -160,6 +162,7 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
             assert 0.33 < cell.client_cpu_to_floor.point < 3
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("mariadb_build")
 def test_held_connections_are_all_there_and_what_each_costs_is_told() -> None:
     run = hold(

@@ -61,7 +61,7 @@ def assert_valid(record: TrialRecord) -> None:
     assert (record.verdict.value, record.verdict.reasons) == ("valid", ())
 
 
-@pytest.mark.parametrize("product", ["mysql", "mariadb"])
+@pytest.mark.parametrize("product", [pytest.param("mysql", marks=pytest.mark.long), "mariadb"])
 @pytest.mark.parametrize(
     ("certificate", "key"), [("rsa-1024", "RSA 1024"), ("rsa-4096", "RSA 4096"), ("ec-p256", "EC P-256")]
 )
@@ -158,6 +158,7 @@ def test_mariadb_is_not_asked_to_switch_tls(benches: dict[str, Bench]) -> None:
         server_variables.check_switchable(study, mariadb)
 
 
+@pytest.mark.long
 def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
     session: Session, mysql_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def specimens(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     return Command(capsys, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("places")
 def test_a_library_is_fetched_asked_verified_and_removed(specimens: Command) -> None:
     assert specimens.listed(LIBRARY)["status"] == "absent"

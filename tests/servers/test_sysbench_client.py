@@ -41,9 +41,9 @@ READS = ("point-select", "reconnect")
 
 
 @pytest.fixture
-def filled(private: PrivateServer) -> PrivateServer:
-    private.prepare_table(TableContent(rows=ROWS, seed=1))
-    return private
+def filled(mainly_mysql: PrivateServer) -> PrivateServer:
+    mainly_mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    return mainly_mysql
 
 
 def job(server: PrivateServer, name: str = "point-select", **changes: object) -> Job:
@@ -318,7 +318,7 @@ def test_a_silent_port_is_given_up(filled: PrivateServer) -> None:
     assert kind_of(failure)[0] == "timeout"
 
 
-@pytest.mark.parametrize("workload", READS)
+@pytest.mark.parametrize("workload", ["point-select", pytest.param("reconnect", marks=pytest.mark.long)])
 def test_a_server_that_dies_in_the_window_ends_the_job(
     mysql_build: ServerBuild, session: Session, workload: str
 ) -> None:
@@ -391,6 +391,7 @@ def test_the_specimen_says_what_it_is() -> None:
     assert Path(specimen.path).is_file()
 
 
+@pytest.mark.long
 def test_debians_is_fetched(mysql: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole way on a machine without sysbench: packages, their libraries and plugins alone, a window."""
     mysql.prepare_table(TableContent(rows=ROWS, seed=1))

@@ -39,10 +39,10 @@ CASES = [(name, "text") for name in PER_OPERATION] + [
 
 
 @pytest.fixture
-def filled(private: PrivateServer) -> PrivateServer:
+def filled(mainly_mysql: PrivateServer) -> PrivateServer:
     """A server whose table is as it was before any test wrote to it."""
-    private.prepare_table(TableContent(rows=ROWS, seed=1))
-    return private
+    mainly_mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    return mainly_mysql
 
 
 def job(server: PrivateServer, workload: Workload, **changes: object) -> Job:

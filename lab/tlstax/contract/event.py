@@ -136,7 +136,7 @@ class CpuTime(Frozen):
 
 
 class Wire(Frozen):
-    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not available."""
+    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not to be had."""
 
     bytes_sent: NonNegativeInt
     bytes_received: NonNegativeInt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import subprocess
 from io import StringIO
 from pathlib import Path
 
@@ -116,24 +115,6 @@ def test_no_command_at_all_is_answered_with_the_help(
     out, err = capsys.readouterr()
     assert "Usage: tlstax" in out + err
     assert "defect" not in err
-
-
-@pytest.mark.parametrize("arguments", [("doctor",), ("run", "--server", "mysql://u@h/db")], ids=" ".join)
-def test_no_process_inherits_the_password(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
-    def environment(options: RunOptions | None = None, **_: object) -> int:
-        assert options is None or options.guest.given_password == b"s\xe9cret"
-        subprocess.run(["env"], check=True)
-        return 0
-
-    monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
-    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", environment)
-    monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
-    assert status_of(monkeypatch, *arguments) == 0
-    shown = capfd.readouterr().out
-    assert "PATH=" in shown
-    assert "TLSTAX_PASSWORD" not in shown
 
 
 @pytest.mark.parametrize(

@@ -112,18 +112,3 @@ def test_a_picture_is_not_for_a_terminal(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert status_of(monkeypatch, "flames") == 2
     assert "name a file, such as -o flames.svg" in capsys.readouterr().err
-
-
-def test_a_program_that_was_not_built_is_the_machines_fault(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    engine = kept / "tlstax-engine"
-    engine.touch()
-    monkeypatch.setenv("TLSTAX_ENGINE", str(engine))
-    assert status_of(monkeypatch, "flames") == 3
-    assert "tlstax-flames has not been built; start tlstax by its launcher" in capsys.readouterr().err
-    program = kept / "tlstax-flames"
-    program.write_text("#!/bin/sh\necho 'tlstax-flames: line 1 is wrong' >&2; exit 2\n")
-    program.chmod(0o755)
-    assert status_of(monkeypatch, "flames") == 3
-    assert "could not draw a flame graph (line 1 is wrong)" in capsys.readouterr().err

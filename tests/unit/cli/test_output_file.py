@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,26 +125,6 @@ def test_a_fifo_gives_it_to_its_reader(tmp_path: Path) -> None:
     reader.join(30)
     assert read == [TEXT]
     assert fifo.is_fifo()
-
-
-def test_standard_output_by_name_goes_on_where_it_is(tmp_path: Path) -> None:
-    """A log that the shell opened to append to is neither cut nor replaced."""
-    log = tmp_path / "log"
-    log.write_text("before\n")
-    program = (
-        "from pathlib import Path; from tlstax.cli.output_file import check_writable, write_text\n"
-        "for name in ('/dev/stdout', '/proc/self/fd/1', '/dev/fd/1'):\n"
-        "    check_writable(Path(name)); write_text(Path(name), name + '\\n')"
-    )
-    with log.open("a") as out:
-        subprocess.run(
-            [sys.executable, "-c", program],
-            stdout=out,
-            check=True,
-            timeout=60,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-    assert log.read_text() == "before\n/dev/stdout\n/proc/self/fd/1\n/dev/fd/1\n"
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -71,28 +68,6 @@ def test_nor_does_a_file(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     file = tmp_path / "report"
     assert status_of(monkeypatch, "report", "--format", name, "-o", str(file)) == 0
     assert steering(file.read_bytes().decode()) == set()
-
-
-@pytest.mark.parametrize("arguments", [("report",), ("runs", "list")], ids=" ".join)
-def test_a_terminal_gets_our_colours_alone(data: Path, arguments: tuple[str, ...]) -> None:
-    """In a terminal of its own, where colours are on and those of a server could hide a text."""
-    child, terminal = pty.fork()
-    if child == 0:
-        lab = str(Path(tlstax.__file__).parents[1])
-        kept = {"PATH": os.environ["PATH"], "TLSTAX_DATA": str(data), "PYTHONPATH": lab, "TERM": "xterm"}
-        os.execve(sys.executable, [sys.executable, "-P", "-m", "tlstax", *arguments], kept)  # noqa: S606
-    shown = b""
-    try:
-        while more := os.read(terminal, 65536):
-            shown += more
-    except OSError:
-        pass  # The other end is closed: Linux says so with EIO.
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    text = shown.decode()
-    assert ("\x1b[1m" in text) == (arguments == ("report",))
-    assert "\x1b[8m" not in text
-    assert steering(text, coloured=True) == set()
 
 
 def test_a_json_document_keeps_what_it_escapes(

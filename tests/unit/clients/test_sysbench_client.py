@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tlstax.clients.adapter import Refusal
-from tlstax.clients.sysbench import demand, failures, messages, program
+from tlstax.clients.sysbench import demand, failures, messages
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.contract import (
     Account,
@@ -25,7 +25,6 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.study import client_exclusions, workloads
-from tlstax.support.errors import MachineFault
 
 SECRET = "open sesame"
 
@@ -380,18 +379,3 @@ def test_a_failure_without_a_number_is_told_by_its_first_line() -> None:
 def test_a_death_without_a_word_is_told() -> None:
     assert "signal 9" in failures.death(-9, "").message
     assert failures.death(1, "a\nlast words\n").message == "sysbench ended with status 1: last words"
-
-
-def test_another_version_is_not_taken(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = tmp_path / "sysbench"
-    other.write_text("#!/bin/sh\necho sysbench 1.1.0-abc\n", encoding="utf-8")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
-    assert program.told_version(other) == "1.1.0-abc"
-    with pytest.raises(MachineFault, match=r"sysbench 1\.1\.0-abc, not 1\.0\.20") as fault:
-        program.present()
-    assert "sysbench" in fault.value.remedy
-    other.unlink()
-    with pytest.raises(MachineFault, match="no sysbench on this machine's PATH"):
-        program.present()

@@ -12,7 +12,6 @@ import pytest
 from tlstax.doctor import (
     Check,
     counters,
-    diagnose,
     network,
     processor,
     profiling,
@@ -22,7 +21,6 @@ from tlstax.doctor import (
     to_text,
 )
 from tlstax.doctor.check import guarded
-from tlstax.doctor.diagnosis import CHECKS
 from tlstax.observers import countable, machine, perf_events
 from tlstax.observers.profiler import Sampling
 from tlstax.support.errors import MachineFault
@@ -31,14 +29,6 @@ CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers 
 CHECK_BAD = Check(
     name="profiler", status="missing", found="no perf", meaning="Nothing to say.", remedy="get it"
 )
-
-
-def test_every_check_answers_here_under_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
-    checks = diagnose()
-    assert [check.name for check in checks] == list(CHECKS)
-    assert all(check.found and check.meaning for check in checks)
-    assert not [check for check in checks if "could not be looked at" in check.found]
 
 
 def test_a_check_that_fails_is_told_as_such() -> None:
@@ -215,14 +205,3 @@ def test_whether_the_kernel_shows_its_names(text: str, named: bool, tmp_path: Pa
     (tmp_path / "kallsyms").write_text(text)
     assert profiling.kernel_is_named(tmp_path / "kallsyms") is named
     assert not profiling.kernel_is_named(tmp_path / "not there")
-
-
-def test_programs_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert profiling.profiler().status == "missing"
-    assert programs.child_control().status == "missing"
-    assert programs.fetching().status == "missing"
-    assert network.namespaces().status == "limited"
-    monkeypatch.setattr(network, "_runs", lambda _: False)
-    monkeypatch.setattr(network.shutil, "which", lambda *_, **__: None)
-    assert "tc and ip not found" in network.delay().found

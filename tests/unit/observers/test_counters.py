@@ -6,10 +6,9 @@ import errno
 
 import pytest
 
-from tlstax.observers import countable, counting_cost, perf_events
+from tlstax.observers import countable, perf_events
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
-from tlstax.observers.counting_cost import us_per_switch
 from tlstax.observers.perf_events import (
     EVENTS,
     HARDWARE_EVENTS,
@@ -47,16 +46,6 @@ def test_what_counting_costs_is_tried_only_where_there_is_something_to_count() -
         raise AssertionError("nothing can be counted")
 
     assert usable_events(lambda event: errno.ENOENT if event in HARDWARE_EVENTS else 0, refuse).events
-
-
-def test_counting_nothing_costs_something_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    cost = us_per_switch(())
-    assert cost is not None
-    assert cost >= 0
-    monkeypatch.setattr(counting_cost, "_COMMAND", ("false",))
-    assert us_per_switch(()) is None
-    monkeypatch.setattr(counting_cost, "_COMMAND", ("no-such-program",))
-    assert us_per_switch(()) is None
 
 
 def test_where_everything_can_be_counted_nothing_is_said() -> None:

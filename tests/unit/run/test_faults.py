@@ -18,7 +18,7 @@ from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import benches
 from tlstax.run.benches import Benches, left_out
-from tlstax.specimens import catalogue, fault_recipes, shelf
+from tlstax.specimens import catalogue, fault_recipes
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
@@ -195,26 +195,6 @@ def test_a_plant_that_nobody_looked_for_is_unknown() -> None:
 def _own_shelf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.mark.usefixtures("_own_shelf")
-def test_a_fault_is_compiled_once_and_kept_like_any_specimen() -> None:
-    said: list[str] = []
-    made = named_fault(NAME, said.append)
-    assert said == ["compiling rand-per-byte"]
-    assert made.library.name == f"{fault_recipes.MARK}fault-{NAME}.so"
-    assert named_fault(NAME, said.append) == made
-    assert said == ["compiling rand-per-byte"], "it was there already"
-    assert made.claim() == PlantedClaim(name=NAME, sha256=made.specimen.sha256)
-    listed = specimen_list.of_recipe(catalogue.RECIPES[NAME])
-    assert (listed.kind, listed.status, listed.sha256) == ("fault", "ready", made.specimen.sha256)
-    kept = shelf.present(catalogue.RECIPES[NAME])
-    assert kept is not None
-    assert shelf.verify(kept) == []
-    text = table_text(specimen_list.listing(), width=120, colour=False)
-    assert "Faults" in text
-    made.library.write_bytes(b"another")
-    assert shelf.verify(kept) == [f"{made.library.name} was changed"]
 
 
 @pytest.mark.usefixtures("_own_shelf")

@@ -2,13 +2,8 @@
 
 import json
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from threading import Barrier
@@ -171,96 +166,11 @@ def test_a_run_goes_on_where_it_stopped(store: Store) -> None:
     assert len(store.load(NAME).trials) == 2
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from fake_trials import fake_run
-from tlstax.store import Store
-
-store = Store.open(Path(sys.argv[1]))
-run = fake_run(number_of_blocks=int(sys.argv[3]))
-store.begin(run.header.model_copy(update={"run": sys.argv[2]}))
-print("begun", flush=True)
-for record in run.trials:
-    store.add_trial(sys.argv[2], record)
-    print(record.trial.block, record.trial.position, flush=True)
-sys.stdin.readline()
-"""
-
-
-@contextmanager
-def _writing(path: Path, name: str, number_of_blocks: int) -> Iterator[subprocess.Popen[str]]:
-    """Another process that writes a run, says each trial that was taken, and then waits."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), name, str(number_of_blocks)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-@pytest.mark.parametrize("trials_before", [1, 7, 23])
-def test_every_trial_that_was_taken_survives_a_kill(path: Path, trials_before: int) -> None:
-    with _writing(path, "killed", 8) as process:
-        assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(trials_before + 1)]
-        process.send_signal(signal.SIGKILL)
-        said += process.stdout.readlines()
-    taken = {tuple(map(int, line.split())) for line in said[1:] if line.endswith("\n")}
-    with Store.open(path) as store:
-        (summary,) = store.runs()
-        kept = store.load("killed")
-        assert _integrity(path) == "ok"
-        places = {(record.trial.block, record.trial.position) for record in kept.trials}
-        assert places >= taken
-        assert len(places) <= len(taken) + 1
-        assert summary.status == kept.status == "interrupted"
-        assert kept.stopped_because == "the program ended before the run did"
-        assert len(store.resume("killed").trials) == len(places)
-        assert store.load("killed").status == "running"
-
-
-def _integrity(path: Path) -> str:
-    with sqlite3.connect(path) as connection:
-        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
-
-
-def test_a_run_of_another_process_is_running_until_that_ends(path: Path) -> None:
-    with _writing(path, "theirs", 1) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with Store.open(path) as store:
-            assert store.load("theirs").status == "running"
-            with pytest.raises(UserMistake) as caught:
-                store.resume("theirs")
-            assert f"process {process.pid} is still working on run theirs" in sentence_of(UserMistake, caught)
-            process.kill()
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            assert store.load("theirs").status == "interrupted"
-
-
 def test_a_later_process_with_the_same_number_is_not_mistaken_for_the_writer() -> None:
     me = this_process()
     assert me.is_alive()
     assert not Writer(me.pid, me.started_ticks - 1, me.boot_id).is_alive()
     assert not Writer(me.pid, me.started_ticks, "another boot").is_alive()
-
-
-def test_two_runs_are_written_at_once(path: Path) -> None:
-    with _writing(path, "one", 3) as one, _writing(path, "two", 3) as two:
-        for process in (one, two):
-            assert process.stdout is not None
-            assert [process.stdout.readline() for _ in range(31)][-1] == "2 9\n"
-        with Store.open(path) as store:
-            assert {(s.run, s.status, s.valid + s.invalid) for s in store.runs()} == {
-                ("one", "running", 30),
-                ("two", "running", 30),
-            }
 
 
 def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
@@ -301,40 +211,3 @@ def test_a_full_disk_loses_nothing_and_says_what_is_kept(store: Store, path: Pat
     assert len(store.load(NAME).trials) == kept
     store.finish(NAME, "failed", fault.message)
     assert store.load(NAME).status == "failed"
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB, where the machine allows one to be made."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_disk_that_is_really_full_loses_nothing(tiny_disk: Path) -> None:
-    path = tiny_disk / "store.sqlite"
-    with Store.open(path) as store:
-        store.begin(RUN.header)
-        kept, fault = _until_full(store, fake_run(number_of_blocks=12, invalid=False).trials)
-        assert kept > 0
-        assert "the disk is full" in fault.message
-        assert len(store.load(NAME).trials) == kept
-    with Store.open(path) as again:
-        assert len(again.load(NAME).trials) == kept
-
-
-def test_a_new_store_on_a_full_disk_is_refused_in_asentence_of(tiny_disk: Path) -> None:
-    ballast = tiny_disk / "ballast"
-    with pytest.raises(OSError, match="No space left"):
-        ballast.write_bytes(b"x" * 300_000)
-    with pytest.raises(MachineFault) as caught:
-        Store.open(tiny_disk / "store.sqlite")
-    assert "store.sqlite" in sentence_of(MachineFault, caught)

@@ -12,11 +12,7 @@ import pytest
 
 import tlstax
 from kept_runs import NAME, RUN, keep
-from tlstax.cli import measuring, streams
-from tlstax.run.pipeline import Request
 from tlstax.store import Store
-from tlstax.study import load_study
-from tlstax.support.errors import MachineFault
 
 
 @pytest.fixture
@@ -125,18 +121,3 @@ def test_json_in_few_characters_loses_nothing(data: Path) -> None:
 def test_the_locale_of_the_standard_is_no_obstacle(data: Path) -> None:
     done = shell(data, "tlstax report", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-@pytest.mark.parametrize("fault", [streams.NobodyReads(), MachineFault("standard output cannot be written")])
-def test_a_report_is_written_though_nobody_can_be_shown_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise fault
-
-    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(measuring, "run", lambda *_: RUN)
-    monkeypatch.setattr(measuring, "show", fails)
-    with pytest.raises(type(fault)):
-        measuring.measure(Request(study=load_study("tax")), report=tmp_path / "r.html", as_json=False)
-    assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")

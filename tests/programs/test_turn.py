@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from fake_trials import fake_run
-from tlstax.findings.answer.document import document
 from tlstax.observers import turn as turns
 from tlstax.observers.turn import Turn, turn
 from tlstax.support.errors import Interrupted
@@ -168,15 +166,3 @@ def test_who_went_on_beside_has_the_turn_once_the_first_is_gone() -> None:
         assert third.others()
     with turn(silent, beside_others=False) as alone:
         assert not alone.others()
-
-
-def test_a_report_says_in_how_many_trials_another_run_measured() -> None:
-    run = fake_run(invalid=False)
-    alone = document(run).caveats
-    assert not any("another run" in text for text in alone)
-    trials = tuple(
-        record.model_copy(update={"beside_another": place < 12}) for place, record in enumerate(run.trials)
-    )
-    (caveat,) = set(document(run.model_copy(update={"trials": trials})).caveats) - set(alone)
-    assert caveat.startswith("another run was measuring on the same processors at the same time")
-    assert caveat.endswith(f"(12 of {len(run.trials)} trials)")

@@ -1,0 +1,36 @@
+"""No program that we start finds the password in its environment."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tlstax.cli.run_command import RunOptions
+from typed import status_of
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+
+
+@pytest.mark.parametrize("arguments", [("doctor",), ("run", "--server", "mysql://u@h/db")], ids=" ".join)
+def test_no_process_inherits_the_password(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    def environment(options: RunOptions | None = None, **_: object) -> int:
+        assert options is None or options.guest.given_password == b"s\xe9cret"
+        subprocess.run(["env"], check=True)
+        return 0
+
+    monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
+    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", environment)
+    monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
+    assert status_of(monkeypatch, *arguments) == 0
+    shown = capfd.readouterr().out
+    assert "PATH=" in shown
+    assert "TLSTAX_PASSWORD" not in shown

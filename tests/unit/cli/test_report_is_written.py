@@ -1,0 +1,28 @@
+"""A report is written though nobody can be shown anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kept_runs import NAME, RUN
+from tlstax.cli import measuring, streams
+from tlstax.run.pipeline import Request
+from tlstax.study import load_study
+from tlstax.support.errors import MachineFault
+
+
+@pytest.mark.parametrize("fault", [streams.NobodyReads(), MachineFault("standard output cannot be written")])
+def test_a_report_is_written_though_nobody_can_be_shown_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(measuring, "run", lambda *_: RUN)
+    monkeypatch.setattr(measuring, "show", fails)
+    with pytest.raises(type(fault)):
+        measuring.measure(Request(study=load_study("tax")), report=tmp_path / "r.html", as_json=False)
+    assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")
