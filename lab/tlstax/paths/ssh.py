@@ -12,7 +12,7 @@ import pwd
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlstax.paths.design import Laid, Ports
@@ -151,7 +151,7 @@ def _who_logs_in() -> tuple[str, tuple[str, ...]]:
     """The name to log in with, and what goes before sshd so that it does not run as root."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid()).pw_name, ()
-    other = next((user for user in pwd.getpwall() if user.pw_uid != 0), None)
+    other = someone_else(pwd.getpwall())
     unshare = shutil.which("unshare")
     if other is None or unshare is None:
         raise MachineFault(
@@ -165,3 +165,11 @@ def _who_logs_in() -> tuple[str, tuple[str, ...]]:
             remedy="run tlstax as an ordinary user, or leave the paths through SSH out",
         )
     return other.pw_name, entering
+
+
+def someone_else(users: Iterable[pwd.struct_passwd]) -> pwd.struct_passwd | None:
+    """The first who is not root and whom sshd lets in: the shell must be there (allowed_user in its auth.c).
+
+    A small machine has accounts with /usr/sbin/nologin, and no such program.
+    """
+    return next((user for user in users if user.pw_uid != 0 and os.access(user.pw_shell, os.X_OK)), None)

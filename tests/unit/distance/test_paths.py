@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.core.proof import negotiated
+from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases
 from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study
@@ -175,3 +177,19 @@ def test_a_path_that_is_none_or_cannot_be_taken_is_a_mistake(path: str, words: s
     with pytest.raises(UserMistake, match="--path") as mistake:
         study_of(RunOptions(path=path, tls="off"))
     assert words in mistake.value.message
+
+
+def test_ssh_logs_in_as_somebody_whose_shell_is_there() -> None:
+    lines = (
+        "root:*:0:0::/root:/bin/sh",
+        "daemon:*:1:1::/usr/sbin:/nowhere/nologin",
+        "sync:*:4:4::/bin:/bin/sh",
+    )
+    users = [
+        pwd.struct_passwd((name, word, int(uid), int(gid), gecos, home, shell))
+        for name, word, uid, gid, gecos, home, shell in (line.split(":") for line in lines)
+    ]
+    found = someone_else(users)
+    assert found is not None
+    assert found.pw_name == "sync"
+    assert someone_else(users[:2]) is None

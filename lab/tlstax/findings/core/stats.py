@@ -154,5 +154,5 @@ def _bca(values: np.ndarray, confidence: float, seed: int) -> tuple[float, float
     acceleration = float(np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5))
     ends = bias + ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
     levels = ndtr(bias + ends / (1 - acceleration * ends))
-    low, high = np.quantile(means, levels)
-    return float(low), float(high)
+    low, high = np.quantile(means, levels).tolist()
+    return low, high
