@@ -9,7 +9,7 @@ though it delays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import exp
 from statistics import fmean
@@ -40,7 +40,6 @@ TAXED = "server_cpu_us_per_op"
 KNOWN_WELL = 0.10
 """With an interval or a noise floor that reaches farther to each side, nearly anything would agree."""
 
-Quantity = Callable[[Levels], Logs]
 Kind = Literal["cost", "tax"]
 
 
