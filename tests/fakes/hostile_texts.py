@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 from fake_trials import fake_run
+from kept_runs import keep
 from tlstax.records.trial import StoredRun
+from tlstax.store import Store
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x9b2J\x7f\u202etxt\u2066\r\x08"
 """A title, a cleared screen, hidden text, the same with C1 controls, and text that runs backwards."""
@@ -53,3 +56,12 @@ def _steering(value: Any) -> Any:
     if isinstance(value, list):
         return [_steering(one) for one in value]
     return f"{value}{STEERING}" if isinstance(value, str) else hostile(value)
+
+
+def kept_hostile_run(folder: Path) -> Path:
+    """A data directory, made in this folder, whose one run is of a server that would steer terminals."""
+    data, run = folder / "data", hostile_run()
+    with Store.open(data / "store.sqlite") as store:
+        keep(store, run, run.header.run)
+        store.finish(run.header.run, "failed", run.stopped_because)
+    return data

@@ -10,20 +10,13 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from hostile_texts import hostile_run, steering
-from tlstax.store import Store
+from hostile_texts import kept_hostile_run, steering
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory whose one run is of a server that would steer terminals."""
-    folder = tmp_path / "data"
-    run = hostile_run()
-    with Store.open(folder / "store.sqlite") as store:
-        store.begin(run.header)
-        for record in run.trials:
-            store.add_trial(run.header.run, record)
-        store.finish(run.header.run, "failed", run.stopped_because)
+    folder = kept_hostile_run(tmp_path)
     monkeypatch.setenv("TLSTAX_DATA", str(folder))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
     return folder

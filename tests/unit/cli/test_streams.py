@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tlstax
-from hostile_texts import STEERING, hostile, hostile_run, steering
+from hostile_texts import STEERING, hostile, kept_hostile_run, steering
 from tlstax.doctor.check import Check
 from tlstax.doctor.rendering import to_text
 from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
 from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.report.core.untrusted import escaped_json, printable_lines
-from tlstax.store import Store
 from tlstax.support.errors import MachineFault
 from typed import status_of
 
@@ -36,13 +35,7 @@ COMMANDS = (
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory whose one run is of a server that would steer terminals."""
-    folder = tmp_path / "data"
-    run = hostile_run()
-    with Store.open(folder / "store.sqlite") as store:
-        store.begin(run.header)
-        for record in run.trials:
-            store.add_trial(run.header.run, record)
-        store.finish(run.header.run, "failed", run.stopped_because)
+    folder = kept_hostile_run(tmp_path)
     monkeypatch.setenv("TLSTAX_DATA", str(folder))
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
     return folder

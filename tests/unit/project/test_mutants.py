@@ -31,7 +31,7 @@ def test_every_reason_is_one() -> None:
         assert entry["became"]
 
 
-def test_every_module_is_judged_or_left_out_for_a_reason() -> None:
+def test_every_module_is_judged_or_left_out_for_a_reason(run: ModuleType) -> None:
     left_out = [file for entry in CONFIGURED["left_out"] for file in entry["files"]]
     assert len(left_out) == len(set(left_out))
     assert all(entry["why"].strip() for entry in CONFIGURED["left_out"])
@@ -42,16 +42,8 @@ def test_every_module_is_judged_or_left_out_for_a_reason() -> None:
         if any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text())))
     }
     assert not set(left_out) - modules.keys()
-    judged = {
-        file
-        for file in modules
-        if file in CONFIGURED["judges"] or (ROOT / "tests" / "unit" / default_judge(file)).is_file()
-    }
+    judged = {file for file in modules if run.tests_of(file, CONFIGURED["judges"])}
     assert not modules.keys() - judged - set(left_out)
-
-
-def default_judge(file: str) -> str:
-    return f"{file.partition('/')[0]}/test_{Path(file).name}"
 
 
 def test_every_judge_is_there() -> None:

@@ -82,7 +82,8 @@ def change_words(ratio: Interval) -> str:
 
 def with_sign(rounded: str) -> str:
     """A rounded number with its sign, a real minus sign: "+1.1", "\u22120.4"."""
-    return rounded.replace("-", MINUS) if rounded.startswith("-") else f"+{rounded}"
+    text = rounded.replace("-", MINUS) if rounded.startswith("-") else rounded
+    return text if text.startswith(MINUS) else f"+{text}"
 
 
 def microseconds(us: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log, log10
 
-from tlstax.findings.core.wording import alike
+from tlstax.findings.core.wording import MINUS, alike
 from tlstax.results.distance import (
     ClaimResult,
     DistanceCurve,
@@ -116,7 +116,7 @@ def number(found: Interval) -> str:
         return f"{alike(found.point)[0]} (one block alone)"
     if found.low > 0 and found.high > WIDEST * found.low:
         return "a number that is not known to a factor of ten of"
-    point, low, high = (text.replace("-", "\N{MINUS SIGN}") for text in _alike(found))
+    point, low, high = (text.replace("-", MINUS) for text in _alike(found))
     return point if point == low == high else f"{point} ({low} to {high})"
 
 

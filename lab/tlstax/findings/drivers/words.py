@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.wording import MANY_TIMES, alike, percent, signed_percent
+from tlstax.findings.core.wording import MANY_TIMES, MINUS, alike, percent, signed_percent
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
 from tlstax.results.interval import Interval
 from tlstax.study.levels import options_of
@@ -128,7 +128,7 @@ def _us(amount: Interval) -> str:
 
 def _figure(value: float) -> str:
     """A number of microseconds with a minus sign that is one."""
-    return f"{value:.1f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.1f}".replace("-", MINUS)
 
 
 def _share(name: str, share: Interval) -> str:
@@ -139,7 +139,7 @@ def _share(name: str, share: Interval) -> str:
 
 
 def _rounded(*values: float) -> list[str]:
-    return [text.replace("-", "\N{MINUS SIGN}") for text in alike(*values)]
+    return [text.replace("-", MINUS) for text in alike(*values)]
 
 
 def _published(split: DriverSplit) -> str:

@@ -11,7 +11,6 @@ from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 from tlstax.support.text import enumerated
 
 ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
-MINUS = "\N{MINUS SIGN}"
 
 
 def verdict_of(parts: Sequence[DifferenceHere]) -> Verdict:

@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from tlstax.findings.core.wording import MINUS
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.figures import MINUS, TIMES
+from tlstax.report.core.figures import TIMES
 from tlstax.report.core.marks import BlockStrip, Curve, RatioMark, Segment
 
 STRIP_HEIGHT = 56

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tlstax.findings.core.wording import MANY_TIMES, is_telling
+from tlstax.findings.core.wording import MANY_TIMES, MINUS, is_telling
 from tlstax.results.interval import Interval
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 
-MINUS = "\N{MINUS SIGN}"
 ALIKE = "≈"
 """Marks a difference that is not seen: smaller than the noise, or with an interval that holds none."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.findings.core.wording import alike
+from tlstax.findings.core.wording import MINUS, alike
 from tlstax.findings.distance.words import WIDEST, claim_sentences, growth_sentence
 from tlstax.report.core import figures
 from tlstax.report.core.table import INDENT, Table
@@ -76,9 +76,7 @@ def cell(found: Interval | None, *, narrow: bool = False, nothing: float | None 
     if found.low > 0 and found.high > WIDEST * found.low:
         return "too wide"
     mark = f"{figures.ALIKE} " if nothing is not None and found.low <= nothing <= found.high else ""
-    point, low, high = (
-        text.replace("-", figures.MINUS) for text in alike(found.point, found.low, found.high)
-    )
+    point, low, high = (text.replace("-", MINUS) for text in alike(found.point, found.low, found.high))
     if narrow:
         return f"{mark}{point if mark else figures.significant(found.point)}{sign}"
     return f"{mark}{point}{sign}" if low == high else f"{mark}{point}{sign} [{low} … {high}]"

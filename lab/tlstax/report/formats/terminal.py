@@ -29,6 +29,7 @@ from tlstax.report.core.section import Block, Chart, Dump, Folded, Items, Pairs,
 from tlstax.report.core.table import GAP, Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
+from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups
 from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
 from tlstax.report.published import figures as published_figures
@@ -85,8 +86,7 @@ def _parts(
 
 def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
-    told_as_tables = document.distances is not None or bool(document.tunnels)
-    many = len(document.findings) > MOST_FINDINGS and told_as_tables
+    many = len(document.findings) > MOST_FINDINGS and any(distance.sections(document, "short"))
     without = is_large(document.design) or asks_for_counts(document) or many
     return () if without else arranged(stored, document)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.core.scope import is_large
-from tlstax.findings.core.wording import capitalised, percent
+from tlstax.findings.core.wording import MINUS, capitalised, percent, with_sign
 from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
 from tlstax.report.core import figures
 from tlstax.report.core.section import Detail, Items, Section
@@ -154,9 +154,9 @@ def _cost_cell(cost: RetryCost) -> str:
         return f"{value} {figures.ALIKE}"
     spared = [-extra.point, *([] if extra.low is None or extra.high is None else [-extra.high, -extra.low])]
     scale = figures.column_scale(spared[:1], cost.unit)
-    point, *ends = (_signed(figures.significant(number / scale.divisor)) for number in spared)
+    point, *ends = (with_sign(figures.significant(number / scale.divisor)) for number in spared)
     if cost.unit != "us":
-        return f"{value} ({_signed(_amount(-extra.point, cost.unit))})"
+        return f"{value} ({with_sign(_amount(-extra.point, cost.unit))})"
     interval = f" [{' … '.join(ends)}]" if ends else ""
     return f"{value} ({point} {scale.unit}{interval})"
 
@@ -165,8 +165,4 @@ def _amount(value: float, unit: str) -> str:
     """What is counted as a plain number, times with the unit that suits them."""
     if unit == "us":
         return figures.quantity(value, unit)
-    return f"{value:,.1f}".removesuffix(".0").replace("-", figures.MINUS)
-
-
-def _signed(number: str) -> str:
-    return number if number.startswith(figures.MINUS) else f"+{number}"
+    return f"{value:,.1f}".removesuffix(".0").replace("-", MINUS)

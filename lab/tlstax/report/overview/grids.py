@@ -177,12 +177,11 @@ def cell(found: Found, steps: Sequence[float]) -> Cell:
     alike = found.judgement == "no difference seen"
     better = ratio.point if known is None or not known.lower_is_better else 1 / ratio.point
     size = sum(max(better, 1 / better) >= step for step in steps)
-    width = (ratio.high / ratio.low) ** 0.5 - 1 if ratio.low and ratio.high else None
     floor = f", noise floor ±{percent(found.noise_floor)}" if found.noise_floor is not None else ""
     return Cell(
         figure=f"{ratio.point:.2f}",
         change=figures.change(ratio),
-        half_width=f"±{percent(width)}" if width is not None else "",
+        half_width=f"±{percent(ratio.half_width)}" if ratio.half_width is not None else "",
         interval=figures.interval(ratio),
         alike=alike,
         shade=size if better > 1 else -size,

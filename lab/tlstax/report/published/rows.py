@@ -190,10 +190,9 @@ def _half(ratio: Interval | None) -> str:
     if ratio is None:
         return figures.NOTHING
     change = figures.change(ratio)
-    half = None if ratio.low is None or ratio.high is None else (ratio.high / ratio.low) ** 0.5 - 1
-    if half is None or not change.endswith(" %"):
+    if ratio.half_width is None or not change.endswith(" %"):
         return change
-    return f"{change.removesuffix(' %')} ±{percent(half)}"
+    return f"{change.removesuffix(' %')} ±{percent(ratio.half_width)}"
 
 
 def _time_row(
