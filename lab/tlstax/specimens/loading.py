@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def reached(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> tup
     """
     command = build.command(["--version"], tls_library=library, preload=fault.library)
     environment = build.environment(library, fault.library)
-    done = _traced(build, command, {**TRACE, **BINDINGS, **environment})
+    done = _traced(build.executable, command, {**TRACE, **BINDINGS, **environment})
     if str(fault.library) not in done.stdout:
         raise MachineFault(f"{build.specimen.name} cannot be given {fault.library}: the loader leaves it out")
     bound = (match for match in _BOUND.finditer(done.stderr) if match["name"] == fault.stands_for)
@@ -91,7 +92,7 @@ def reached(build: ServerBuild, library: TlsLibrary | None, fault: Fault) -> tup
 def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
     """What the loader would load for the server over the library (None: over its own)."""
     command = build.command(["--version"], tls_library=library)
-    done = _traced(build, command, {**TRACE, **build.environment(library)})
+    done = _traced(build.executable, command, {**TRACE, **build.environment(library)})
     missing = dict.fromkeys((match["file"], match["version"]) for match in _MISSING.finditer(done.stderr))
     return Loaded(
         paths={match["name"]: match["path"] for match in _LOADED.finditer(done.stdout)},
@@ -99,15 +100,25 @@ def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
     )
 
 
+def not_found(program: Path, directories: Sequence[Path]) -> tuple[str, ...]:
+    """The names of the libraries that a program of this machine asks for and would not be given.
+
+    They are looked for in `directories` first.
+    """
+    path = {"LD_LIBRARY_PATH": ":".join(map(str, directories))} if directories else {}
+    done = _traced(program, [str(program)], {**TRACE, **path})
+    return tuple(sorted({m["name"] for m in _LOADED.finditer(done.stdout) if m["path"] == "not found"}))
+
+
 def _traced(
-    build: ServerBuild, command: list[str], environment: dict[str, str]
+    program: Path, command: list[str], environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{build.executable} cannot be run ({error})") from error
+        raise MachineFault(f"{program} cannot be run ({error})") from error
 
 
 def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]) -> None:

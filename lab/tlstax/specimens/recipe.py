@@ -12,6 +12,10 @@ Flavour = Literal["mysql", "mariadb"]
 Kind = Literal["server", "tls_library", "client", "path", "fault", "variant"]
 
 
+COMPANIONS = "companions"
+"""The directory of a server's tree with libraries that its machine lacks."""
+
+
 class AptPackages(Frozen):
     """Packages of Debian, with what they depend on.
 

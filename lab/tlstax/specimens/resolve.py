@@ -16,7 +16,7 @@ from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.recipe import AptPackages, CSource, Kind, Recipe
+from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
@@ -103,7 +103,8 @@ def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> Ser
     if isinstance(recipe.source, AptPackages):
         build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree)
     else:
-        libraries = tuple(kept.tree / directory for directory in recipe.libraries)
+        beside = (COMPANIONS,) if (kept.tree / COMPANIONS).is_dir() else ()
+        libraries = tuple(kept.tree / directory for directory in (*recipe.libraries, *beside))
         build = ServerBuild(
             specimen, recipe.flavour, kept.program, basedir=kept.tree, own_libraries=libraries
         )

@@ -29,7 +29,7 @@ from tlstax.specimens.recipe import (
     OpensslBuild,
     Recipe,
 )
-from tlstax.specimens.sources import apt, compiler, driver, maven, npm, openssl
+from tlstax.specimens.sources import apt, companions, compiler, driver, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.support import directories
@@ -151,9 +151,11 @@ def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part,
         case AptPackages():
             return apt.fill(recipe, source, place, told)
         case MavenArtefact():
-            return recipe.version, maven.fill(recipe, source, place, told)
+            parts = maven.fill(recipe, source, place, told)
+            return recipe.version, (*parts, *companions.fill(recipe, place, told))
         case NpmPackage():
-            return recipe.version, npm.fill(recipe, source, place, told)
+            parts = npm.fill(recipe, source, place, told)
+            return recipe.version, (*parts, *companions.fill(recipe, place, told))
         case OpensslBuild():
             return recipe.version, openssl.fill(recipe, source, place, told)
         case CSource():

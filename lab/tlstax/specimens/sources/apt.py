@@ -22,6 +22,7 @@ from tlstax.specimens.sources.place import Place
 from tlstax.specimens.telling import Telling
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.text import counted
 
 TLS_DIRECTORY, SUPPORT_DIRECTORY = "tls", "support"
 SUPPORT = ("libz.so.1", "libzstd.so.1")
@@ -43,8 +44,9 @@ def fill(recipe: Recipe, source: AptPackages, place: Place, telling: Telling) ->
     telling.step(f"downloading {recipe.title} and the libraries it needs ({missing / 1e6:.0f} MB)")
     files = apt.download(source.packages, archives, telling.now)
     size_mb = sum(file.stat().st_size for file in files) / 1e6
-    telling.step(f"unpacking {len(files)} packages ({size_mb:.0f} MB)")
+    telling.step(f"unpacking {counted(len(files), 'package')} ({size_mb:.0f} MB)")
     parts = tuple(_unpack(file, place.tree) for file in files)
+    keep_links_inside(place.tree)
     if recipe.kind == "tls_library":
         _set_library_apart(place.tree, recipe.program.partition(".so.")[2])
     versions = {part.name: part.version for part in parts}
@@ -79,6 +81,20 @@ def _unpack(file: Path, tree: Path) -> Part:
     package, version, architecture = fields.splitlines()
     _dpkg_deb("--extract", str(file), str(tree))
     return Part(name=package, version=version, architecture=architecture, sha256=sha256_of(file))
+
+
+def keep_links_inside(tree: Path) -> None:
+    """Make links relative that are meant from the root, where what they lead to was unpacked too.
+
+    Debian 12 has its loader and libz.so as such links: from a tree they would lead to the machine's own
+    files, of another release.
+    """
+    links = [path for path in tree.rglob("*") if path.is_symlink() and path.readlink().is_absolute()]
+    for link in links:
+        meant = tree / link.readlink().relative_to("/")
+        if os.path.lexists(meant):
+            link.unlink()
+            link.symlink_to(os.path.relpath(meant, link.parent))
 
 
 def _dpkg_deb(*arguments: str) -> str:

@@ -21,6 +21,10 @@ from tlstax.specimens.telling import Telling, megabytes
 from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 3600.0
+GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
+"""Later versions of the plugin, such as Maven 3.9's own, refuse an artefact whose POM names a parent that was
+never published, as that of MariaDB 10.1.8 does."""
+
 UNUSED = (
     "mysql-test/*",
     "sql-bench/*",
@@ -105,7 +109,7 @@ def _fetch(recipe: Recipe, source: MavenArtefact, wanted: MavenFile, place: Plac
     def look() -> None:
         telling.now(meter.words(_largest(directory)))
 
-    command = ["mvn", "-B", "-ntp", f"-Dmaven.repo.local={repository}", "dependency:get"]
+    command = ["mvn", "-B", "-ntp", f"-Dmaven.repo.local={repository}", GET]
     command += [f"-Dartifact={coordinates}", "-Dtransitive=false"]
     if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S, look)) != 0:
         raise tool.failed(
