@@ -8,17 +8,14 @@ question, and in some versions they have not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes, is_of_level
+from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
 from tlstax.records.trial import ConnectionsSeen
 from tlstax.study.workloads import verb as verb_of
-
-WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}
-"""Versions of clients whose working connections were seen to ignore --ssl-mode: over TCP they encrypt where
-the server can, over a Unix socket they do not. It only explains; the verdict is the server's word alone."""
 
 COUNTERS = {
     "select": ("Com_select",),
@@ -53,12 +50,6 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
             "note",
             f"{trial.ready.client} connects within the measured window: a TLS handshake for each of its "
             "connections is in the figures",
-        )
-    if wanted != "off" and _ignores_ssl_mode(trial) and _verifies(trial.evidence.job):
-        yield Doubt(
-            "note",
-            f"the connections of {_client(trial)} that do the work encrypt, and do not verify the server's "
-            "certificate: they ignore --ssl-mode",
         )
 
 
@@ -127,7 +118,7 @@ def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
         f"{_client(trial)} was told {_told(trial.evidence.job)}, and yet {who} {verb} {were}, as the server "
         f"says on {'each of them' if told > 1 else 'it'}"
     )
-    if _ignores_ssl_mode(trial):
+    if ignores_ssl_mode(trial):
         return f"{sentence}: this {trial.ready.client}'s workers ignore --ssl-mode"
     return sentence
 
@@ -138,14 +129,6 @@ def _told(job: Job | None) -> str:
         return "--ssl-mode=DISABLED"
     version = job.tls.min_version if job.tls.min_version == job.tls.max_version else None
     return f"--ssl-mode={_MODES[job.tls.verify]}{f' --tls-version=TLSv{version}' if version else ''}"
-
-
-def _verifies(job: Job | None) -> bool:
-    return job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none"
-
-
-def _ignores_ssl_mode(trial: Complete) -> bool:
-    return trial.ready.client_version in WORKERS_IGNORE_SSL_MODE.get(trial.ready.client, frozenset())
 
 
 def _client(trial: Complete) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.contract import TlsOn
-from tlstax.study.factors import ENGINE, is_driver
+from tlstax.checks.verification import verified
+from tlstax.study.client_exclusions import SYSBENCH
+from tlstax.study.factors import is_driver
 from tlstax.study.levels import choice_of, client_of, is_switched_at_server, key_of
-
-VERIFYING_CLIENTS = (ENGINE, "sysbench")
-"""Clients that verify on every connection where they are told to; mysqlslap's workers may not be told."""
 
 
 def certificate(trial: Complete) -> Iterator[Doubt]:
@@ -18,7 +16,8 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
 
     A session that is resumed shows none. A client that does not tell the key has still proved it by
     verifying: the authority of a private server signs one certificate, and its key is thrown away. A driver
-    need not verify: the process that answered was started with this certificate, and has no other.
+    need not verify, nor sysbench, whose client library may not: the process that answered was started with
+    this certificate, and has no other.
     """
     if trial.evidence.claim is None or trial.levels.get("tls", "off") == "off":
         return
@@ -29,14 +28,13 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("invalid", f"the server showed a certificate with the key {key}, not {wanted}")
     if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
         return
-    if is_driver(client_of(trial.levels)):
+    client = client_of(trial.levels)
+    if is_driver(client) or (client == SYSBENCH and not verified(trial)):
+        who = "driver" if is_driver(client) else "client"
         yield Doubt(
-            "note", "the driver does not report the certificate's key; the server was started with no other"
+            "note", f"the {who} does not report the certificate's key; the server was started with no other"
         )
-        return
-    job = trial.evidence.job
-    verifies = client_of(trial.levels) in VERIFYING_CLIENTS
-    if verifies and job is not None and isinstance(job.tls, TlsOn) and job.tls.verify != "none":
+    elif verified(trial):
         yield Doubt(
             "note",
             "the client does not tell the certificate's key; it verified it by an authority that signed no "

@@ -14,6 +14,7 @@ from tlstax.checks import (
     rows_changed,
     settings,
     treatment,
+    verification,
 )
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records.trial import Evidence, TrialRecord, Verdict
@@ -36,6 +37,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.work,
     rows_changed.rows_changed,
     rows_changed.came_to_its_number,
+    verification.unverified,
     settings.certificate,
     settings.tls_switch,
     settings.durability,

@@ -147,6 +147,15 @@ def test_a_client_that_verified_has_proved_the_key() -> None:
     ]
 
 
+def test_sysbench_need_not_verify_to_have_seen_the_only_certificate() -> None:
+    levels: dict[str, Level] = {"certificate": "rsa-4096", "client": "sysbench"}
+    assert certificate(key=None, levels=levels) == [
+        Doubt(
+            "note", "the client does not report the certificate's key; the server was started with no other"
+        )
+    ]
+
+
 def test_one_resumed_connection_is_enough_for_a_key_to_stay_hidden() -> None:
     asked = trial(key=None, levels={"certificate": "rsa-4096"})
     (one,) = asked.ready.negotiated

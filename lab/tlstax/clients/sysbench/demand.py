@@ -78,7 +78,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
         *((bool(value), f"sysbench has no option for tls.{name}") for name, value in unknown.items()),
         (
             tls.ca_file is None,
-            "sysbench always checks a certificate's chain, and the job names no authority (tls.ca_file)",
+            "sysbench reads an authority's certificate, and the job names none (tls.ca_file)",
         ),
         (
             (tls.certificate_file is None) != (tls.key_file is None),
