@@ -11,7 +11,6 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
 from tlstax.study import path_exclusions
 from tlstax.study.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
-from tlstax.study.levels import client_of
 from tlstax.support.text import counted
 
 
@@ -70,7 +69,8 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
         f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
         f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
     )
-    if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") not in LEFT_TO_THE_DRIVER:
+    asked_not_to = "resumption" in trial.case.named and not trial.case.resumes
+    if asked_not_to and trial.case.tls not in LEFT_TO_THE_DRIVER:
         yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
     else:
         yield Doubt("note", resumed)
@@ -101,7 +101,7 @@ def _left_to_the_driver(trial: Complete, seen: int, made: int) -> Iterator[Doubt
 
 
 def _is_of_driver(trial: Complete) -> bool:
-    return is_driver(client_of(trial.levels)) and not trial.evidence.guest
+    return is_driver(trial.case.client) and not trial.evidence.guest
 
 
 def _connections(trial: Complete) -> int:

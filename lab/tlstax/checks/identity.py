@@ -121,7 +121,7 @@ def planted(trial: Complete) -> Iterator[Doubt]:
     if claim is None:
         return
     mapped, fault = trial.server.mapped_faults, claim.planted
-    wanted, given = trial.levels.get("fault", NO_FAULT), fault.name if fault else NO_FAULT
+    wanted, given = trial.case.fault, fault.name if fault else NO_FAULT
     if wanted != given:
         yield Doubt("invalid", f"the case asks for {wanted}, and {claim.name} was started with {given}")
     if mapped is None:

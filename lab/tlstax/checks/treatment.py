@@ -10,7 +10,6 @@ from tlstax.contract import Handshakes, TlsView
 from tlstax.records.trial import ServerObservation
 from tlstax.study import path_exclusions, workloads
 from tlstax.study.factors import GROUP_LISTS, GROUPS, UNSET, is_driver
-from tlstax.study.levels import client_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -38,7 +37,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     Where it leaves that to the driver, both only have to say the same. A client that does not tell is not
     believed: what remains is the server's word.
     """
-    wanted, at_server = str(trial.levels.get("tls", "off")), path_exclusions.tls_at_server(trial.levels)
+    wanted, at_server = trial.case.tls, path_exclusions.tls_at_server(trial.levels)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     for seen in trial.ready.negotiated:
@@ -92,7 +91,7 @@ def key_exchange(trial: Complete) -> Iterator[Doubt]:
     Of a list that is the first, for which the client sent its key share; so no server that took it may have
     asked for a second ClientHello (RFC 8446, section 4.1.4).
     """
-    level = str(trial.levels.get("group", "default"))
+    level = trial.case.group
     is_list = level in GROUP_LISTS
     wanted = GROUPS.get(GROUP_LISTS[level].partition(":")[0] if is_list else level)
     if wanted is None:
@@ -113,7 +112,7 @@ def key_exchange(trial: Complete) -> Iterator[Doubt]:
 
 def cipher(trial: Complete) -> Iterator[Doubt]:
     """Every handshake agreed on the cipher suite that the case names, and so says the client when asked."""
-    wanted = str(trial.levels.get("cipher", "default"))
+    wanted = trial.case.cipher
     if wanted == "default":
         return
     for handshakes in trial.done.lifetime.handshakes:
@@ -129,7 +128,7 @@ def cipher(trial: Complete) -> Iterator[Doubt]:
 def resumption(trial: Complete) -> Iterator[Doubt]:
     """Handshakes are resumed exactly where the case says so."""
     resumed = _count(trial.done.lifetime.handshakes, resumed=True)
-    if trial.levels.get("resumption", "off") != "on":
+    if not trial.case.resumes:
         if resumed:
             yield Doubt("invalid", f"{resumed} handshakes were resumed where none may be")
         return
@@ -148,7 +147,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
 
     Drivers count no handshakes and may connect by themselves: `drivers` has what must hold for them.
     """
-    if is_driver(client_of(trial.levels)):
+    if is_driver(trial.case.client):
         return
     lifetime = trial.done.lifetime
     handshakes = _handshakes_at_server(trial)
@@ -224,7 +223,7 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         # A user's own statement may ask for what is another every time, such as NOW().
-        weight = "invalid" if str(trial.levels.get("workload")) in workloads.NAMES else "note"
+        weight = "invalid" if trial.case.workload in workloads.NAMES else "note"
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
         yield Doubt("unknown", "no row was kept to be checked at the server")

@@ -9,7 +9,6 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.study.client_exclusions import SYSBENCH
 from tlstax.study.factors import ENGINE
-from tlstax.study.levels import client_of
 
 WORKERS_IGNORE_SSL_MODE: Mapping[str, frozenset[str]] = {"mysqlslap": frozenset({"8.0.33"})}
 """Versions of clients whose working connections were seen to ignore --ssl-mode: over TCP they encrypt where
@@ -22,7 +21,7 @@ does not where sysbench 1.0.20 uses it: seen with another server's authority, on
 
 def unverified(trial: Complete) -> Iterator[Doubt]:
     """A note where a certificate was to be verified, and this client is known not to do so."""
-    if trial.levels.get("tls", "off") == "off" or not asks_to_verify(trial):
+    if not trial.case.is_encrypted or not asks_to_verify(trial):
         return
     client = f"{trial.ready.client} {trial.ready.client_version}"
     if ignores_ssl_mode(trial):
@@ -31,13 +30,13 @@ def unverified(trial: Complete) -> Iterator[Doubt]:
             f"the connections of {client} that do the work encrypt, and do not verify the server's "
             "certificate: they ignore --ssl-mode",
         )
-    elif client_of(trial.levels) == SYSBENCH and not _sysbench_verifies(trial):
+    elif trial.case.client == SYSBENCH and not _sysbench_verifies(trial):
         yield Doubt("note", f"{client} encrypts, and does not verify the server's certificate")
 
 
 def verified(trial: Complete) -> bool:
     """Whether the client was asked to verify, and is one that does so on every connection."""
-    client = client_of(trial.levels)
+    client = trial.case.client
     does = client == ENGINE or (client == SYSBENCH and _sysbench_verifies(trial))
     return does and asks_to_verify(trial)
 

@@ -15,7 +15,7 @@ from tlstax.records.trial import Changes
 from tlstax.run.pipeline import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.factors import STORM
-from tlstax.study.levels import has_plaintext
+from tlstax.study.needs import has_plaintext
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
 

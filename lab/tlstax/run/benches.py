@@ -29,23 +29,10 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
+from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
-from tlstax.study.levels import (
-    SERVER_FACTORS,
-    STATE_FACTORS,
-    WAY_FACTORS,
-    ServerChoice,
-    auth_of,
-    choice_of,
-    clients,
-    faults,
-    needs_distance,
-    paths,
-    paths_of,
-    server_choices,
-    tls_libraries,
-)
+from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
 
 Say = Callable[[str], None]
@@ -89,7 +76,7 @@ class Benches:
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
-        return self.using(choice_of(levels))
+        return self.using(CaseLevels.of(levels).server_choice)
 
     @contextmanager
     def using(self, choice: ServerChoice) -> Iterator[Bench]:
@@ -250,7 +237,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 
 def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
-    plugins = dict.fromkeys(auth_of(levels) for levels in study.included() if choice_of(levels) == choice)
+    plugins = dict.fromkeys(case.auth for case in study.typed() if case.server_choice == choice)
     accounts = {}
     for plugin in plugins:
         if plugin == DEFAULT_AUTH or not isinstance(bench.server, PrivateServer):
@@ -325,7 +312,7 @@ def open_guest(
             bench.counted_events = events
             used = (server.specimen, *(library.specimen for library in libraries.values()))
             benches = Benches(machine, (*used, engine_specimen()), guest=True)
-            benches.add(choice_of({}), bench)
+            benches.add(ServerChoice(), bench)
             yield benches
 
 

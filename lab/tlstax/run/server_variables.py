@@ -17,8 +17,8 @@ from tlstax.mysql.database import Database
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Levels, Study
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.factors import DURABILITY
-from tlstax.study.levels import choice_of, is_switched_at_server
 from tlstax.support.errors import MachineFault, UserMistake
 
 NO_TLS = ""
@@ -38,7 +38,7 @@ class InForce(NamedTuple):
 
 def check_switchable(study: Study, benches: Benches) -> None:
     """UserMistake when TLS is to be switched at a server that cannot do that while it runs."""
-    choices = dict.fromkeys(choice_of(levels) for levels in study.included() if is_switched_at_server(levels))
+    choices = dict.fromkeys(case.server_choice for case in study.typed() if case.is_switched_at_server)
     for choice in choices:
         with benches.using(choice) as bench:
             if not _rows(bench.admin, "SHOW GLOBAL STATUS LIKE 'Current_tls_version'"):
@@ -74,12 +74,13 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
     It logs in once more, because only a greeting says what a new connection would meet: after a reload that
     failed, the variables say one thing and the server does another.
     """
+    case = CaseLevels.of(levels)
     versions = durability = None
-    if is_switched_at_server(levels):
+    if case.is_switched_at_server:
         with closing(bench.server.admin()) as fresh:
             facts = tls_facts.read(fresh)
         versions = ",".join(facts.versions) or "versions that it does not report" if facts.offered else NO_TLS
-    if "durability" in levels:
+    if case.durability is not None:
         value = _flushing(bench.admin)
         named = {number: level for level, number in DURABILITY.items()}
         durability = named.get(value, f"innodb_flush_log_at_trx_commit={value}")
@@ -87,7 +88,8 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
 
 
 def _switch_tls(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    if not is_switched_at_server(levels) or levels.get("tls", "off") != "off":
+    case = CaseLevels.of(levels)
+    if case.is_encrypted or not case.is_switched_at_server:
         return
     had = str(_rows(bench.admin, "SELECT @@GLOBAL.tls_version")[0][0])
     undo.append(lambda: _take_tls(bench.admin, had))
@@ -105,11 +107,12 @@ def _take_tls(admin: Database, versions: str) -> None:
 
 
 def _set_durability(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    if "durability" not in levels:
+    wanted = CaseLevels.of(levels).durability
+    if wanted is None:
         return
     had = _flushing(bench.admin)
     undo.append(lambda: _flush(bench.admin, had))
-    _flush(bench.admin, DURABILITY[str(levels["durability"])])
+    _flush(bench.admin, DURABILITY[wanted])
 
 
 def _flush(admin: Database, value: int) -> None:

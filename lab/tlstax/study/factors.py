@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
+
+Level = str | int | float
+Levels = Mapping[str, Level]
+"""Levels of a case, or some of them, by the names of their factors."""
 
 CIPHERS = (
     "AES256-SHA",
@@ -115,10 +119,13 @@ PATHS = (
 )
 """Levels of `path`; `tlstax.paths` has what each of them is."""
 
+POINT_SELECT = "point-select"
+"""The workload of a case that names none."""
+
 STORM = "storm"
 
 WORKLOADS = (
-    "point-select",
+    POINT_SELECT,
     "reconnect",
     STORM,
     "select-range",

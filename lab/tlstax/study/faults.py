@@ -8,22 +8,18 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tlstax.contract import Digits, Frozen, Offset, OneOf
-from tlstax.study.design import (
+from tlstax.study.design import Contrast, Exclusion, Part, Pool, Study
+from tlstax.study.factors import closest
+from tlstax.study.published import (
     Claim,
     Column,
-    Contrast,
-    Exclusion,
     GrowthClaim,
-    Part,
-    Pool,
     ProcessorTable,
     Published,
     Statement,
-    Study,
     TimeRow,
     TimeTable,
 )
-from tlstax.study.factors import closest
 from tlstax.study.workloads.user_defined import (
     UserSequence,
     UserStatement,

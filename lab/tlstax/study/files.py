@@ -10,8 +10,9 @@ from pathlib import Path
 import tomli_w
 from pydantic import ValidationError
 
-from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
-from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.case_levels import Choice
+from tlstax.study.design import Exclusion, Study
+from tlstax.study.factors import Level, Levels, check_factor, check_level, closest
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.table_checks import check_tables

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 
 from tlstax.contract import OpenLoop
 from tlstax.study import workloads
-from tlstax.study.design import Case, Level, Levels, Study
+from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
+from tlstax.study.design import Case, Study
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import (
     DIRECT,
@@ -24,19 +25,11 @@ from tlstax.study.factors import (
     UNIX_SOCKET,
     UNSET,
     VARIANTS,
+    Level,
+    Levels,
     is_driver,
 )
-from tlstax.study.levels import (
-    SERVER_FACTORS,
-    changed_words,
-    choice_of,
-    client_of,
-    distance_of,
-    key_of,
-    options_of,
-    planted_words,
-    twin_words,
-)
+from tlstax.study.server_words import changed_words, key_of, planted_words, twin_words
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -150,7 +143,7 @@ def driver_words(levels: Levels, study: Study | None = None) -> str:
     if study is not None:
         levels = {name: level for name, level in levels.items() if name not in shared_options(study)}
     options = option_words(levels)
-    name = client_words(client_of(levels)) if "client" in levels else ""
+    name = client_words(CaseLevels.of(levels).client) if "client" in levels else ""
     return f"{name} with {options}".strip() if options and name else name or options
 
 
@@ -174,7 +167,7 @@ def shared_options(study: Study) -> frozenset[str]:
 
 def option_words(levels: Levels) -> str:
     """The options of a driver as people write them: "useLocalSessionState=true and useSSL=false"."""
-    return " and ".join(f"{name}={level}" for name, level in sorted(options_of(levels).items()))
+    return " and ".join(f"{name}={level}" for name, level in sorted(CaseLevels.of(levels).options.items()))
 
 
 def path_words(path: Level) -> str:
@@ -302,7 +295,7 @@ def login_words(levels: Levels) -> Iterator[str]:
 
 def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
     """The factors that are said: where drivers are compared, their server only where it is another one."""
-    if study is None or "client" not in names or not is_driver(client_of(levels)):
+    if study is None or "client" not in names or not is_driver(CaseLevels.of(levels).client):
         return names
     usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
     return [name for name in names if name not in usual]
@@ -316,7 +309,7 @@ def _sound_words(study: Study | None) -> str:
 
 def _distance_words(levels: Levels) -> Iterator[str]:
     """How far client and server are apart, as far as `levels` tells."""
-    distance = distance_of(levels)
+    distance = CaseLevels.of(levels).distance
     if "rtt_ms" in levels:
         yield f"{distance.rtt_ms:.10g} ms away" if distance.rtt_ms else "on the same machine"
     if distance.jitter_ms:
@@ -350,7 +343,9 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
     nothing of ours is, is called beside one in which there is.
     """
     if "server" in levels:
-        yield choice_of({name: level for name, level in levels.items() if name != "certificate"}).words()
+        yield CaseLevels.of(
+            {name: level for name, level in levels.items() if name != "certificate"}
+        ).server_choice.words()
     elif "tls_library" in levels:
         library = levels["tls_library"]
         named = "the server's own TLS library" if library == OWN else str(library)

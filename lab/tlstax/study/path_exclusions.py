@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.factors import DIRECT, ENGINE, UNIX_SOCKET
 
 SSH_CIPHERS = {
@@ -43,7 +44,7 @@ def tls_at_server(levels: Levels) -> str:
     path = _path(levels)
     if path in BEGINS_TLS:
         return OWN_TLS
-    return "off" if path in ENDS_TLS else str(levels.get("tls", "off"))
+    return "off" if path in ENDS_TLS else CaseLevels.of(levels).tls
 
 
 def is_of_client(levels: Levels) -> bool:
@@ -65,7 +66,8 @@ def why_not(levels: Levels) -> str:
 
 
 def _limits(path: str, levels: Levels) -> list[tuple[bool, str]]:
-    tls, server = str(levels.get("tls", "off")), str(levels.get("server", ""))
+    case = CaseLevels.of(levels)
+    tls, server = case.tls, str(levels.get("server", ""))
     ends, begins = path in ENDS_TLS, path in BEGINS_TLS
     over = any(levels.get(factor, 0) for factor in ("rtt_ms", "jitter_ms", "rate_mbit"))
     old_server = server.startswith(_BEFORE_TLS_1_2)
@@ -76,15 +78,18 @@ def _limits(path: str, levels: Levels) -> list[tuple[bool, str]]:
         (path == "router-encrypt" and tls != "off", "takes clients that speak no TLS (tls = off) alone"),
         (ends and tls in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"),
         (begins and old_server, f"speaks TLS 1.2 and 1.3 alone, and {server} has neither"),
-        (ends and levels.get("group") in _NO_SUCH_GROUP, "takes the groups P-256, P-384 and P-521 alone"),
-        (ends and levels.get("cipher") in _OLD_CIPHERS, f"does not take {levels.get('cipher')}"),
+        (
+            ends and case.group in _NO_SUCH_GROUP,
+            "takes the groups P-256, P-384 and P-521 alone",
+        ),
+        (ends and case.cipher in _OLD_CIPHERS, f"does not take {levels.get('cipher')}"),
         ((ends or begins) and weak, "does not take RSA keys of 1024 bits"),
         (
-            (ends or begins) and levels.get("client", ENGINE) != ENGINE,
+            (ends or begins) and case.client != ENGINE,
             "would hide what the client negotiates, which a client of others' making is not asked",
         ),
     ]
 
 
 def _path(levels: Levels) -> str:
-    return str(levels.get("path", DIRECT))
+    return CaseLevels.of(levels).path

@@ -196,7 +196,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
 
 def _bears_on_connecting(estimate: Estimate) -> bool:
     phases = ("connect_", "tls_handshake_")
-    workload = estimate.comparison.case.levels.get("workload")
+    workload = estimate.comparison.case.typed.workload
     return workload in {"reconnect", STORM} or estimate.outcome.startswith(phases)
 
 

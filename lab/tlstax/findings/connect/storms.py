@@ -32,7 +32,7 @@ def storms(stored: StoredRun, found: Sequence[Estimate]) -> tuple[StormResult, .
 
 def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult | None:
     case = estimate.comparison.case
-    if case.levels.get("workload") != STORM:
+    if case.typed.workload != STORM:
         return None
     done = [
         record.done
@@ -47,7 +47,7 @@ def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult 
         role=case.role,
         label=label(case, study),
         group=group_label(case.levels, study),
-        connections=int(case.levels["connections"]),
+        connections=case.typed.connections,
         trials=len(done),
         rounds=len(rates),
         mean_per_s=fmean(rates),
