@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
-from tlstax.study.factors import NO_FAULT
+from tlstax.study.level_names import NO_FAULT
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.verification import verified
-from tlstax.study.client_exclusions import SYSBENCH
-from tlstax.study.factors import is_driver
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.server_words import key_of
 
 
@@ -28,9 +27,9 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("invalid", f"the server showed a certificate with the key {key}, not {wanted}")
     if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
         return
-    client = trial.case.client
-    if is_driver(client) or (client == SYSBENCH and not verified(trial)):
-        who = "driver" if is_driver(client) else "client"
+    kind = kind_of(trial.case.client)
+    if kind.is_driver or kind.verifies(trial.ready.client_version) is False:
+        who = "driver" if kind.is_driver else "client"
         yield Doubt(
             "note", f"the {who} does not report the certificate's key; the server was started with no other"
         )

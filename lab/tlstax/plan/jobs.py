@@ -23,8 +23,8 @@ from tlstax.contract import (
 )
 from tlstax.study import Levels, legacy_tls
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.client_exclusions import works_in_rounds
-from tlstax.study.factors import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET, is_driver
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
 from tlstax.study.workload_level import changes_data, table_of, workload_of
 from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
@@ -144,7 +144,7 @@ def captured(job: Job) -> Job:
 def _workload(levels: Levels, terms: JobTerms) -> Workload:
     """The workload; for a driver, which does no mixes, one that is the same every time as its statements."""
     workload = workload_of(levels, terms.workloads, terms.tables, terms.rows)
-    if is_driver(CaseLevels.of(levels).client) and len(workload.mix) == 1:
+    if kind_of(CaseLevels.of(levels).client).is_driver and len(workload.mix) == 1:
         return workload.model_copy(update={"statements": workload.mix[0].statements, "mix": ()})
     return workload
 
@@ -155,7 +155,7 @@ def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
     Where a warm-up `uses_up` what the trial has so many of, there is none.
     """
     case = CaseLevels.of(levels)
-    if not is_driver(case.client):
+    if not kind_of(case.client).is_driver:
         return None
     return DriverTerms(
         options=case.options,
@@ -188,7 +188,7 @@ def rounds_of(levels: Levels) -> int:
     case = CaseLevels.of(levels)
     if is_storm(levels):
         return ROUNDS if case.rounds is None else case.rounds
-    in_rounds = case.queries is not None and works_in_rounds(case.client)
+    in_rounds = case.queries is not None and kind_of(case.client).works_in_rounds
     return case.rounds or 1 if in_rounds else 1
 
 

@@ -12,7 +12,7 @@ from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Level, Study, within
-from tlstax.study.factors import ENGINE
+from tlstax.study.level_names import ENGINE
 from tlstax.study.needs import clients, faults, needs_distance, server_choices, tls_libraries
 
 CAPTURE_BLOCK = -1

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import STORM, is_driver
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import STORM
 from tlstax.study.workload_level import changes_data, statements_of, table_of
 
 WANTED_BLOCKS = 20
@@ -74,7 +75,7 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     """
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
-    least_s = DRIVER_WINDOW_S if any(is_driver(str(client)) for client in clients) else 0.0
+    least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
     if case.workload == "reconnect":
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
     round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
@@ -132,7 +133,7 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     distance, way_s = case.distance, 0.0
     if distance.is_any:
         way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
-    ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if is_driver(case.client) else 0.0)
+    ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if kind_of(case.client).is_driver else 0.0)
     return ready_s + times * each * case.connections + restoring_s + way_s
 
 

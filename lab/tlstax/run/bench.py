@@ -32,7 +32,8 @@ from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels, legacy_tls
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
 
@@ -110,9 +111,8 @@ class Bench:
         return program.command if program else self.command
 
     def client_asks(self, levels: Levels) -> bool:
-        """Whether that client asks its connections what they have negotiated (see `ClientProgram`)."""
-        program = self.clients.get(CaseLevels.of(levels).client)
-        return program is None or program.asks
+        """Whether that client asks its connections what they have negotiated (see `ClientKind`)."""
+        return kind_of(CaseLevels.of(levels).client).asks
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.

@@ -31,7 +31,8 @@ from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
 from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
-from tlstax.study.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
 
@@ -224,7 +225,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
             told = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
             bench.terms = bench.terms.model_copy(update=told)
             bench.client_claims, bench.clients = claims, specimens.clients
-            if not all(program.asks for program in specimens.clients.values()):
+            if not all(kind_of(name).asks for name in specimens.clients):
                 connection_log.create(bench.admin)
             for name, over in paths_of(study, choice):
                 if name not in (DIRECT, UNIX_SOCKET):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tlstax.contract import ErrorEvent
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Study
-from tlstax.study.factors import is_driver
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 
@@ -25,7 +25,7 @@ def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
 
     What a driver cannot do is no mistake: its trials are invalid and say why, and the others go on.
     """
-    if record.trial.block > 0 or is_driver(record.trial.case.typed.client):
+    if record.trial.block > 0 or kind_of(record.trial.case.typed.client).is_driver:
         return
     if mistake := _mistake(record):
         raise _told(record, mistake, study)

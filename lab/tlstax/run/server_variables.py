@@ -18,7 +18,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import DURABILITY
+from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake
 
 NO_TLS = ""

@@ -11,7 +11,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels, ServerChoice
-from tlstax.study.factors import LEFT_TO_THE_DRIVER
+from tlstax.study.level_names import LEFT_TO_THE_DRIVER
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")

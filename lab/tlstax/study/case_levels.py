@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
-from tlstax.study.factors import (
+from tlstax.study.level_names import (
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,

@@ -11,9 +11,12 @@ from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_valida
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.study import client_exclusions, path_exclusions, unset_options
 from tlstax.study.case_levels import CaseLevels, Choice, within
-from tlstax.study.factors import Level, Levels, closest
+from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import GrowthClaim, ProcessorTable, Published, Statement, TimeTable
+from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
 from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.support.text import closest
 
 Role = Literal["baseline", "control", "treatment"]
 
@@ -102,8 +105,9 @@ class Study(Frozen):
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
     tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
-    `workloads` are the user's own, by name. With `profile`, each case runs once more in every block, sampled.
-    With `capture`, each runs once before all blocks through a tap that writes down what crosses the wire.
+    `workloads` are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each
+    case runs once more in every block, sampled. With `capture`, each runs once before all blocks through a
+    tap that writes down what crosses the wire.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -125,6 +129,7 @@ class Study(Frozen):
     processor_tables: tuple[ProcessorTable, ...] = ()
     time_tables: tuple[TimeTable, ...] = ()
     workloads: dict[str, UserWorkload] = {}
+    servers: dict[str, ServerAbilities] = Field(default={}, exclude_if=lambda servers: not servers)
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
@@ -170,9 +175,17 @@ class Study(Frozen):
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
         written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
-        why = "" if written else client_exclusions.why_not(levels, self.workloads, self.schedule)
-        why = why or ("" if written else path_exclusions.why_not(levels))
-        return Exclusion(levels=dict(levels), why=why) if why else written
+        if written:
+            return written
+        case = CaseLevels.of(levels)
+        server = self.abilities_of(case.server)
+        wanted = Wanted(case, self.workloads, self.schedule, server)
+        why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, server)
+        return Exclusion(levels=dict(levels), why=why) if why else None
+
+    def abilities_of(self, server: str | None) -> ServerAbilities | None:
+        """What the server of this name can do; None where that is not known."""
+        return self.servers.get(server) or CATALOGUED.get(server) if server else None
 
     def included(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels that is not excluded, in the order of `product`."""

@@ -9,7 +9,6 @@ from pydantic_core import ErrorDetails
 
 from tlstax.contract import Digits, Frozen, Offset, OneOf
 from tlstax.study.design import Contrast, Exclusion, Part, Pool, Study
-from tlstax.study.factors import closest
 from tlstax.study.published import (
     Claim,
     Column,
@@ -28,6 +27,7 @@ from tlstax.study.workloads.user_defined import (
     UserWorkload,
 )
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 PARTS: dict[str, type[Frozen]] = {
     "exclude": Exclusion,

@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterator
 from tlstax.contract import OpenLoop
 from tlstax.study import workloads
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.design import Case, Study
-from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import (
+from tlstax.study.level_names import (
     DIRECT,
-    ENGINE,
     GROUP_LISTS,
     NO_FAULT,
     OPTION,
@@ -27,7 +26,6 @@ from tlstax.study.factors import (
     VARIANTS,
     Level,
     Levels,
-    is_driver,
 )
 from tlstax.study.server_words import changed_words, key_of, planted_words, twin_words
 from tlstax.support.text import counted
@@ -129,10 +127,7 @@ def full_label(case: Case, study: Study | None = None) -> str:
 
 def client_words(client: Level) -> str:
     """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
-    if is_driver(str(client)):
-        driver = DRIVERS.get(str(client))
-        return f"{driver.product.removeprefix('MySQL ')} {driver.version}" if driver else str(client)
-    return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
+    return kind_of(str(client)).words
 
 
 def driver_words(levels: Levels, study: Study | None = None) -> str:
@@ -295,7 +290,7 @@ def login_words(levels: Levels) -> Iterator[str]:
 
 def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
     """The factors that are said: where drivers are compared, their server only where it is another one."""
-    if study is None or "client" not in names or not is_driver(CaseLevels.of(levels).client):
+    if study is None or "client" not in names or not kind_of(CaseLevels.of(levels).client).is_driver:
         return names
     usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
     return [name for name in names if name not in usual]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tlstax.study.case_levels import ServerChoice
 from tlstax.study.design import Study
-from tlstax.study.factors import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
+from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
 
 
 def has_plaintext(study: Study) -> bool:

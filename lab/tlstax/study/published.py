@@ -8,7 +8,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from tlstax.contract import Frozen
 from tlstax.study.case_levels import Choice
-from tlstax.study.factors import Level
+from tlstax.study.level_names import Level
 
 Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, Choice], Field(min_length=1)]
 """One side of a statement: levels of its factor, or the levels of several factors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.study.factors import GROUPS_LIFTED, NO_FAULT, Level
+from tlstax.study.level_names import GROUPS_LIFTED, NO_FAULT, Level
 
 VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
 """What is different in a server that is a variant of ours."""

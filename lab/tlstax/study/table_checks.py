@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tlstax.study.case_levels import Choice, within
 from tlstax.study.design import Study, listed
-from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.factors import check_factor, check_level
 from tlstax.study.outcomes import UNITS
 from tlstax.study.published import PROCESSOR_COLUMNS, Column, ProcessorTable, TimeTable
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 Wanted = Mapping[str, Choice]
 

@@ -9,8 +9,8 @@ from tlstax.findings.core.proof import always_hello_retry, negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study, override, parse_study
-from tlstax.study.factors import PATHS
 from tlstax.study.labels import full_label, group_label, label, label_levels, path_words
+from tlstax.study.level_names import PATHS
 
 CASES = cases(load_study("tax"))
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"

@@ -26,8 +26,8 @@ from tlstax.results.document import Agreement, ClientAgreement, Clue
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.study.labels import TLS_SWITCH
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
 
 CLIENT = "client"
 SWITCH = "tls_switch"

@@ -11,8 +11,8 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.captures import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.study import Levels
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import UNIX_SOCKET
 from tlstax.study.labels import full_label, group_label, label
+from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.support.text import counted
 
 MOST_FRAMES = 8

@@ -15,8 +15,8 @@ from tlstax.findings.core.outcomes import storm_rates
 from tlstax.records.trial import StoredRun
 from tlstax.results.connect import JudgedRatio, PublishedRate, StormResult
 from tlstax.study import Levels, Study, within
-from tlstax.study.factors import STORM
 from tlstax.study.labels import finding_levels, group_label, label
+from tlstax.study.level_names import STORM
 
 RATE = "connections_per_s"
 _RATES = frozenset({RATE, "ops_per_s"})

@@ -6,7 +6,6 @@ from tlstax.findings.core.series import LADDER
 from tlstax.findings.core.twins import INSTANCE
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import WAY_FACTORS, CaseLevels
-from tlstax.study.factors import DIRECT, ENGINE, NO_FAULT, OPTION
 from tlstax.study.labels import (
     CONTROL_MARK,
     LOGIN,
@@ -18,6 +17,7 @@ from tlstax.study.labels import (
     telling,
     way_words,
 )
+from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
 from tlstax.study.server_words import key_of, planted_words
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}

@@ -11,8 +11,8 @@ from tlstax.findings.core.twins import INSTANCE
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import STORM
 from tlstax.study.labels import USUAL, label_levels
+from tlstax.study.level_names import STORM
 
 WORKLOAD, RTT, PATH, SERVER = "workload", "rtt_ms", "path", "server"
 RECONNECT = "reconnect"

@@ -35,7 +35,7 @@ from tlstax.findings.distance.tunnel_words import sentence
 from tlstax.results.distance import TunnelWorth
 from tlstax.study import Level, Levels
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import DIRECT, PATHS
+from tlstax.study.level_names import DIRECT, PATHS
 
 TUNNELS = (*(path for path in PATHS if path.startswith("ssh-")), "stunnel", "haproxy-tls")
 """The paths that protect the bytes between two ends of their own, whatever client and server do."""

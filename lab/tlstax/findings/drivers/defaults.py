@@ -17,8 +17,9 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.drivers import DriverDefault, Encrypts
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import UNSET, is_driver
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import driver_label, driver_words, shared_options
+from tlstax.study.level_names import UNSET
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def driver_defaults(series: Series, told: Mapping[Frozen, Found]) -> tuple[Drive
 
 def is_left_alone(case: Case) -> bool:
     """Whether the case has a driver to which nothing is said of TLS but by its own options."""
-    return case.typed.tls == UNSET and is_driver(case.typed.client)
+    return case.typed.tls == UNSET and kind_of(case.typed.client).is_driver
 
 
 def own_options(levels: Levels, study: Study) -> Mapping[str, str]:

@@ -26,8 +26,8 @@ from tlstax.findings.drivers.words import split_sentence
 from tlstax.results.drivers import CostPart, DriverSplit, Encrypts, PartKind
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Published, Study, within
-from tlstax.study.factors import OPTION
 from tlstax.study.labels import driver_label, driver_words, other_workload
+from tlstax.study.level_names import OPTION
 
 ASKS_LESS = {"useLocalSessionState": "true"}
 """What keeps Connector/J from asking for its session's state, which it then keeps track of by itself."""

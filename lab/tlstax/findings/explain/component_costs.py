@@ -15,7 +15,7 @@ from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels
-from tlstax.study.factors import NO_FAULT, VARIANTS
+from tlstax.study.level_names import NO_FAULT, VARIANTS
 
 Place = tuple[Side, str]
 """A component on one side."""

@@ -25,8 +25,8 @@ from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.study import Case
-from tlstax.study.factors import NO_FAULT, VARIANTS
 from tlstax.study.labels import finding_levels, full_label, label
+from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2

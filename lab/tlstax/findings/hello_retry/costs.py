@@ -31,8 +31,8 @@ from tlstax.results.hello_retry import (
 from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.labels import offered_words
+from tlstax.study.level_names import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.server_words import VARIANT_WORDS
 
 ROUND_TRIPS, BYTES = "tls_handshake_round_trips", "tls_handshake_bytes"

@@ -12,7 +12,7 @@ from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import OPTION
+from tlstax.study.level_names import OPTION
 
 NAME = "drivers"
 CONNECT, STATEMENT = "reconnect", "words-insert"
