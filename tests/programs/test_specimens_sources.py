@@ -105,7 +105,7 @@ def test_a_maven_artefact_becomes_a_tree_without_what_is_unused(tools: Tools) ->
     assert not os.access(kept.tree / "share/errmsg.txt", os.X_OK)
     assert kept.manifest.version == "1.0"
     assert kept.manifest.versions() == {"org.example:db": "1.0"}
-    assert "dependency:get" in tools.calls.read_text(encoding="utf-8")
+    assert "maven-dependency-plugin:2.8:get" in tools.calls.read_text(encoding="utf-8")
     assert "-Dartifact=org.example:db:1.0:zip:any" in tools.calls.read_text(encoding="utf-8")
 
 
