@@ -13,6 +13,7 @@ import pytest
 
 from fake_trials import fake_run
 from kept_runs import NAME, RUN, sentence_of
+from small_disk import small_disk
 from tlstax.records.trial import TrialRecord
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault, UserMistake
@@ -114,17 +115,8 @@ def _until_full(store: Store, trials: tuple[TrialRecord, ...]) -> tuple[int, Mac
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KiB, where the machine allows one to be made."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
+    with small_disk(tmp_path / "tiny", 256) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_disk_that_is_really_full_loses_nothing(tiny_disk: Path) -> None:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
+from small_disk import small_disk
 from tlstax.observers import profiler
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import Profiler, Sampling, probe
@@ -243,18 +244,13 @@ def test_a_perf_that_is_killed_while_it_samples(spinner: subprocess.Popen[str]) 
 
 
 def test_a_full_disk_costs_the_profile_and_is_told(tmp_path: Path, spinner: subprocess.Popen[str]) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("only root can mount a small file system")
-    try:
-        with Profiler(None, spinner.pid, probe(), describe_machine(), folder=small) as sampler:
-            sampler.start()
-            spin(spinner)
-            sampled = sampler.stop()
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
+    with (
+        small_disk(tmp_path / "small", 64) as small,
+        Profiler(None, spinner.pid, probe(), describe_machine(), folder=small) as sampler,
+    ):
+        sampler.start()
+        spin(spinner)
+        sampled = sampler.stop()
     assert sampled.profile is None
     assert sampled.why_none
 

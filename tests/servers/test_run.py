@@ -14,6 +14,8 @@ import psutil
 import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
+from small_disk import small_disk
+
 ROWS = ("--rows", "2000")
 SHORT = (*ROWS, "--budget", "8s")
 QUICK = ("--server", "mariadb-11.8", *ROWS)
@@ -183,14 +185,7 @@ def test_a_server_that_dies_costs_one_trial_and_is_started_again(
 @pytest.mark.long
 def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, mariadb_build: object) -> None:
     assert mariadb_build
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(small)], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("only root can mount a small file system")
-    try:
+    with small_disk(tmp_path / "small", 160) as small:
         home = Home(small)
         result = home.run("run", *LONG)
         assert result.returncode == 3, result.stderr
@@ -198,8 +193,6 @@ def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, m
         assert sentence.startswith("tlstax: ")
         assert "full" in sentence
         assert home.trials() > 0
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
 
 
 @pytest.mark.long

@@ -105,11 +105,11 @@ def _rendered_alone(name: str) -> str:
 
 
 def test_the_export_has_the_profiles() -> None:
-    trials = exported(RUN)["trials"]
-    profiled = [trial for trial in trials if trial["profiled"]]
+    trials = exported(RUN).trials
+    profiled = [trial for trial in trials if trial.profiled]
     assert len(profiled) * 2 == len(trials)
-    assert all(trial["profile"] == PROFILE.model_dump(mode="json") for trial in profiled)
-    assert {trial["profile"] for trial in trials if not trial["profiled"]} == {None}
+    assert all(trial.profile == PROFILE for trial in profiled)
+    assert all(trial.profile is None for trial in trials if not trial.profiled)
 
 
 @pytest.mark.parametrize(
