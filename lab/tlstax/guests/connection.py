@@ -12,8 +12,8 @@ from tlstax.guests import failures as guest_failures
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.tls import DEMANDING
-from tlstax.guests.wire import GuardedConnection
 from tlstax.mysql.database import Database
+from tlstax.mysql.guarded_connection import GuardedConnection
 
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 600.0

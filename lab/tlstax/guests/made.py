@@ -2,7 +2,7 @@
 
 The record is a table of ours, `tlstax_made`, to which rows are only added: an account needs no more rights
 than for the load tables. By it the next run finds what one that was killed had made, and knows it again by
-its sign (`objects.py`):
+its sign (`mysql/schema_objects.py`):
 
 - A table gets a comment with a number of its own in the same statement that creates it, and the row with this
   comment is written before. So whatever bears the comment was made by that statement, whenever the run ended.
@@ -25,11 +25,11 @@ from contextlib import suppress
 from pymysql.constants import ER
 from pymysql.err import MySQLError
 
-from tlstax.guests import objects, statements
-from tlstax.guests.objects import Thing
-from tlstax.guests.statements import KINDS, Creation, Kind, Unrecognised
-from tlstax.mysql import answers, table
+from tlstax.guests import statements
+from tlstax.guests.statements import Creation, Unrecognised
+from tlstax.mysql import answers, schema_objects, table
 from tlstax.mysql.database import Database
+from tlstax.mysql.schema_objects import KINDS, Kind, Thing
 from tlstax.support.errors import UserMistake
 
 RECORD = "tlstax_made"
@@ -157,7 +157,7 @@ class Made:
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
-        found = objects.sign(house, self._schema, thing)
+        found = schema_objects.sign(house, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
             found = _commented(house, thing, comment)
         if found and (found == comment if thing.kind == "TABLE" else is_new):
@@ -191,7 +191,7 @@ class Made:
         deadline = time.monotonic() + BROKEN_OFF_S
         while time.monotonic() < deadline and answers.row(house, asked, connection, columns=1)[0] != 0:
             time.sleep(LOOK_AGAIN_S)
-        if thing.kind == "TABLE" or objects.sign(house, self._schema, thing) is None:
+        if thing.kind == "TABLE" or schema_objects.sign(house, self._schema, thing) is None:
             return []
         return [f"tlstax may have made {thing} in {self._schema}; that cannot be told, so it stays there"]
 
@@ -208,7 +208,7 @@ class Made:
             if sign:
                 signs.setdefault(thing, set()).add(str(sign))
         for thing, steps in open_steps.items():
-            found = objects.sign(house, self._schema, thing)
+            found = schema_objects.sign(house, self._schema, thing)
             if found and found in signs.get(thing, ()):
                 self._signs[thing] = signs[thing]
             elif found is not None and steps > 0:
@@ -241,11 +241,11 @@ class Made:
 
     def _drop(self, house: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        found = objects.sign(house, self._schema, thing)
+        found = schema_objects.sign(house, self._schema, thing)
         known = self._signs.get(thing)
         if found is not None:
             if found in known if known is not None else found.startswith(table.COMMENT):
-                if not objects.drop(house, thing):
+                if not schema_objects.drop(house, thing):
                     return False
             else:
                 left.append(f"{thing} in {self._schema} is not as tlstax made it any more, so it stays there")
@@ -301,6 +301,6 @@ def _commented(house: Database, thing: Thing, comment: str) -> str:
 def _untied(house: Database, schema: str, tables: list[Thing]) -> bool:
     """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
     try:
-        return objects.untie(house, schema, tables)
+        return schema_objects.untie(house, schema, tables)
     except MySQLError:
         return False

@@ -18,15 +18,14 @@ from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.guests import connection as guest_connection
-from tlstax.guests import objects
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
-from tlstax.guests.lock import JUST_ENDED_S, SchemaLock
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
-from tlstax.mysql import answers, table, tls_facts
+from tlstax.mysql import answers, schema_objects, table, tls_facts
 from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
@@ -173,9 +172,9 @@ class GuestServer:
         """
         try:
             with _told(self._access):
-                before = objects.listed(self._house, self._schema) if once else set()
+                before = schema_objects.listed(self._house, self._schema) if once else set()
                 self._made.carry_out(self._house, database, statement)
-                after = objects.listed(self._house, self._schema) if once else set()
+                after = schema_objects.listed(self._house, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
@@ -351,11 +350,11 @@ class GuestServer:
             self._drop_schema()
 
     def _drop_schema(self) -> None:
-        found = objects.listed(self._house, self._schema)
+        found = schema_objects.listed(self._house, self._schema)
         stays = f"the schema {self._schema} was created by tlstax and stays there, because"
         if found:
             self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(found))}")
-        elif not objects.sees_all(self._house, self._schema):
+        elif not schema_objects.sees_all(self._house, self._schema):
             self._warn(
                 f"{stays} {self._access.user} is not shown whether others have put routines or events "
                 f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"

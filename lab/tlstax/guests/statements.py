@@ -1,4 +1,4 @@
-"""What a statement of the user's creates, read from its beginning; what is not recognised is refused. Pure.
+"""What a statement of the user's creates, read from its beginning; what is not recognised is refused.
 
 Source of the grammar: MySQL's reference manual, "Data Definition Statements", "Schema Object Names" and
 "Comments"; MariaDB's Knowledge Base has the same beginnings.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from tlstax.mysql.schema_objects import KINDS, Kind
 
 _TOKEN = re.compile(
     r"""

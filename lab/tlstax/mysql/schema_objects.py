@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from pymysql.err import MySQLError
 
-from tlstax.guests.statements import Kind
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
+
+Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _BASE_TABLES = "FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_TYPE NOT LIKE '%%VIEW'"
 _ROUTINES = (
