@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from pymysql.constants import CR
-from pymysql.err import MySQLError, OperationalError
+from pymysql.err import OperationalError
 
-from tlstax.mysql.database import Database
+from tlstax.mysql.database import Database, SqlError
+from tlstax.support.errors import MachineFault
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
@@ -25,7 +26,7 @@ class Malformed(OperationalError):
         super().__init__(CR.CR_MALFORMED_PACKET, what)
 
 
-def said(error: MySQLError) -> str:
+def said(error: SqlError) -> str:
     """What the server or the connection says is wrong: on one line, and no more than a sentence holds."""
     text = " ".join(str(error.args[-1]).split()) if error.args else ""
     text = text or type(error).__name__
@@ -41,6 +42,22 @@ def rows(database: Database, statement: str, *values: object, columns: int) -> l
         if len(row) != columns:
             raise Malformed(f"{len(row)} columns came where {columns} were asked for")
     return found
+
+
+def carry_out(database: Database, statement: str, *values: object) -> None:
+    """Carry out a statement and pass over its answer. Raises SqlError."""
+    with database.cursor() as cursor:
+        cursor.execute(statement, values or None)
+
+
+def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
+    """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
+    try:
+        with admin.cursor() as cursor:
+            cursor.execute(statement, values or None)
+            return tuple(cursor.fetchall())
+    except (SqlError, OSError) as error:
+        raise MachineFault(f"the server did not carry out {statement} ({error.args[-1]})") from error
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:

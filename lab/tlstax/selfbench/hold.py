@@ -15,13 +15,13 @@ from tlstax import __version__
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
-from tlstax.mysql import status
+from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.run.trial import GRACE_S, row_mismatches
+from tlstax.run.trial import GRACE_S
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial
@@ -168,11 +168,11 @@ def _observe(cell: Cell, job: Job, bench: Bench) -> Held:
             setup_delta=status.status_delta(at_start, watch.status_at_begin),
             window_delta=window.status_delta,
             server_cpu=process.server_cpu(window.server),
-            row_mismatches=row_mismatches(admin, done.row_samples),
+            row_mismatches=row_samples.mismatches(admin, done.row_samples),
             **seen,
         ),
         memory=memory,
-        connected=max(0, watch.status_at_begin.get("Threads_connected", 0) - 1),
+        connected=max(0, status.connected(watch.status_at_begin) - 1),
     )
 
 
