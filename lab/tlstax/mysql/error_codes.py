@@ -9,6 +9,7 @@ from pymysql.constants import ER
 
 from tlstax.mysql.database import SqlError
 
+ACCESS_DENIED: int = ER.ACCESS_DENIED_ERROR
 PARSE_ERROR: int = ER.PARSE_ERROR
 TABLE_EXISTS: int = ER.TABLE_EXISTS_ERROR
 

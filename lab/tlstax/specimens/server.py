@@ -78,7 +78,7 @@ class Server(Protocol):
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates goes when the server is left.
 
-        `once` for one that is not said again in the run. Raises pymysql's errors where it is refused,
+        `once` for one that is not said again in the run. Raises SqlError where it is refused,
         UserMistake for what could not be taken back from an external server.
         """
         ...

@@ -9,8 +9,9 @@ from tlstax.probes.drivers.probe_costs import DriverCosts, WayCosts
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument
 from tlstax.probes.drivers.probe_reading import driver_row, round_trips
 from tlstax.probes.drivers.probe_table import probe_text
-from tlstax.probes.drivers.probed import INSERT, Certificate, Gathered, Logged, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.probed import INSERT, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.probes.drivers.statements_sent import disagreement, sent
+from tlstax.records.statement_log import Logged
 
 CLEAR = (asked("off", 1), asked("off", 3))
 BY_DEFAULT = (asked("unset", 1), asked("unset", 3))

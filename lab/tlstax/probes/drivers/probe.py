@@ -8,17 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-import pymysql
-
 from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.mysql import probe_table
+from tlstax.mysql.database import SqlError
+from tlstax.mysql.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
-from tlstax.probes.drivers.asking import Ask, asked, connected, make_table
+from tlstax.probes.drivers.asking import Ask, asked, connected
 from tlstax.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
 from tlstax.probes.drivers.probe_document import ProbeDocument
 from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
-from tlstax.probes.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
-from tlstax.probes.drivers.statement_log import StatementLog, statement_log
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer
@@ -128,7 +128,7 @@ def _gather(
     with ExitStack() as stack:
         bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
         found.server, found.server_version = bench.server.specimen.name, bench.server.version
-        make_table(bench)
+        probe_table.make(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
         if not isinstance(bench.server, PrivateServer):
             raise MachineFault("certificates can be exchanged at a server of our own alone")
@@ -186,7 +186,7 @@ class _Probing:
             known = self._jobs(known)
             if known.failed is None:
                 known = self._certificates(known)
-        except (MachineFault, pymysql.Error, OSError) as fault:
+        except (MachineFault, SqlError, OSError) as fault:
             words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
             return known.model_copy(update={"failed": words})
         return known

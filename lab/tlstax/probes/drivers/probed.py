@@ -6,6 +6,7 @@ from typing import Literal
 
 from tlstax.contract import ErrorKind, Frozen, Ready
 from tlstax.records.capture import Capture
+from tlstax.records.statement_log import Logged
 
 TlsAsked = Literal["unset", "off", "required", "verified"]
 """What the driver was told of TLS: nothing, to leave it, that there must be some and nothing else, or that
@@ -15,16 +16,9 @@ Certificate = Literal["right", "unknown authority", "other host", "expired"]
 """What a server shows: a certificate in order, one whose authority the driver's runtime does not know, one
 for another host, one that has expired. The last two are signed by an authority that the runtime trusts."""
 
-INSERT = "INSERT INTO probed (word) VALUES ('123')"
-"""The one statement that drivers are asked to say, so that all others in the server's log are their own."""
-
-
-class Logged(Frozen):
-    """A line of the server's general log: the connection, the command in the log's words, its text."""
-
-    thread: int
-    command: str
-    text: str
+TABLE = "probed"
+INSERT = f"INSERT INTO {TABLE} (word) VALUES ('123')"  # noqa: S608 - the name is our own
+"""The one statement that drivers are given, so that all others in the server's log are their own."""
 
 
 class Refusal(Frozen):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tlstax.contract import Frozen
-from tlstax.probes.drivers.probed import INSERT, Asked, Logged
+from tlstax.probes.drivers.probed import INSERT, Asked
+from tlstax.records.statement_log import Logged
 
 CONNECTED, LEFT = "Connect", "Quit"
 """The log's words for a login and for a goodbye; neither is a statement."""
