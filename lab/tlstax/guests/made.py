@@ -19,26 +19,19 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-
-from pymysql.constants import ER
-from pymysql.err import MySQLError
 
 from tlstax.guests import statements
 from tlstax.guests.statements import Creation, Unrecognised
-from tlstax.mysql import answers, schema_objects, table
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, error_codes, made_record, schema_objects, server_facts, session, table
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.made_record import Entry
 from tlstax.mysql.schema_objects import KINDS, Kind, Thing
 from tlstax.support.errors import UserMistake
 
-RECORD = "tlstax_made"
-_COLUMNS = (
-    "id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, run CHAR(32) NOT NULL, step VARCHAR(8) NOT NULL,"
-    " kind VARCHAR(16) NOT NULL, name VARCHAR(64) NOT NULL, sign VARCHAR(128) NOT NULL"
-)
-_ALREADY_THERE = {ER.TABLE_EXISTS_ERROR, ER.SP_ALREADY_EXISTS, ER.TRG_ALREADY_EXISTS, 1537}
-"""The last is ER_EVENT_ALREADY_EXISTS."""
+RECORD = made_record.NAME
+"""The record's name, `tlstax_made`."""
 
 _DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FUNCTION")
 """What works on others goes before them; a trigger may stand at a table that is not ours."""
@@ -50,9 +43,9 @@ Warn = Callable[[str], None]
 
 
 class StatementRefused(Exception):
-    """The server does not carry out a statement of the user's; `error` is pymysql's."""
+    """The server does not carry out a statement of the user's; `error` is what it says."""
 
-    def __init__(self, error: MySQLError) -> None:
+    def __init__(self, error: SqlError) -> None:
         super().__init__(error)
         self.error = error
 
@@ -82,17 +75,13 @@ class Made:
 
         UserMistake where a table of its name is not ours.
         """
-        self._lower_case = answers.row(house, "SELECT @@lower_case_table_names", columns=1)[0] == 1
+        self._lower_case = server_facts.lowers_table_names(house)
         if table.exists(house, RECORD):
             table.check_ours(house, RECORD)
             self._clear_left_over(house)
             table.drop(house, RECORD)
         self._filled.add(Thing("TABLE", RECORD))
-        with house.cursor() as cursor:
-            cursor.execute(
-                f"CREATE TABLE {RECORD} ({_COLUMNS}) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COMMENT %s",
-                (comment,),
-            )
+        made_record.create(house, comment)
         self._write(house, "run")
 
     def fills(self, load_table: str) -> None:
@@ -101,15 +90,12 @@ class Made:
 
     def is_on_record(self, house: Database) -> bool:
         """Whether the record there is still this run's, so that no other run has settled in since."""
-        if not table.exists(house, RECORD):
-            return False
-        asked = f"SELECT COUNT(*) FROM {RECORD} WHERE run = %s"  # noqa: S608 - the name is our own
-        return answers.number(answers.row(house, asked, self._run, columns=1)[0]) > 0
+        return table.exists(house, RECORD) and made_record.has(house, self._run)
 
     def carry_out(self, house: Database, worker: Database, statement: str) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
 
-        Raises StatementRefused, pymysql's errors for what is asked beside it, and UserMistake for a statement
+        Raises StatementRefused, SqlError for what is asked beside it, and UserMistake for a statement
         whose work could not be taken back.
         """
         try:
@@ -152,7 +138,7 @@ class Made:
         try:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or refused.error.args[0] != ER.PARSE_ERROR:
+            if marked is None or error_codes.number_of(refused.error) != error_codes.PARSE_ERROR:
                 self._give_up(house, thing, comment)
                 raise
             # The place for the comment was none after all.
@@ -185,11 +171,10 @@ class Made:
         if self._unsettled is None:
             return []
         thing, connection = self._unsettled
-        with suppress(MySQLError), house.cursor() as cursor:
-            cursor.execute(f"KILL {connection}")
-        asked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"
+        with suppress(SqlError):
+            session.end(house, connection)
         deadline = time.monotonic() + BROKEN_OFF_S
-        while time.monotonic() < deadline and answers.row(house, asked, connection, columns=1)[0] != 0:
+        while time.monotonic() < deadline and session.is_there(house, connection):
             time.sleep(LOOK_AGAIN_S)
         if thing.kind == "TABLE" or schema_objects.sign(house, self._schema, thing) is None:
             return []
@@ -197,16 +182,15 @@ class Made:
 
     def _clear_left_over(self, house: Database) -> None:
         """Drop what a killed run has on record and is still as it was made; name what cannot be told."""
-        asked = f"SELECT step, kind, name, sign FROM {RECORD} ORDER BY id"  # noqa: S608 - the name is our own
         signs: dict[Thing, set[str]] = {}
         open_steps: dict[Thing, int] = {}
-        for step, kind, name, sign in answers.rows(house, asked, columns=4):
+        for step, kind, name, sign in made_record.entries(house):
             if kind not in KINDS:
                 continue
-            thing = Thing(kind, str(name))
+            thing = Thing(kind, name)
             open_steps[thing] = open_steps.get(thing, 0) + (1 if step == "intended" else -1)
             if sign:
-                signs.setdefault(thing, set()).add(str(sign))
+                signs.setdefault(thing, set()).add(sign)
         for thing, steps in open_steps.items():
             found = schema_objects.sign(house, self._schema, thing)
             if found and found in signs.get(thing, ()):
@@ -254,46 +238,32 @@ class Made:
         return True
 
     def _write(self, house: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
-        values: Mapping[str, str] = {
-            "run": self._run,
-            "step": step,
-            "kind": thing.kind if thing else "",
-            "name": thing.name if thing else "",
-            "sign": sign,
-        }
-        with house.cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO {RECORD} ({', '.join(values)})"  # noqa: S608 - the names are our own
-                " VALUES (%s, %s, %s, %s, %s)",
-                tuple(values.values()),
-            )
+        kind, name = (thing.kind, thing.name) if thing else ("", "")
+        made_record.add(house, self._run, Entry(step, kind, name, sign))
 
 
 def _say(worker: Database, statement: str) -> None:
     try:
-        with worker.cursor() as cursor:
-            cursor.execute(statement)
-            cursor.fetchall()
-    except MySQLError as error:
+        answers.carry_out(worker, statement)
+    except SqlError as error:
         raise StatementRefused(error) from error
 
 
 def _created(worker: Database, statement: str, creation: Creation) -> bool:
     """Carry out a CREATE; whether it made the object, which IF NOT EXISTS leaves open."""
-    warns = creation.if_not_exists and answers.row(worker, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1
+    warns = creation.if_not_exists and session.warns_of_notes(worker)
     _say(worker, statement)
     if not creation.if_not_exists:
         return True
-    codes = {answers.number(code) for _, code, _ in answers.rows(worker, "SHOW WARNINGS", columns=3)}
-    return warns and not codes & _ALREADY_THERE
+    codes = session.warning_codes(worker)
+    return warns and not codes & error_codes.OBJECT_EXISTS
 
 
 def _commented(house: Database, thing: Thing, comment: str) -> str:
     """Give a table that was just made its comment; empty where the account may not alter it."""
     try:
-        with house.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {thing.quoted()} COMMENT = %s", (comment,))
-    except MySQLError:
+        schema_objects.comment_on(house, thing, comment)
+    except SqlError:
         return ""
     return comment
 
@@ -302,5 +272,5 @@ def _untied(house: Database, schema: str, tables: list[Thing]) -> bool:
     """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
     try:
         return schema_objects.untie(house, schema, tables)
-    except MySQLError:
+    except SqlError:
         return False

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pymysql.err import MySQLError
-
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.given_password import PASSWORD_VARIABLE
-from tlstax.mysql import answers
+from tlstax.mysql import answers, error_codes
+from tlstax.mysql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
@@ -107,9 +106,9 @@ REFUSALS = (
 )
 
 
-def told(access: GuestAccess, error: MySQLError) -> TlstaxError:
+def told(access: GuestAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
-    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    code = error_codes.number_of(error)
     said = answers.said(error)
     names = {
         "where": access.address,

@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
-
-from pymysql.err import MySQLError
+from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.guests import connection as guest_connection
@@ -23,8 +21,8 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
-from tlstax.mysql import answers, schema_objects, table, tls_facts
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql import schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
@@ -39,7 +37,6 @@ OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in
 OWN_SCHEMA_COMMENT = f"{table.COMMENT} load table, in a schema that tlstax created"
 LENT_SCHEMA_COMMENT = f"{table.COMMENT} load table"
 
-SCHEMA_EXISTS = 1007
 CONNECTIONS_OF_OUR_OWN = 2
 """The connection that holds the lock, and one for the laboratory's questions."""
 
@@ -70,7 +67,7 @@ class GuestServer:
         self._lock = SchemaLock(self._schema)
         self._made = Made(self._schema, warn)
         self._facts = tls_facts.read(house)
-        self._version = str(self._row("SELECT VERSION()")[0])
+        self._version = server_facts.version(house)
 
     @classmethod
     def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
@@ -194,7 +191,7 @@ class GuestServer:
         try:
             if self._lock.is_held(self._house):
                 return
-        except MySQLError:
+        except SqlError:
             pass
         guest_connection.close(self._house)
         try:
@@ -206,9 +203,7 @@ class GuestServer:
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
         with _told(self._access):
-            limits = self._row("SELECT @@max_connections, @@session.max_user_connections", columns=2)
-            limit, per_user = map(answers.number, limits)
-            in_use = answers.number(self._row("SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1])
+            limit, per_user, in_use = server_facts.connection_limits(self._house)
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
             raise UserMistake(
@@ -304,9 +299,9 @@ class GuestServer:
     def _settle_in(self) -> None:
         """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
-            self._schema_is_ours = self._create_schema()
-            self._run(f"USE `{OWN_SCHEMA}`")
-        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
+            self._schema_is_ours = schema.create(self._house, OWN_SCHEMA)
+            schema.use(self._house, OWN_SCHEMA)
+        session.set_patience(self._house, IDLE_S, LOCKED_AT_MOST_S)
         for name in (*OUR_TABLES, RECORD):
             if table.exists(self._house, name):
                 table.check_ours(self._house, name)
@@ -317,20 +312,10 @@ class GuestServer:
     def _comment(self) -> str:
         return OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
 
-    def _create_schema(self) -> bool:
-        """True when it was not there before."""
-        try:
-            self._run(f"CREATE DATABASE `{OWN_SCHEMA}`")
-        except MySQLError as error:
-            if error.args[0] == SCHEMA_EXISTS:
-                return False
-            raise
-        return True
-
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._house = guest_connection.connect(self._access, self._schema)
-        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
+        session.set_patience(self._house, IDLE_S, LOCKED_AT_MOST_S)
         guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
         if not (self._made.is_on_record(self._house) and self._lock.take_again(self._house)):
             self._is_anothers = True
@@ -342,8 +327,7 @@ class GuestServer:
             )
 
     def _clean_up(self) -> None:
-        # Whatever the server's default is: what tables of others refer to is not dropped.
-        self._run("SET SESSION foreign_key_checks = 1")
+        session.heed_foreign_keys(self._house)
         for words in self._made.leave(self._house, OUR_TABLES):
             self._warn(words)
         if self._schema_is_ours:
@@ -360,15 +344,8 @@ class GuestServer:
                 f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"
             )
         else:
-            self._run(f"DROP DATABASE `{self._schema}`")
+            schema.drop(self._house, self._schema)
             self._schema_is_ours = False
-
-    def _run(self, statement: str, *values: object) -> None:
-        with self._house.cursor() as cursor:
-            cursor.execute(statement, values or None)
-
-    def _row(self, statement: str, *values: object, columns: int = 1) -> tuple[Any, ...]:
-        return answers.row(self._house, statement, *values, columns=columns)
 
 
 def _named(things: list[str]) -> str:
@@ -382,5 +359,5 @@ def _told(access: GuestAccess) -> Iterator[None]:
     """Statements in this block fail in a sentence."""
     try:
         yield
-    except MySQLError as error:
+    except SqlError as error:
         raise guest_refusals.told(access, error) from error

@@ -10,8 +10,15 @@ from pymysql.constants import ER
 from tlstax.mysql.database import SqlError
 
 ACCESS_DENIED: int = ER.ACCESS_DENIED_ERROR
+SCHEMA_EXISTS: int = ER.DB_CREATE_EXISTS
 PARSE_ERROR: int = ER.PARSE_ERROR
 TABLE_EXISTS: int = ER.TABLE_EXISTS_ERROR
+
+OBJECT_EXISTS = frozenset({ER.TABLE_EXISTS_ERROR, ER.SP_ALREADY_EXISTS, ER.TRG_ALREADY_EXISTS, 1537})
+"""The last is ER_EVENT_ALREADY_EXISTS, which pymysql has no name for."""
+
+REFERRED_TO = frozenset({1217, 1451, 3730})
+"""A foreign key refers to it: ER_ROW_IS_REFERENCED, ER_ROW_IS_REFERENCED_2, ER_FK_CANNOT_DROP_PARENT."""
 
 _CLIENT_ERRORS = range(2000, 3000)
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 
-from pymysql.err import MySQLError
-
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, session
+from tlstax.mysql.database import Database, SqlError
 
 JUST_ENDED_S = 2
 """How long a server may take to notice that a run has just ended."""
@@ -29,7 +27,7 @@ class SchemaLock:
         self._holder: int | None = None
 
     def take(self, house: Database, wait_s: int = 0) -> bool:
-        """Whether it is this connection's now. Raises pymysql's errors, as all methods do."""
+        """Whether it is this connection's now. Raises SqlError, as all methods do."""
         if answers.row(house, "SELECT GET_LOCK(%s, %s)", self._name, wait_s, columns=1)[0] != 1:
             return False
         self._holder = answers.number(answers.row(house, "SELECT CONNECTION_ID()", columns=1)[0])
@@ -50,6 +48,6 @@ class SchemaLock:
             return self.take(house)
         if answers.number(holder) != self._holder:
             return False
-        with suppress(MySQLError), house.cursor() as cursor:
-            cursor.execute(f"KILL {self._holder}")
+        with suppress(SqlError):
+            session.end(house, self._holder)
         return self.take(house, PATIENCE_S)

@@ -12,10 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pymysql.err import MySQLError
-
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, error_codes
+from tlstax.mysql.database import Database, SqlError
 
 Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -68,9 +66,6 @@ _SIGHT = (
 )
 _SEES_ROUTINES = {"EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE"}
 
-_REFERRED_TO = {1217, 1451, 3730}
-"""A foreign key refers to it: ER_ROW_IS_REFERENCED, ER_ROW_IS_REFERENCED_2, ER_FK_CANNOT_DROP_PARENT."""
-
 
 @dataclass(frozen=True, order=True)
 class Thing:
@@ -90,7 +85,7 @@ class Thing:
 def sign(database: Database, schema: str, thing: Thing) -> str | None:
     """What the object is known by; empty where the server does not tell enough, None where it is not there.
 
-    Raises pymysql's errors, as all functions here do.
+    Raises SqlError, as all functions here do.
     """
     statement, columns = _ASKED[thing.kind]
     for name, telling, *others in answers.rows(database, statement, schema, thing.name, columns=columns):
@@ -118,10 +113,9 @@ def sees_all(database: Database, schema: str) -> bool:
 def drop(database: Database, thing: Thing) -> bool:
     """Drop it; False where a foreign key of another table refers to it, which is then still there."""
     try:
-        with database.cursor() as cursor:
-            cursor.execute(f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
-    except MySQLError as error:
-        if error.args and error.args[0] in _REFERRED_TO:
+        answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
+    except SqlError as error:
+        if error_codes.number_of(error) in error_codes.REFERRED_TO:
             return False
         raise
     return True
@@ -141,9 +135,13 @@ def untie(database: Database, schema: str, tables: Collection[Thing]) -> bool:
         if table != other and table in names and other in names
     ]
     for table, key in ties:
-        with database.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {Thing('TABLE', table).quoted()} DROP FOREIGN KEY `{key}`")
+        answers.carry_out(database, f"ALTER TABLE {Thing('TABLE', table).quoted()} DROP FOREIGN KEY `{key}`")
     return bool(ties)
+
+
+def comment_on(database: Database, table: Thing, comment: str) -> None:
+    """Give a table this comment."""
+    answers.carry_out(database, f"ALTER TABLE {table.quoted()} COMMENT = %s", comment)
 
 
 def _is_same_name(name: str, thing: Thing) -> bool:
