@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import pytest
 from pymysql.err import OperationalError
 
+from fake_database import FakeDatabase
 from tlstax.mysql import answers
 from tlstax.mysql.answers import Malformed
 from tlstax.mysql.database import Database
@@ -14,30 +15,8 @@ from tlstax.mysql.status import read_status
 from tlstax.support.errors import MachineFault
 
 
-class Answering:
-    """A connection, and a cursor of it, that has these rows for every statement."""
-
-    def __init__(self, *rows: tuple[Any, ...]) -> None:
-        self.rows = rows
-
-    def cursor(self) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def execute(self, *_: object) -> None:
-        pass
-
-    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
-        return self.rows
-
-
 def answering(*rows: tuple[Any, ...]) -> Database:
-    return cast("Database", Answering(*rows))
+    return cast("Database", FakeDatabase(*rows))
 
 
 @pytest.mark.parametrize("value", ["²", "१", "--1", "1e3", "", "9" * 5000, "1.5", None])
