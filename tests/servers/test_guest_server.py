@@ -147,7 +147,7 @@ def test_others_tables_in_its_own_schema_are_spared(house: PrivateServer, accoun
 def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServer, account: Grant) -> None:
     as_owner(house, "CREATE TABLE shop.tlstax_sbtest1 (mine INT) COMMENT 'not yours'")
     try:
-        with pytest.raises(UserMistake, match="tlstax_sbtest1 that is not of tlstax's making"):
+        with pytest.raises(UserMistake, match="tlstax_sbtest1 that tlstax did not make"):
             GuestServer.open(account("ALL ON shop.*", schema="shop"))
         assert tables(house, "shop") == {"orders", "tlstax_sbtest1"}
     finally:

@@ -233,7 +233,7 @@ def test_a_table_of_the_users_is_never_touched(private: PrivateServer) -> None:
     answer(private, "DROP TABLE IF EXISTS sbtest1")
     answer(private, "CREATE TABLE sbtest1 (mine INT)")
     try:
-        with pytest.raises(UserMistake, match="a table sbtest1 that is not of tlstax's making"):
+        with pytest.raises(UserMistake, match="a table sbtest1 that tlstax did not make"):
             private.prepare_table(CONTENT)
         assert answer(private, "SHOW COLUMNS FROM sbtest1")[0][0] == "mine"
     finally:

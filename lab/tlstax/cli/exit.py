@@ -89,7 +89,8 @@ class _Ending:
             raise Interrupted
         self._has_begun = self._was_told = True
         # Not through sys.stderr, in the midst of a write to which this may be.
-        sentence = f"\ntlstax: still {doing or 'ending what was begun'}; once more ends it at once\n"
+        words = doing or "finishing what was begun"
+        sentence = f"\ntlstax: still {words}; press Ctrl-C again to end at once\n"
         with suppress(OSError):
             os.write(_STDERR, sentence.encode())
 

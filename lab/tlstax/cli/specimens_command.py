@@ -69,12 +69,12 @@ def verify_command(names: Sequence[str]) -> int:
             line.now(f"checking {name}")
             reason = _verified(name)
             line.close()
-            show(f"{name}: {'broken: ' + reason if reason else 'as it was fetched, and runs'}\n")
+            show(f"{name}: {'broken: ' + reason if reason else 'unchanged since it was fetched, and runs'}\n")
             broken += bool(reason)
     finally:
         line.close()
     if not names and not there:
-        show("No specimen is here yet; `tlstax specimens fetch NAME` gets one.\n")
+        show("No specimens are here yet; `tlstax specimens fetch NAME` gets one.\n")
     return MachineFault.exit_status if broken else 0
 
 
@@ -143,7 +143,7 @@ def _asked(recipe: Recipe, kept: Kept) -> Facts:
 
 
 def _verified(name: str) -> str:
-    """Why the specimen is broken, which is noted; empty when it is as it was fetched, and runs."""
+    """Why the specimen is broken, which is noted; empty when it is unchanged and runs."""
     entry = added.find(name)
     if entry is not None:
         return specimen_list.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))

@@ -13,7 +13,7 @@ HEADINGS = {
     "tls_library": "TLS libraries",
     "client": "Clients",
     "path": "Paths",
-    "variant": "Variants of ours",
+    "variant": "Our own variants",
     "fault": "Faults",
 }
 

@@ -35,7 +35,7 @@ _WORDS = {
     ),
     "tun": (
         f"a distance needs {TUN}, or a kernel that delays packets itself (netem)",
-        f"load the kernel module tun or sch_netem; in a container, hand the device in (--device {TUN})",
+        f"load the kernel module tun or sch_netem; in a container, pass the device in (--device {TUN})",
     ),
 }
 

@@ -76,7 +76,7 @@ class _CachingSha2(_Way):
         if verdict == bytes([_PROVED]):
             return self._connection._read_packet()
         if verdict != bytes([_WANTS_ALL]):
-            raise Malformed("a verdict of caching_sha2_password that there is none of")
+            raise Malformed("an unknown verdict of caching_sha2_password")
         if not self._is_encrypted():
             raise guest_failures.password_wanted(self._access, self._name)
         return self._send_password()

@@ -57,7 +57,7 @@ def read(path: Path) -> Groups:
         text = _decipher(content)
     except (ValueError, struct.error) as error:
         raise UserMistake(
-            f"the login file {path} is damaged or not of mysql_config_editor's making"
+            f"the login file {path} is damaged, or was not written by mysql_config_editor"
         ) from error
     return option_file.parse(text, str(path))
 

@@ -154,7 +154,7 @@ class Made:
         self._give_up(house, thing, comment)
         if thing not in {*self._signs, *self._named}:
             self._named.add(thing)
-            why = "cannot be told from what others make" if is_new else "was there before"
+            why = "cannot be distinguished from what others make" if is_new else "was there before"
             self._warn(f"{thing} in {self._schema} {why}, so it stays there when the run ends")
 
     def _give_up(self, house: Database, thing: Thing, comment: str) -> None:
@@ -178,7 +178,7 @@ class Made:
             time.sleep(LOOK_AGAIN_S)
         if thing.kind == "TABLE" or schema_objects.sign(house, self._schema, thing) is None:
             return []
-        return [f"tlstax may have made {thing} in {self._schema}; that cannot be told, so it stays there"]
+        return [f"tlstax may have made {thing} in {self._schema}; it is not certain, so it stays there"]
 
     def _clear_left_over(self, house: Database) -> None:
         """Drop what a killed run has on record and is still as it was made; name what cannot be told."""
@@ -197,7 +197,7 @@ class Made:
                 self._signs[thing] = signs[thing]
             elif found is not None and steps > 0:
                 self._warn(
-                    f"a run that was killed may have made {thing} in {self._schema}; that cannot be told, "
+                    f"a run that was killed may have made {thing} in {self._schema}; it is not certain, "
                     "so it stays there: drop it if nobody needs it"
                 )
         for words in self._drop_all(house):
@@ -232,7 +232,7 @@ class Made:
                 if not schema_objects.drop(house, thing):
                     return False
             else:
-                left.append(f"{thing} in {self._schema} is not as tlstax made it any more, so it stays there")
+                left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
         self._signs.pop(thing, None)
         self._filled.discard(thing)
         return True

@@ -38,22 +38,22 @@ REFUSALS = (
     Refusal(
         (1130,),
         UserMistake,
-        "{where} takes no connection from this machine",
+        "{where} accepts no connections from this machine",
         "create an account for this host there",
     ),
     Refusal(
-        (3159,), UserMistake, "{where} takes encrypted connections only", "leave --ssl-mode=DISABLED out"
+        (3159,), UserMistake, "{where} accepts encrypted connections only", "leave --ssl-mode=DISABLED out"
     ),
     Refusal(
         (2059,),
         UserMistake,
-        "the account {user} at {where} logs in by a method that tlstax does not have ({said})",
+        "the account {user} at {where} logs in by a method that tlstax does not support ({said})",
         "use an account with caching_sha2_password or mysql_native_password",
     ),
     Refusal(
         (1040,),
         MachineFault,
-        "{where} has no connection free (max_connections)",
+        "{where} has no free connection (max_connections)",
         "wait, or raise max_connections",
     ),
     Refusal(
@@ -89,13 +89,13 @@ REFUSALS = (
     Refusal(
         (2027,),
         MachineFault,
-        "{where} does not keep to MySQL's protocol ({said})",
+        "{where} does not follow MySQL's protocol ({said})",
         "check what listens there, and what is in between",
     ),
     Refusal(
         (2068,),
         MachineFault,
-        "{where} asked for a file of this machine, which it does not get ({said})",
+        "{where} asked for a file of this machine, which was not sent ({said})",
         "check whether that server, and what is in between, can be trusted",
     ),
     Refusal((2006, 2013), MachineFault, "{where} broke the connection ({said})", "check the server's log"),

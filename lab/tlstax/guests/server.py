@@ -178,7 +178,7 @@ class GuestServer:
         appeared = sorted(after - before - known)
         if appeared:
             self._warn(
-                f"while a workload was prepared, there appeared in {self._schema} what tlstax did not make "
+                f"while a workload was prepared, objects appeared in {self._schema} that tlstax did not make "
                 f"and does not drop: {_named(appeared)}"
             )
 
@@ -207,7 +207,7 @@ class GuestServer:
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
             raise UserMistake(
-                f"{wanted} connections were asked for, and {self._access.address} has {max(free, 0)} to give "
+                f"{wanted} connections were asked for, and {self._access.address} has {max(free, 0)} free "
                 f"(max_connections is {limit}, {in_use} are in use)",
                 remedy="ask for fewer, or raise max_connections",
             )

@@ -105,7 +105,7 @@ def _creation(tokens: _Tokens, schema: str) -> Creation | None:
             raise Unrecognised(f"it would create something in the schema {name}")
         name, end = tokens.take_name(), tokens.position
     if kind == "FUNCTION" and re.search(r"\bSONAME\b", tokens.statement[end:], re.IGNORECASE):
-        raise Unrecognised("a function from a library is the whole server's")
+        raise Unrecognised("a function from a library belongs to the whole server")
     return None if is_temporary else Creation(kind, name, if_not_exists, end)
 
 
@@ -157,7 +157,7 @@ class _Tokens:
         if token.sort == "quoted" and token.text[0] != "'" and len(token.text) > 2:
             quote = token.text[0]
             return token.text[1:-1].replace(quote * 2, quote)
-        raise Unrecognised("the name of what it creates cannot be told")
+        raise Unrecognised("the name of what it creates cannot be read")
 
     def pass_definer(self) -> None:
         """= user [@ host] or = CURRENT_USER [()]."""
@@ -183,6 +183,6 @@ class _Tokens:
         for found in _TOKEN.finditer(self.statement, self.position):
             sort = str(found.lastgroup)
             if sort == "mark" and found[0] in "`\"'":
-                raise Unrecognised(f"a quote ({found[0]}) does not end")
+                raise Unrecognised(f"a quote ({found[0]}) is not closed")
             if sort != "space":
                 yield _Token(sort, found[0], found.end())

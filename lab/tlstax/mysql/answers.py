@@ -10,6 +10,7 @@ from pymysql.err import OperationalError
 
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
+from tlstax.support.text import counted
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
@@ -40,7 +41,7 @@ def rows(database: Database, statement: str, *values: object, columns: int) -> l
         found = list(cursor.fetchall())
     for row in found:
         if len(row) != columns:
-            raise Malformed(f"{len(row)} columns came where {columns} were asked for")
+            raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
     return found
 
 
@@ -66,7 +67,7 @@ def column(database: Database, statement: str, *values: object, place: int) -> l
         cursor.execute(statement, values or None)
         found = list(cursor.fetchall())
     if any(len(row) <= place for row in found):
-        raise Malformed(f"no column {place + 1} came where one was asked for")
+        raise Malformed(f"an answer has no column {place + 1} where one was expected")
     return [row[place] for row in found]
 
 
@@ -74,7 +75,7 @@ def row(database: Database, statement: str, *values: object, columns: int) -> tu
     """The first row of the answer, which must have one. Raises as `rows` does."""
     for found in rows(database, statement, *values, columns=columns):
         return found
-    raise Malformed("no row came where one was asked for")
+    raise Malformed("an answer has no row where one was expected")
 
 
 def as_number(value: object) -> int | None:
@@ -87,5 +88,5 @@ def number(value: object) -> int:
     """The integer that a server's value must be. Raises Malformed."""
     found = as_number(value)
     if found is None:
-        raise Malformed(f"{str(value)[:40]!r} came where a number was asked for")
+        raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
     return found

@@ -97,7 +97,7 @@ class GuardedConnection(_PyMySql):
             except OSError as error:
                 self._lost(str(error))
             if not piece:
-                self._lost("it closed it")
+                self._lost("the server closed it")
             read += piece
         return bytes(read)
 

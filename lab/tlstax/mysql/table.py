@@ -77,7 +77,7 @@ def check_ours(database: Database, name: str) -> None:
     """UserMistake when the table, which exists, is not ours."""
     if not (_comment_of(database, name) or "").startswith(COMMENT):
         raise UserMistake(
-            f"the schema already has a table {name} that is not of tlstax's making",
+            f"the schema already has a table {name} that tlstax did not make",
             remedy="rename or drop that table, or name another schema in the server's URL",
         )
 

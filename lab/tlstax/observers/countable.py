@@ -85,8 +85,8 @@ def _too_dear(cost_us: float | None) -> str:
     if cost_us is None:
         return "what counting them costs could not be tried"
     return (
-        f"counting them makes every change of threads {cost_us:.0f} µs dearer here, as on a virtual machine "
-        "whose host has to help"
+        f"counting them adds {cost_us:.0f} µs to every change of threads here, as on a virtual machine whose "
+        "host has to help"
     )
 
 

@@ -127,7 +127,7 @@ class Bench:
         self.crashes += 1
         server = self.server
         if not isinstance(server, PrivateServer):
-            raise MachineFault(f"{server.specimen.name} does not answer any more")
+            raise MachineFault(f"{server.specimen.name} no longer answers")
         if self.crashes > MOST_CRASHES:
             raise MachineFault(f"{server.specimen.name} died {self.crashes} times: {server.log_tail(1)}")
         say(f"the server died in a trial, which is not counted; starting it again ({self.crashes})")
@@ -144,7 +144,7 @@ class Bench:
                 continue
             self.path_deaths += 1
             if self.path_deaths > MOST_CRASHES:
-                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s at last")
+                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s last")
             say(f"the path {name} died in a trial, which is not counted; starting it again")
             path.restart(self.server.endpoint().port)
 

@@ -18,7 +18,7 @@ SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "
 
 REMEDIES = {
     "no_tls": "turn TLS on at the server, or there is nothing to compare",
-    "certificate": "mend the certificate, or choose an --ssl-mode that does not verify it",
+    "certificate": "fix the certificate, or choose an --ssl-mode that does not verify it",
 }
 
 

@@ -106,7 +106,7 @@ def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> Tlstax
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
         f"workload {own.name}: the server refuses a statement of {which} {why}",
-        remedy="give yours another name, or drop what has it if nobody needs it"
+        remedy="give yours another name, or drop the existing one if nobody needs it"
         if error_codes.number_of(error) == error_codes.TABLE_EXISTS
         else "",
     )

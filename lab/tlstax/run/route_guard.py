@@ -10,7 +10,7 @@ from tlstax.paths.route import Route, Span
 from tlstax.records.trial import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
 
-LINK_DIED = "the link that makes the distance died in the trial"
+LINK_DIED = "the link that makes the distance ended in the trial"
 
 
 @dataclass

@@ -163,7 +163,7 @@ class PrivateServer:
         """Which server a trial on it is meant to measure. MachineFault when it does not run."""
         pid = self.pid
         if pid is None:
-            raise MachineFault(f"{self.specimen.name} does not run any more: {self._reason()}")
+            raise MachineFault(f"{self.specimen.name} is no longer running: {self._reason()}")
         return ServerClaim(
             name=self.specimen.name,
             version=self.specimen.version,
@@ -198,7 +198,7 @@ class PrivateServer:
                 return table.prepare(database, TABLES[content.shape], content, progress=progress)
         except SqlError as error:
             raise MachineFault(
-                f"{self.specimen.name} did not take the table's data ({error.args[-1]}): {self._reason()}"
+                f"{self.specimen.name} did not accept the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
@@ -255,7 +255,7 @@ class PrivateServer:
         except SqlError as error:
             if error_codes.number_of(error) == error_codes.ACCESS_DENIED:
                 reason = self._reason()
-                raise MachineFault(f"{self.specimen.name} did not make its accounts: {reason}") from error
+                raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False
         return True
 

@@ -123,7 +123,7 @@ def library_of(kept: Kept) -> TlsLibrary:
 
 
 def added_server(entry: Added, why: str = "asked for by name") -> ServerBuild:
-    """A server that the user added; MachineFault when its program is gone or does not run any more."""
+    """A server that the user added; MachineFault when its program is gone or is no longer running."""
     try:
         libraries = (Path(entry.libssl),) if entry.libssl else ()
         return server_at(Path(entry.mysqld), name=entry.name, why=why, own_libraries=libraries)

@@ -124,7 +124,7 @@ def _make(recipe: Recipe, told: Telling) -> Kept:
         version, parts = _fill(recipe, place, told)
         if not (place.tree / recipe.program).is_file():
             raise MachineFault(
-                f"what was fetched for {recipe.title} does not hold {recipe.program}",
+                f"what was fetched for {recipe.title} does not contain {recipe.program}",
                 remedy="choose another specimen",
             )
         shutil.rmtree(place.work)
@@ -140,7 +140,7 @@ def _make(recipe: Recipe, told: Telling) -> Kept:
     shutil.rmtree(_downloads(recipe), ignore_errors=True)
     kept = manifests.read(final)
     if kept is None:
-        raise MachineFault(f"{recipe.title} was removed while it was put on the shelf", remedy="start again")
+        raise MachineFault(f"{recipe.title} was removed while it was being stored", remedy="start again")
     return kept
 
 

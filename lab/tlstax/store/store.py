@@ -190,7 +190,7 @@ class Store:
                 row = self._row(run)
                 if row.status_now == "running":
                     raise UserMistake(
-                        f"run {run} is still going on, in process {row.pid}", remedy="end that first"
+                        f"run {run} is still running, in process {row.pid}", remedy="end that first"
                     )
             self._connection.execute("DELETE FROM runs WHERE run = ?", (run,))
         return run
@@ -215,7 +215,9 @@ class Store:
         if not matching:
             raise UserMistake(f"there is no run {run_or_prefix!r}", remedy="`tlstax runs list` shows all")
         shown = ", ".join(matching[:4]) + (" and more" if len(matching) > 4 else "")
-        raise UserMistake(f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="say more of it")
+        raise UserMistake(
+            f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="give more of it"
+        )
 
     def _summary(self, *columns_and_counts: object) -> RunSummary:
         row = checked(self._path, dict(zip(_COLUMNS, columns_and_counts, strict=False)))

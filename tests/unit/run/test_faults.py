@@ -69,7 +69,7 @@ def test_a_variant_is_called_one_and_never_a_fault() -> None:
         width=120,
         colour=False,
     )
-    assert "Variants of ours" in shown
+    assert "Our own variants" in shown
     assert "ault" not in shown
 
 

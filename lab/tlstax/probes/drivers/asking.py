@@ -80,7 +80,7 @@ def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
 def _tap(bench: Bench) -> AbstractContextManager[Tap]:
     endpoint = bench.terms.endpoint
     if not isinstance(endpoint, TcpEndpoint):
-        raise MachineFault("a tap stands before a server's TCP port alone")
+        raise MachineFault("a tap can be put only before a server's TCP port")
     return open_tap(endpoint, at=NO_LOCALHOST)
 
 
@@ -135,4 +135,4 @@ def _partly(client: LoadClient) -> Refusal:
     """Operations that failed although the driver went on."""
     if client.errors:
         return Refusal(kind=client.errors[-1].kind, words=client.errors[-1].message)
-    return Refusal(kind=None, words="it did not do all that it was asked")
+    return Refusal(kind=None, words="it did not do everything that it was asked to do")

@@ -131,7 +131,7 @@ def _gather(
         probe_table.make(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
         if not isinstance(bench.server, PrivateServer):
-            raise MachineFault("certificates can be exchanged at a server of our own alone")
+            raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
         probing = {
             name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)

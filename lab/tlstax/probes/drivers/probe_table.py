@@ -27,7 +27,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 COUNTING = (
     "Round trips: how often the driver waits for the server; TCP's own and the server's greeting are one "
     "each. A statement is an insert of one row. First as by default, then in the clear, then over TLS. "
-    "\u2013 means there is none, ? that it could not be told."
+    "\u2013 means there is none, ? that it could not be determined."
 )
 
 COSTING = (
@@ -115,12 +115,12 @@ def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list
         return [cell for name, cell in zip(_TLS, cells, strict=True) if wide or name not in _ONLY_WIDE]
 
     parts = _table(
-        "When nothing is said of TLS", chosen(_TLS), rows, lambda row: chosen(_by_default(row)), notes
+        "When TLS is not configured", chosen(_TLS), rows, lambda row: chosen(_by_default(row)), notes
     )
     others = [row for row in rows if row.required is not None]
     if others:
         parts += _table(
-            "When TLS is required, and nothing else is said",
+            "When TLS is required, and nothing else is configured",
             chosen(_TLS),
             others,
             lambda row: chosen(_required(row)),
@@ -233,7 +233,8 @@ def _said(row: DriverRow) -> list[RenderableType]:
     for words, texts in when:
         for text in texts:
             table.add_row(words, Text(_short(text)))
-    heading = Text(f"{row.name} says by itself" + ("" if table.row_count else ": nothing"), style="bold")
+    nothing = "" if table.row_count else ": nothing"
+    heading = Text(f"{row.name} sends of its own accord{nothing}", style="bold")
     return [heading, table, Text()] if table.row_count else [heading, Text()]
 
 

@@ -69,7 +69,7 @@ def _link_missing(recipe: Recipe, tree: Path, unpacked: Path, missing: Collectio
         found = {file.name: file for file in unpacked.glob("**/*-linux-gnu*/*.so*") if file.name in missing}
         if not found:
             raise MachineFault(
-                f"Debian's packages for {recipe.title} do not hold {enumerated(sorted(missing))}",
+                f"Debian's packages for {recipe.title} do not contain {enumerated(sorted(missing))}",
                 remedy="choose another specimen",
             )
         for name, file in found.items():

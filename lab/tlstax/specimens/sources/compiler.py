@@ -18,7 +18,7 @@ FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib"
 """Without start files and without libraries named, so that it asks for no version of any C library; with
 symbols and unwind tables, so that a profile names it."""
 
-SAID = ((r"\berror: |undefined reference|cannot find", "the compiler said"),)
+SAID = ((r"\berror: |undefined reference|cannot find", "the compiler reported"),)
 TIMEOUT_S = 60.0
 
 

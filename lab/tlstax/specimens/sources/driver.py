@@ -63,7 +63,7 @@ def fill(recipe: Recipe, source: DriverBuild, place: Place, telling: Telling) ->
     environment = {PYTHON_VARIABLE: sys.executable, "PYTHONPATH": "", "LC_ALL": "C.UTF-8"}
     if tool.run(tool.Run(command, scratch, place.log, TIMEOUT_S, environment=environment)) != 0:
         raise tool.failed(
-            f"{recipe.title} cannot be built", place.log, (), "mend what is said, and start again"
+            f"{recipe.title} cannot be built", place.log, (), "fix what is reported, and start again"
         )
     if not os.access(place.tree / RUN, os.X_OK):
         raise MachineFault(

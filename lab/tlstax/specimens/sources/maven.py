@@ -46,7 +46,7 @@ NETWORK = (
     (r"could not (find artifact|be found)", "the repository does not have it"),
     (r"unknown host|connect|timed? ?out|transfer", "the repository cannot be reached"),
     (r"java_home|no such file|java: not found", "Maven has no Java"),
-    (r"\[ERROR\]", "Maven said"),
+    (r"\[ERROR\]", "Maven reported"),
 )
 
 

@@ -15,7 +15,7 @@ TIMEOUT_S = 1800.0
 NETWORK = (
     (r"E404|ETARGET|notarget", "the registry does not have it"),
     (r"ENOTFOUND|ECONN|ETIMEDOUT|network", "the registry cannot be reached"),
-    (r"npm (ERR!|error)", "npm said"),
+    (r"npm (ERR!|error)", "npm reported"),
 )
 
 

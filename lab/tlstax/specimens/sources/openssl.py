@@ -38,9 +38,9 @@ TOOLS = {
 NETWORK = (
     (r"failed to (download|fetch|get)|could not resolve|timed? ?out|spurious network", "the network failed"),
     (r"no matching package|failed to select a version", "the registry does not have it"),
-    (r"^error", "cargo said"),
+    (r"^error", "cargo reported"),
 )
-COMPILER = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the compilation said"),)
+COMPILER = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the build reported"),)
 FETCH_TIMEOUT_S = 900.0
 BUILD_TIMEOUT_S = 7200.0
 
