@@ -43,13 +43,13 @@ def guarded(command: Callable[[], object]) -> int:
     except Interrupted:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
-        return _told(error)
+        return _report(error)
     finally:
         streams.settle()
     return 0
 
 
-def _told(error: Exception) -> int:
+def _report(error: Exception) -> int:
     if isinstance(error, TlstaxError):
         return _say(error.sentence(), error.exit_status)
     if isinstance(error, streams.NobodyReads):
@@ -73,7 +73,7 @@ def _of_the_system(error: OSError) -> TlstaxError | None:
 
 
 class _Ending:
-    """What Ctrl-C and its like do: the first ends the work in order, the second is told what still goes on.
+    """What Ctrl-C and its like do: the first ends the work in order, the second learns what still goes on.
 
     The third ends that too. A first one while an external server is being left counts as the second.
     """

@@ -17,8 +17,8 @@ from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Recipe
-from tlstax.specimens.telling import Telling
 from tlstax.study.factors import closest
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
@@ -120,7 +120,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
 
 def _fetch(name: str, line: ProgressLine) -> None:
     recipe = RECIPES[name]
-    kept = shelf.obtain(recipe, Telling(line.step, line.now))
+    kept = shelf.obtain(recipe, Reporter(line.step, line.now))
     if recipe.kind in {"fault", "variant", "path", "client"}:
         line.step(f"{name} is ready: {recipe.title}")
         return

@@ -9,7 +9,7 @@ from tlstax.clients import driver, sysbench
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.records.trial import Specimen
-from tlstax.specimens.telling import Progress
+from tlstax.specimens.progress import Progress
 from tlstax.study.client_exclusions import SYSBENCH
 from tlstax.study.factors import ENGINE, is_driver
 

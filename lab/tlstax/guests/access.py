@@ -1,4 +1,4 @@
-"""How to get into a guest: the URL and the options that go with it, made one."""
+"""How to get into an external server: the URL and the options that go with it, made one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GuestOptions:
 
 @dataclass(frozen=True)
 class GuestAccess:
-    """A guest's address, who logs in there, and how TLS is used on the way."""
+    """An external server's address, who logs in there, and how TLS is used on the way."""
 
     address: GuestAddress
     user: str
@@ -89,7 +89,7 @@ def settle(
 
 
 def _check_text(text: str, what: str) -> None:
-    """MySQL's protocol has these as text that ends with a NUL. The text itself is not told."""
+    """MySQL's protocol has these as text that ends with a NUL. The text itself is not shown."""
     if "\0" in _in_utf8(text, what):
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 

@@ -14,7 +14,7 @@ SHAPE = "write it as mysql://user@host:port/schema, with special characters perc
 
 @dataclass(frozen=True)
 class GuestAddress:
-    """Where a guest is, who goes there and in which schema, as far as the URL says."""
+    """Where an external server is, who goes there and in which schema, as far as the URL says."""
 
     host: str
     port: int = DEFAULT_PORT

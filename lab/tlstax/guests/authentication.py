@@ -5,7 +5,7 @@ Pluggable Authentication"): over TLS, verified or not, caching_sha2_password and
 password itself, since that is their protocol and --ssl-mode is the user's word for how much is verified.
 Without TLS they take its proof alone, never the password under a key of which nobody says whose it is (the
 client's --get-server-public-key, which is off). mysql_clear_password, which the client has off too unless
-told otherwise, is answered where the server's certificate was verified. Hashes of before MySQL 4.1, which
+set otherwise, is answered where the server's certificate was verified. Hashes of before MySQL 4.1, which
 show the password to who sees them, and prompts of the server's are answered nowhere.
 """
 

@@ -1,4 +1,4 @@
-"""A connection to a guest, made step by step so that each way to fail can be told apart."""
+"""A connection to an external server, made step by step so that each way to fail is distinguished."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket) -
         cause = login.cause_of(error)
         if isinstance(cause, OSError):
             raise guest_failures.of_tls(access, cause) from error
-        raise guest_refusals.told(access, error) from error
+        raise guest_refusals.fault_of(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 

@@ -1,4 +1,4 @@
-"""Why a guest could not be reached: address, greeting, TLS; each in one sentence that names the server."""
+"""Why an external server could not be reached, in one sentence: address, greeting, TLS."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFaul
     return MachineFault(
         f"{access.address} wants the password of {access.user} in clear text (mysql_clear_password) over a "
         f"connection {how}, so it was not sent",
-        remedy="use --ssl-mode=VERIFY_IDENTITY with --ssl-ca if the account is meant to log in this way; if "
-        "not, find out who is in between",
+        remedy="use --ssl-mode=VERIFY_IDENTITY with --ssl-ca if the account is meant to log in this way, "
+        "and find out who is in between if it is not",
     )
 
 

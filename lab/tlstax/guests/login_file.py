@@ -26,7 +26,7 @@ KEY_BYTES = 16
 LENGTH_BYTES = 4
 
 PATH_VARIABLE = "MYSQL_TEST_LOGIN_FILE"
-"""The environment variable by which MySQL's own programs are told another login file."""
+"""The environment variable by which MySQL's own programs are given another login file."""
 
 
 def login_path(name: str) -> dict[str, str | None]:

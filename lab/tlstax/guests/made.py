@@ -7,7 +7,7 @@ its sign (`mysql/schema_objects.py`):
 - A table gets a comment with a number of its own in the same statement that creates it, and the row with this
   comment is written before. So whatever bears the comment was made by that statement, whenever the run ended.
 - Anything else, and a table that cannot be given a comment, is created first and then looked at. A run that
-  was killed in between leaves a row that does not tell; what stands there is left and named.
+  was killed in between leaves a row that proves nothing; what stands there is left and named.
 
 A CREATE that succeeds made the object: the server says no to a name that is taken, and with IF NOT EXISTS
 warns. Before an object is dropped, it must still have the sign that is on record. Between that look and the
@@ -181,7 +181,7 @@ class Made:
         return [f"tlstax may have made {thing} in {self._schema}; it is not certain, so it stays there"]
 
     def _clear_left_over(self, house: Database) -> None:
-        """Drop what a killed run has on record and is still as it was made; name what cannot be told."""
+        """Drop what a killed run has on record and is still as it was made; name what is not certain."""
         signs: dict[Thing, set[str]] = {}
         open_steps: dict[Thing, int] = {}
         for step, kind, name, sign in made_record.entries(house):

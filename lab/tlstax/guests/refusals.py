@@ -1,4 +1,4 @@
-"""What a guest's error numbers mean here, in one sentence that names the server and whose fault it is.
+"""What an external server's error numbers mean, in a sentence that names the server and whose fault it is.
 
 The numbers are those of MySQL's and MariaDB's error references (server: 1xxx, 3xxx, 4xxx; client: 2xxx).
 """
@@ -106,7 +106,7 @@ REFUSALS = (
 )
 
 
-def told(access: GuestAccess, error: SqlError) -> TlstaxError:
+def fault_of(access: GuestAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
     code = error_codes.number_of(error)
     said = answers.said(error)

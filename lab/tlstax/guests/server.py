@@ -54,7 +54,7 @@ NAMED_AT_MOST = 5
 
 
 def _unsaid(_: str) -> None:
-    """Nobody is there to be told."""
+    """Nobody listens."""
 
 
 class GuestServer:
@@ -73,19 +73,19 @@ class GuestServer:
     def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
-        `warn` is told what the user should know although the work goes on: above all, what has to be left.
+        `warn` gets what the user should know although the work goes on: above all, what has to be left.
         UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
         house = guest_connection.connect(access, access.address.schema)
         try:
-            with _told(access):
+            with _reported(access):
                 server = cls(access, house, warn)
                 server._take_the_lock()
         except BaseException:
             guest_connection.close(house)
             raise
         try:
-            with _told(access):
+            with _reported(access):
                 server._settle_in()
         except BaseException as error:
             server.__exit__(type(error), error, None)
@@ -110,7 +110,7 @@ class GuestServer:
 
     @property
     def tls_library_version(self) -> str | None:
-        """The server's own word for its TLS library; None where it does not tell."""
+        """The server's own word for its TLS library; None where it does not report it."""
         return self._facts.library_version
 
     @property
@@ -157,7 +157,7 @@ class GuestServer:
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
-        with _told(self._access):
+        with _reported(self._access):
             name = GUEST_TABLES[content.shape]
             self._made.fills(name)
             return table.prepare(self._house, name, content, comment=self._comment(), progress=progress)
@@ -168,7 +168,7 @@ class GuestServer:
         What else appears meanwhile is named and left, where the statement is carried out `once`.
         """
         try:
-            with _told(self._access):
+            with _reported(self._access):
                 before = schema_objects.listed(self._house, self._schema) if once else set()
                 self._made.carry_out(self._house, database, statement)
                 after = schema_objects.listed(self._house, self._schema) if once else set()
@@ -195,14 +195,14 @@ class GuestServer:
             pass
         guest_connection.close(self._house)
         try:
-            with _told(self._access):
+            with _reported(self._access):
                 self._return()
         except UserMistake as error:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
-        with _told(self._access):
+        with _reported(self._access):
             limit, per_user, in_use = server_facts.connection_limits(self._house)
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
@@ -219,7 +219,7 @@ class GuestServer:
             )
 
     def pause(self) -> None:
-        """Nothing happens: a guest does not stop its host."""
+        """Nothing happens: an external server is not ours to stop."""
 
     def resume(self) -> None:
         """Nothing happens."""
@@ -245,7 +245,7 @@ class GuestServer:
             return
         self._is_left = True
         try:
-            with leaving(f"dropping what it made at {self._access.address}"), _told(self._access):
+            with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
                 self.hold()
                 self._clean_up()
         except TlstaxError as error:
@@ -349,15 +349,15 @@ class GuestServer:
 
 
 def _named(things: list[str]) -> str:
-    """So many that a sentence holds them."""
+    """As many as a sentence holds."""
     more = len(things) - NAMED_AT_MOST
     return ", ".join(things[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 @contextmanager
-def _told(access: GuestAccess) -> Iterator[None]:
+def _reported(access: GuestAccess) -> Iterator[None]:
     """Statements in this block fail in a sentence."""
     try:
         yield
     except SqlError as error:
-        raise guest_refusals.told(access, error) from error
+        raise guest_refusals.fault_of(access, error) from error

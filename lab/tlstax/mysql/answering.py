@@ -27,7 +27,7 @@ _LOADER = re.compile(r"ld(-linux[^/]*|-\d[^/]*|64)\.so[^/]*")
 
 
 class Answering(Frozen):
-    """The server that a connection ends at, as the kernel and the server itself tell.
+    """The server that a connection ends at, as the kernel and the server itself report.
 
     `pid` is None where the connection is not over a Unix socket or its end is out of reach; `program` then
     too. `version` and `data_directory` are the server's own words. `listening_port` is the TCP port that this

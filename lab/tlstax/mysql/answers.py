@@ -35,7 +35,7 @@ def said(error: SqlError) -> str:
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
-    """All rows of the answer, each with so many columns. Raises pymysql's errors, Malformed among them."""
+    """All rows of the answer, each with N columns. Raises pymysql's errors, Malformed among them."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
         found = list(cursor.fetchall())
@@ -62,7 +62,7 @@ def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any,
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
-    """The values of one column, counted from 0, of an answer with at least so many. Raises as `rows` does."""
+    """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
         found = list(cursor.fetchall())

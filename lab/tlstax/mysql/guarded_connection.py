@@ -24,7 +24,7 @@ ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
 """More than anything that the laboratory asks for, or a user's statement that prepares a table."""
 
 LOGIN_STEPS = 3
-"""A login may take so many times as long as one answer of it."""
+"""A login may take this many times as long as one answer of it."""
 
 FILE_REFUSED = 2068
 """CR_LOAD_DATA_LOCAL_INFILE_REJECTED of MySQL's client, which pymysql has no name for."""
@@ -39,7 +39,8 @@ else:
 class GuardedConnection(_PyMySql):
     """pymysql's, for an external server; it raises MySQLError alone, and TlstaxError in a login.
 
-    An answer, and a login, as a whole take no longer than the time limit and have no more than so many bytes.
+    An answer, and a login, as a whole take no longer than the time limit and have no more bytes than
+    `ANSWER_AT_MOST_BYTES`.
     """
 
     _sock: Any

@@ -1,4 +1,4 @@
-"""What a schema has in it (tables, views, routines, triggers, events): found, told apart, dropped.
+"""What a schema has in it (tables, views, routines, triggers, events): listed, distinguished, dropped.
 
 Every object has a sign by which it is known again. A table's is its comment, which TRUNCATE and ALTER leave;
 of the others it is a digest of what the server says of them, who defined them and when among it. Source of
@@ -83,18 +83,18 @@ class Thing:
 
 
 def sign(database: Database, schema: str, thing: Thing) -> str | None:
-    """What the object is known by; empty where the server does not tell enough, None where it is not there.
+    """What the object is known by; empty where the server does not report enough, None where it is not there.
 
     Raises SqlError, as all functions here do.
     """
     statement, columns = _ASKED[thing.kind]
-    for name, telling, *others in answers.rows(database, statement, schema, thing.name, columns=columns):
+    for name, definition, *others in answers.rows(database, statement, schema, thing.name, columns=columns):
         if not _is_same_name(str(name), thing):
             continue
         if thing.kind == "TABLE":
-            return str(telling)
-        known = (str(telling), *map(str, others))
-        return hashlib.sha256("\0".join(known).encode()).hexdigest() if telling else ""
+            return str(definition)
+        known = (str(definition), *map(str, others))
+        return hashlib.sha256("\0".join(known).encode()).hexdigest() if definition else ""
     return None
 
 

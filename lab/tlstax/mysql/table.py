@@ -1,6 +1,6 @@
 """The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
 
-Statements that fail raise pymysql's errors; the servers' `prepare_table` tells them in a sentence.
+Statements that fail raise pymysql's errors; the servers' `prepare_table` reports them in a sentence.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def prepare(
     workload) is replaced. UserMistake when a table of this name is not ours.
     """
     _check_name(name)
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     if exists(database, name):
         check_ours(database, name)
         if _is_equal(database, name, content):
             return content.rows
         drop(database, name)
-    tell(f"filling table {name} with {content.rows:,} rows")
+    report(f"filling table {name} with {content.rows:,} rows")
     layout = LAYOUTS[content.shape]
     _create(database, name, layout, comment)
     for statements in _transactions(name, content):

@@ -17,8 +17,8 @@ NO_EVENTS = "this kernel has no perf events"
 REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 MOST_US = 3.0
-"""Counting may make a change of threads dearer by so much. A server of one thread for each connection makes
-some four changes for a connection, which takes it 150 µs and more."""
+"""Counting may make a change of threads more expensive by this. A server of one thread for each connection
+makes some four changes for a connection, which takes it 150 µs and more."""
 
 
 @dataclass(frozen=True)

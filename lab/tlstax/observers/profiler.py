@@ -97,19 +97,19 @@ def probe(perf: str = "perf") -> Sampling:
                 with _recording(None) as recording:
                     whom = ("-a",) if processors else ()
                     done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
-                    told = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
+                    events = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
             except (OSError, subprocess.TimeoutExpired) as error:
                 why = f"it does not run ({error})"
                 continue
-            if done.returncode == 0 and (sampling := sampling_of(told, processors=processors)):
+            if done.returncode == 0 and (sampling := sampling_of(events, processors=processors)):
                 return sampling
             why = _refused(done.stderr)
     raise MachineFault(f"perf cannot sample here: {why}", remedy=LEAVE_OUT)
 
 
-def sampling_of(told: str, *, processors: bool) -> Sampling | None:
+def sampling_of(events: str, *, processors: bool) -> Sampling | None:
     """From what `perf evlist` prints: `cpu-clock`, `cycles:P`, `cycles:u`, `cpu_core/cycles/u`."""
-    for line in told.splitlines():
+    for line in events.splitlines():
         for event in (CYCLES, CLOCK):
             _, found, modifiers = line.strip().partition(event)
             if found:
@@ -122,7 +122,7 @@ class Profiler:
 
     Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
     server is what is measured. `folder` is where its file without a name takes its room: where sessions have
-    theirs, unless told otherwise. Nothing is raised: what goes wrong is told by `stop`.
+    theirs, unless told otherwise. Nothing is raised: what goes wrong is reported by `stop`.
     """
 
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)

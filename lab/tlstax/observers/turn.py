@@ -114,7 +114,7 @@ class Turn:
         return ahead
 
     def _join(self) -> bool:
-        """Whether the run whose turn it is has been told of this one."""
+        """Whether the run whose turn it is knows of this one."""
         self._ahead = self._connected()
         if self._ahead is not None:
             with contextlib.suppress(OSError):
@@ -176,8 +176,8 @@ def _who(ahead: socket.socket | None) -> str:
     """Which process has the turn, whose it is, since when, and what it was started for."""
     if ahead is None:
         return "one that has just ended"
-    told = ahead.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, user, _ = _CREDENTIALS.unpack(told)
+    credentials = ahead.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(credentials)
     try:
         process = psutil.Process(pid)
         since, command = datetime.fromtimestamp(process.create_time()).astimezone(), process.cmdline()

@@ -16,7 +16,7 @@ ROOT = Path("/")
 
 
 def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
-    """Everything since boot where this process is; None where the kernel does not tell.
+    """Everything since boot where this process is; None where the kernel does not report it.
 
     /proc/PID/net/snmp has a line of names and a line of values for each protocol, /proc/PID/net/dev a line
     for each device, whose first field is the bytes received, and whose ninth those sent (proc(5)). Each byte

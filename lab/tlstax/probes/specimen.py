@@ -166,9 +166,11 @@ def _openssl(library: TlsLibrary, tree: Path) -> list[str]:
 
 
 def _ask_openssl(command: list[str], library: TlsLibrary) -> Facts:
-    told = _said([*command, "version"])
-    if library.specimen.version not in told:
-        raise MachineFault(f"its openssl says {told.strip() or 'nothing'!r}, not {library.specimen.version}")
+    reported = _said([*command, "version"])
+    if library.specimen.version not in reported:
+        raise MachineFault(
+            f"its openssl says {reported.strip() or 'nothing'!r}, not {library.specimen.version}"
+        )
     versions = []
     for version in VERSIONS:
         option = "-tls" + version.replace(".", "_").replace("1_0", "1")
@@ -176,7 +178,7 @@ def _ask_openssl(command: list[str], library: TlsLibrary) -> Facts:
             versions.append(version)
     return Facts(
         tls_versions=tuple(versions),
-        library=told.split(" (")[0].strip(),
+        library=reported.split(" (")[0].strip(),
         groups=tuple(group for group in GROUPS if _knows(command, group)),
         cipher_suites=len(_said([*command, "ciphers"]).strip().split(":")),
     )

@@ -97,7 +97,7 @@ class Bench:
         return Route(endpoint, sources, entering, path, span if near else None, distance)
 
     def terms_of(self, levels: Levels) -> JobTerms:
-        """What jobs of the case with these levels are told."""
+        """What jobs of the case with these levels have in common."""
         route = self.route(levels)
         return self.terms.model_copy(
             update={"endpoint": route.endpoint, "source_addresses": route.source_addresses}
@@ -116,8 +116,8 @@ class Bench:
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
-        MachineFault when one dies too often. A guest is not ours to start again: MachineFault when it does
-        not answer any more; where only the connection to it was cut, it is made again.
+        MachineFault when one dies too often. An external server is not ours to start again:
+        MachineFault when it no longer answers; where only the connection to it was cut, it is made again.
         """
         if not failure or self.server.is_alive():
             if not self.admin.open:
@@ -228,7 +228,7 @@ def private_bench(
 
 @contextmanager
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
-    """An external server, and what jobs on it have in common; `warn` is told what is left there."""
+    """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
     with GuestServer.open(access, warn) as server:
         verification = Verification(

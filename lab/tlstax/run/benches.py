@@ -119,8 +119,8 @@ class Benches:
 def obtain(study: Study, say: Say) -> Specimens:
     """Everything that the study names, fetched where it is not there yet; nothing is started.
 
-    A specimen that cannot be had stops the study here, before its first trial. MachineFault and UserMistake
-    name it, and the option that leaves it out.
+    A specimen that is not available stops the study here, before its first trial. MachineFault and
+    UserMistake name it, and the option that leaves it out.
     """
     engine_command()
     names = dict.fromkeys(choice.server for choice in server_choices(study))
@@ -234,8 +234,8 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
-            told = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
-            bench.terms = bench.terms.model_copy(update=told)
+            terms = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
+            bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(program.asks for program in specimens.clients.values()):
                 connection_log.create(bench.admin)
@@ -295,7 +295,7 @@ def open_guest(
 ) -> Iterator[Benches]:
     """The bench on an external server. UserMistake where the study needs a private one.
 
-    `warn` is told what has to be left there, in place of `say`.
+    `warn` gets what has to be left there, in place of `say`.
     """
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},

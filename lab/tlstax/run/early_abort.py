@@ -30,7 +30,7 @@ def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
     if record.trial.block > 0 or is_driver(client_of(record.trial.case.levels)):
         return
     if mistake := _mistake(record):
-        raise _told(record, mistake, study)
+        raise _as_user_mistake(record, mistake, study)
     own = name_of(record.trial.case.levels)
     if own in study.workloads and not (record.done and record.done.operations):
         for error in record.client_errors:
@@ -42,7 +42,7 @@ def stop_where_nothing_can_be_done(block: Sequence[TrialRecord], study: Study) -
     """UserMistake where not one trial of the first block could be done, each for a mistake of that kind."""
     mistakes = [_mistake(record) for record in block]
     if block and block[0].trial.block <= 0 and mistakes[0] and all(mistakes):
-        raise _told(block[0], mistakes[0], study)
+        raise _as_user_mistake(block[0], mistakes[0], study)
 
 
 def _mistake(record: TrialRecord) -> ErrorEvent | None:
@@ -50,6 +50,6 @@ def _mistake(record: TrialRecord) -> ErrorEvent | None:
     return next((error for error in fatal if error.kind in SAME_MISTAKE), None)
 
 
-def _told(record: TrialRecord, mistake: ErrorEvent, study: Study) -> UserMistake:
+def _as_user_mistake(record: TrialRecord, mistake: ErrorEvent, study: Study) -> UserMistake:
     case = full_label(record.trial.case, study)
     return UserMistake(f"{case}: {mistake.message}", remedy=REMEDIES.get(mistake.kind, ""))

@@ -37,7 +37,7 @@ from tlstax.support.errors import Interrupted, TlstaxError
 
 
 class Watcher(Protocol):
-    """Who is told what goes on."""
+    """Who is kept informed of a run."""
 
     def step(self, text: str) -> None:
         """Something begins that may take a while."""
@@ -203,4 +203,4 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     job = captured(job) if trial.captured else job
-    return job if bench.client_asks(levels) else connection_log.telling(job, bench.server.version)
+    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

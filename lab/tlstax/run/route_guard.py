@@ -23,7 +23,7 @@ class Travelled:
 
 @contextmanager
 def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
-    """The route as the case has it while the block runs. MachineFault where it cannot be had."""
+    """The route as the case has it while the block runs. MachineFault where it is not available."""
     span, path, distance = route.span, route.path, route.distance
     if span is not None:
         span.set(distance)

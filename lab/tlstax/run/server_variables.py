@@ -48,7 +48,7 @@ def applied(levels: Levels, bench: Bench) -> Iterator[None]:
     """The server as the case with these levels wants it, until the block ends.
 
     MachineFault when it does not let itself be set. Where the block fails, its own error is the one that is
-    told: a server that died has nothing to be put back, and starts anew with what it had.
+    reported: a server that died has nothing to be put back, and starts anew with what it had.
     """
     undo: list[Callable[[], None]] = []
     try:

@@ -155,7 +155,7 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
             gathered.client_log = client.log()
     status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
     gathered.server = _observed_of_server(levels, bench, gathered.window, status_delta)
-    # Rows that the trial itself may have changed since tell nothing.
+    # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples)
 
@@ -225,8 +225,8 @@ def _kept(job: Job, asks: bool) -> tuple[int, int]:
 def _all_observers(watched: Watched, kept: tuple[int, int], others: int, bench: Bench) -> Watched:
     """What is watched beside the CPU clocks and memory, which results need.
 
-    Beside `others`, so many of the client's connections are there before the window and after it; at a
-    guest's others come and go.
+    Beside `others`, `kept` of the client's connections are there before the window and after it; at an
+    external server those of others come and go.
     """
     expected = iter(kept)
 
@@ -245,14 +245,14 @@ def _all_observers(watched: Watched, kept: tuple[int, int], others: int, bench: 
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
-    """Which TLS library the client was told to load; none is loaded for plaintext."""
+    """Which TLS library the client was to load; none is loaded for plaintext."""
     if isinstance(job.tls, TlsOff):
         return None
     return bench.client_claims.get(client_library_of(trial.case.levels))
 
 
 def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:
-    """The server's counters when the client has gone; at a guest's others come and go as they like."""
+    """The server's counters when the client has gone; at an external server others come and go."""
     if bench.guest:
         return status.read_status(bench.admin)
     return status.read_settled_status(bench.admin, status.connected(before))

@@ -62,7 +62,7 @@ class PrivateServer:
     def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
         """Create its data, start it and wait until it answers.
 
-        MachineFault, with the telling line of its error log, when it does not; nothing is left behind then.
+        MachineFault, with the decisive line of its error log, when it does not; nothing is left behind then.
         """
         server = cls(build, session, settings or ServerSettings())
         try:
@@ -90,7 +90,7 @@ class PrivateServer:
 
     @property
     def tls_library_version(self) -> str | None:
-        """The server's own word for its TLS library; None from one too old to tell."""
+        """The server's own word for its TLS library; None from one too old to report it."""
         return self._tls_library_version
 
     @property

@@ -11,7 +11,7 @@ from tlstax.support.errors import MachineFault
 
 
 class Product(Protocol):
-    """How one product is told its paths, gets its system tables, and gets its accounts."""
+    """How one product is given its paths, gets its system tables, and gets its accounts."""
 
     def path_options(self, build: ServerBuild) -> list[str]:
         """Options that name the build's own messages, character sets and plugins."""

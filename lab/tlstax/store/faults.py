@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 @contextmanager
-def told(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
+def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
     """Turn what SQLite raises into a MachineFault; `kept` says what is safe ("" for nothing to say)."""
     try:
         yield

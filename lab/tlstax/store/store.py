@@ -16,7 +16,7 @@ from typing import Literal, Self
 from tlstax.contract import Frozen
 from tlstax.findings.answer.export import exported
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.faults import told
+from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
 from tlstax.store.writer import this_process
@@ -82,7 +82,7 @@ class Store:
                 f"the store {path} cannot be written ({fault.strerror})",
                 remedy="choose another file, or check who owns its folder",
             ) from fault
-        with told(path):
+        with reported(path):
             connection = sqlite3.connect(path, timeout=lock_timeout_s, isolation_level=None)
             try:
                 with _alone_in(path.parent):
@@ -163,7 +163,7 @@ class Store:
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
         run = self._found(run_or_prefix)
-        with told(self._path):
+        with reported(self._path):
             row = self._row(run)
             records = self._connection.execute(
                 "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
@@ -178,7 +178,7 @@ class Store:
 
     def runs(self) -> list[RunSummary]:
         """All runs, the one begun last first."""
-        with told(self._path):
+        with reported(self._path):
             rows = self._connection.execute(_LISTING).fetchall()
         return [self._summary(*row) for row in rows]
 
@@ -200,7 +200,7 @@ class Store:
         return json.dumps(exported(self.load(run_or_prefix)), ensure_ascii=False)
 
     def _found(self, run_or_prefix: str) -> str:
-        with told(self._path):
+        with reported(self._path):
             rows = self._connection.execute("SELECT run FROM runs ORDER BY rowid DESC").fetchall()
         names = [name for (name,) in rows if isinstance(name, str)]
         if not names:
@@ -252,7 +252,7 @@ class Store:
 
     @contextmanager
     def _transaction(self, run: str) -> Iterator[None]:
-        with told(self._path, kept=lambda: self._kept(run)):
+        with reported(self._path, kept=lambda: self._kept(run)):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

@@ -30,12 +30,12 @@ ones, since what is built may know its own path."""
 
 
 def cache_dir() -> Path:
-    """What can be had again: fetched servers and, while they run, their data. Not created."""
+    """What can be made again: fetched servers and, while they run, their data. Not created."""
     return _chosen("TLSTAX_CACHE") or platformdirs.user_cache_path("tlstax")
 
 
 def data_dir() -> Path:
-    """What cannot be had again: the store of runs. Not created."""
+    """What cannot be made again: the store of runs. Not created."""
     return _chosen("TLSTAX_DATA") or platformdirs.user_data_path("tlstax")
 
 

@@ -26,7 +26,7 @@ class Captured:
             self.tap.begin_window()
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations."""
+        """The client has done N operations."""
         if self.tap is not None:
             self.tap.end_window(operations)
 

@@ -22,7 +22,7 @@ _QUERY = 0x03
 _WITH_TEXT = frozenset({0x02, _QUERY, _PREPARE})
 _LONGEST_EOF_BYTES = 9
 _FIXED_BYTES = {0x01: 1, 0x02: 2, 0x0D: 2, 0x03: 4, 0x09: 4, 0x04: 4, 0x05: 8, 0x08: 8, 0x06: 0}
-"""How long the value of a query attribute is, by its type, where that is not told with it."""
+"""How long the value of a query attribute is, by its type, where that is not given with it."""
 
 Stage = Literal["greeting", "login", "commands", "compressed", "tls"]
 

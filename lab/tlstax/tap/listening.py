@@ -64,7 +64,7 @@ class Growing:
 class Listening:
     """Hears what both sides of one connection say, in the order in which it reaches the other.
 
-    `total` is added to with every byte and turn, over all connections; `on_frame` is told every frame that
+    `total` is added to with every byte and turn, over all connections; `on_frame` gets every frame that
     begins. Whatever the bytes are, nothing is raised: what is not understood is counted as it comes.
     """
 

@@ -35,7 +35,7 @@ class Tap(Protocol):
         ...
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations and stands still again."""
+        """The client has done N operations and stands still again."""
         ...
 
     def capture(self) -> Capture:
@@ -68,7 +68,7 @@ class RelayTap:
         self._relay.at_rest(self._begin, _AT_REST_WITHIN_S)
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations and stands still again."""
+        """The client has done N operations and stands still again."""
         self._relay.at_rest(lambda: self._end(operations), _AT_REST_WITHIN_S)
 
     def capture(self) -> Capture:
@@ -134,7 +134,7 @@ class RelayTap:
 
 @contextmanager
 def open_tap(server: TcpEndpoint, *, at: str | None = None) -> Iterator[Tap]:
-    """A tap in front of this server, closed at the end. MachineFault where no port can be had.
+    """A tap in front of this server, closed at the end. MachineFault where no port is available.
 
     `at` is the address where clients find it; left out, it is the server's own.
     """

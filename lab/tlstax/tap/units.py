@@ -97,7 +97,7 @@ class Cursor:
         return int.from_bytes(self.take(count), order)
 
     def vector(self, length_bytes: int) -> bytes:
-        """A length of so many bytes, and what follows (RFC 8446, section 3.4)."""
+        """A length of N bytes, and what follows (RFC 8446, section 3.4)."""
         return self.take(self.number(length_bytes))
 
     def length_encoded(self) -> int:

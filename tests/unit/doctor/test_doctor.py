@@ -192,7 +192,7 @@ def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_can_be_sampled(sampling: Sampling, named: bool, status: str, words: str) -> None:
-    check = profiling.told(sampling, named=named)
+    check = profiling.check_of(sampling, named=named)
     assert (check.status, bool(check.remedy)) == (status, status != "ok")
     assert words in check.found
 

@@ -62,7 +62,7 @@ def test_an_error_packet_is_a_refusal() -> None:
 
 
 def told(code: int, said: str = "as the server says") -> TlstaxError:
-    return guest_refusals.told(ACCESS, OperationalError(code, said))
+    return guest_refusals.fault_of(ACCESS, OperationalError(code, said))
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,10 @@ _LEVELS: dict[TlsAsked, str] = {"unset": UNSET, "off": "off", "required": REQUIR
 
 @dataclass(frozen=True)
 class Ask:
-    """What a driver is asked to do: `operations` connections, on each so many `statements`.
+    """What a driver is asked to do: `operations` connections, on each N `statements`.
 
     `trusted` is whether its runtime trusts the server's authority, where the rest is left to the driver;
-    `verify` is what it is told to check, where it is told that.
+    `verify` is what it is to check, where it is given that.
     `account` is whom to log in as, None for the server's usual load account. `options` are the driver's own.
     """
 

@@ -75,7 +75,7 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
     """Probe all drivers of the request, one after another, then measure their costs together.
 
     A driver that cannot be built or cannot log in says so in its row, and the others go on. Ctrl-C keeps what
-    was found until then. MachineFault where the server cannot be had or its log cannot be used.
+    was found until then. MachineFault where the server is not available or its log cannot be used.
     """
     found = _Found()
     status: Literal["complete", "interrupted"] = "complete"
@@ -108,7 +108,7 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
 
 
 def _programs(request: ProbeRequest, found: _Found, watcher: Watcher) -> dict[str, ClientProgram]:
-    """The drivers that can be had; the others have their row now."""
+    """The drivers that are available; the others have their row now."""
     programs = {}
     for name in request.names:
         try:
@@ -197,13 +197,13 @@ class _Probing:
             known = known.model_copy(update={"auth": NATIVE_PASSWORD})
         done = (*done, *self._pair("required"))
         verified: Literal["identity", "ca", "none"] | None = None
-        told: tuple[Asked, ...] = ()
+        verifying: tuple[Asked, ...] = ()
         for verify in ("identity", "ca", "none"):
-            told = self._pair("verified", verify)
-            if told[0].refusal is None:
+            verifying = self._pair("verified", verify)
+            if verifying[0].refusal is None:
                 verified = verify
                 break
-        known = known.model_copy(update={"asked": (*done, *told), "verified": verified})
+        known = known.model_copy(update={"asked": (*done, *verifying), "verified": verified})
         if any(known.job(tls, ONE) for tls in get_args(TlsAsked)):
             return known
         refusal = known.refused("unset")

@@ -110,7 +110,7 @@ def _driver(
 ) -> DriverCosts:
     own = [record for record in records if record.trial.case.levels.get("client") == name]
     ready = [record.ready for record in own if record.ready is not None and record.verdict.value == "valid"]
-    told = [one.steady for one in ready if one.steady is not None]
+    known = [one.steady for one in ready if one.steady is not None]
     lasted = [one.warmup[-1].elapsed_s for one in ready if one.warmup]
 
     def way(tls: str) -> WayCosts:
@@ -121,7 +121,7 @@ def _driver(
     return DriverCosts(
         plain=way(PLAIN),
         encrypted=way(ENCRYPTED),
-        steady=all(told) if told else None,
+        steady=all(known) if known else None,
         warmup_s=round(median(lasted), 3) if lasted else None,
     )
 

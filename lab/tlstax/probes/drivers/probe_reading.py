@@ -28,7 +28,7 @@ class RoundTrips(NamedTuple):
 
 
 def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = None) -> DriverRow:
-    """The row of a driver; what could not be told is None in it, and said among its notes or in `failed`."""
+    """The row of a driver; what could not be determined is None, and is in its notes or in `failed`."""
     notes: list[str] = []
     known: dict[str, Any] = {
         "name": gathered.name,
@@ -86,10 +86,10 @@ def tls_shown(asked: Asked | None) -> TlsShown | None:
         return None
     last = seen[-1]
     resumed = {one.resumed for one in seen}
-    told = _server_view(asked)
+    reported = _server_view(asked)
     return TlsShown(
-        version=told.version if told else last.version,
-        cipher=told.cipher if told else last.cipher,
+        version=reported.version if reported else last.version,
+        cipher=reported.cipher if reported else last.cipher,
         group=last.group,
         hello_retry=last.hello_retry,
         resumes=resumed.pop() if len(resumed) == 1 else None,
@@ -102,8 +102,8 @@ def tls_shown(asked: Asked | None) -> TlsShown | None:
 def encrypts(asked: Asked | None) -> bool | None:
     """Whether all of the job's own connections were encrypted, as a tap saw it; None where they differ."""
     talks = _conversations(asked)
-    told = {talk.tls is not None and talk.tls.finished for talk in talks}
-    return told.pop() if len(told) == 1 else None
+    encrypted = {talk.tls is not None and talk.tls.finished for talk in talks}
+    return encrypted.pop() if len(encrypted) == 1 else None
 
 
 def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[str, Any]:
@@ -148,9 +148,9 @@ def _check_server(asked: Asked, encrypted: bool | None, verified_by: list[str], 
     elif logged is not None and encrypted is not None:
         notes.append("the server's log and the wire disagree about encryption")
     seen = _handshakes(asked)
-    told = _server_view(asked)
-    if seen and told and seen[-1].version != told.version:
-        notes.append(f"the wire shows {seen[-1].version}, and the server says {told.version}")
+    reported = _server_view(asked)
+    if seen and reported and seen[-1].version != reported.version:
+        notes.append(f"the wire shows {seen[-1].version}, and the server says {reported.version}")
 
 
 def _verification(

@@ -14,7 +14,7 @@ from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument,
 from tlstax.report.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
-"""What could not be told, and what there is none of."""
+"""What could not be determined, and what there is none of."""
 
 ROOM_FOR_CIPHERS = 100
 """From this width on there is room for the cipher and for HelloRetryRequests; the JSON has all."""
@@ -253,8 +253,8 @@ def _end(found: ProbeDocument) -> list[RenderableType]:
     return list(parts)
 
 
-def _yes(told: bool | None) -> str:
-    return UNKNOWN if told is None else "yes" if told else "no"
+def _yes(answer: bool | None) -> str:
+    return UNKNOWN if answer is None else "yes" if answer else "no"
 
 
 def _version(version: str | None) -> str:

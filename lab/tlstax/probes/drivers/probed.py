@@ -9,7 +9,7 @@ from tlstax.records.capture import Capture
 from tlstax.records.statement_log import Logged
 
 TlsAsked = Literal["unset", "off", "required", "verified"]
-"""What the driver was told of TLS: nothing, to leave it, that there must be some and nothing else, or that
+"""What the driver was given for TLS: nothing, to leave it, that there must be some and nothing else, or that
 there must be some and what to check."""
 
 Certificate = Literal["right", "unknown authority", "other host", "expired"]
@@ -29,7 +29,7 @@ class Refusal(Frozen):
 
 
 class Asked(Frozen):
-    """What one job showed: a few connections one after another, on each so many statements.
+    """What one job showed: a few connections one after another, on each N statements.
 
     The job's own connections, `operations` of them, come after those on which the program asks what was
     negotiated. `capture` is None where no tap stood before the server; `sessions_taken_up` is by how much the
@@ -64,7 +64,7 @@ class Gathered(Frozen):
     """All that was gathered of one driver.
 
     `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
-    could not be shown. `verified` is the strictest check of certificates that the driver could be told.
+    could not be shown. `verified` is the strictest check of certificates that the driver could be set to.
     `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver said it.
     """
 

@@ -41,7 +41,7 @@ class Sent(Frozen):
 
     What stands between two statements is said `before_each` or `after_each` of them, as the first and the
     last statement of a connection tell. `commits` is whether the work ended with a COMMIT, which only a
-    driver that turns autocommit off needs to be told to say. `alike` is whether all connections were like the
+    driver that turns autocommit off has to be given. `alike` is whether all connections were like the
     last one.
     """
 
@@ -96,8 +96,8 @@ def encrypted_by_log(asked: Asked) -> bool | None:
     logins = [line.text for lines in _own_connections(asked) for line in lines if line.command == CONNECTED]
     if not logins or not all(" using " in text for text in logins):
         return None
-    told = {"SSL/TLS" in text for text in logins}
-    return told.pop() if len(told) == 1 else None
+    encrypted = {"SSL/TLS" in text for text in logins}
+    return encrypted.pop() if len(encrypted) == 1 else None
 
 
 def _own_connections(asked: Asked) -> list[list[Logged]]:
