@@ -105,7 +105,7 @@ def test_a_port_that_is_not_mysql(said: bytes) -> None:
 
 def test_a_port_that_stays_silent() -> None:
     with listener() as port:
-        failure(access_to(port), MachineFault, f"127.0.0.1:{port} took the connection", timeout_s=0.3)
+        failure(access_to(port), MachineFault, f"127.0.0.1:{port} accepted the connection", timeout_s=0.3)
     with listener(b"\x4a\0\0") as port:
         failure(access_to(port), UserMistake, "does not speak MySQL's protocol", timeout_s=0.3)
 

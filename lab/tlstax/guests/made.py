@@ -143,13 +143,13 @@ class Made:
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
-        found = schema_objects.sign(house, self._schema, thing)
+        sign = schema_objects.sign(house, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
-            found = _commented(house, thing, comment)
-        if found and (found == comment if thing.kind == "TABLE" else is_new):
-            self._signs.setdefault(thing, set()).add(found)
+            sign = _commented(house, thing, comment)
+        if sign and (sign == comment if thing.kind == "TABLE" else is_new):
+            self._signs.setdefault(thing, set()).add(sign)
             self._unsettled = None
-            self._write(house, "made", thing, found)
+            self._write(house, "made", thing, sign)
             return
         self._give_up(house, thing, comment)
         if thing not in {*self._signs, *self._named}:
@@ -192,10 +192,10 @@ class Made:
             if sign:
                 signs.setdefault(thing, set()).add(sign)
         for thing, steps in open_steps.items():
-            found = schema_objects.sign(house, self._schema, thing)
-            if found and found in signs.get(thing, ()):
+            current = schema_objects.sign(house, self._schema, thing)
+            if current and current in signs.get(thing, ()):
                 self._signs[thing] = signs[thing]
-            elif found is not None and steps > 0:
+            elif current is not None and steps > 0:
                 self._warn(
                     f"a run that was killed may have made {thing} in {self._schema}; it is not certain, "
                     "so it stays there: drop it if nobody needs it"
@@ -225,10 +225,10 @@ class Made:
 
     def _drop(self, house: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        found = schema_objects.sign(house, self._schema, thing)
+        current = schema_objects.sign(house, self._schema, thing)
         known = self._signs.get(thing)
-        if found is not None:
-            if found in known if known is not None else found.startswith(table.COMMENT):
+        if current is not None:
+            if current in known if known is not None else current.startswith(table.COMMENT):
                 if not schema_objects.drop(house, thing):
                     return False
             else:

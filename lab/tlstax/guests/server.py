@@ -334,10 +334,10 @@ class GuestServer:
             self._drop_schema()
 
     def _drop_schema(self) -> None:
-        found = schema_objects.listed(self._house, self._schema)
+        objects = schema_objects.listed(self._house, self._schema)
         stays = f"the schema {self._schema} was created by tlstax and stays there, because"
-        if found:
-            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(found))}")
+        if objects:
+            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(objects))}")
         elif not schema_objects.sees_all(self._house, self._schema):
             self._warn(
                 f"{stays} {self._access.user} is not shown whether others have put routines or events "

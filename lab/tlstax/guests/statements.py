@@ -180,9 +180,9 @@ class _Tokens:
         return 0
 
     def _from_here(self) -> Iterator[_Token]:
-        for found in _TOKEN.finditer(self.statement, self.position):
-            sort = str(found.lastgroup)
-            if sort == "mark" and found[0] in "`\"'":
-                raise Unrecognised(f"a quote ({found[0]}) is not closed")
+        for match in _TOKEN.finditer(self.statement, self.position):
+            sort = str(match.lastgroup)
+            if sort == "mark" and match[0] in "`\"'":
+                raise Unrecognised(f"a quote ({match[0]}) is not closed")
             if sort != "space":
-                yield _Token(sort, found[0], found.end())
+                yield _Token(sort, match[0], match.end())

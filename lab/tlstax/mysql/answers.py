@@ -38,11 +38,11 @@ def rows(database: Database, statement: str, *values: object, columns: int) -> l
     """All rows of the answer, each with N columns. Raises pymysql's errors, Malformed among them."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
-        found = list(cursor.fetchall())
-    for row in found:
+        answer = list(cursor.fetchall())
+    for row in answer:
         if len(row) != columns:
             raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
-    return found
+    return answer
 
 
 def carry_out(database: Database, statement: str, *values: object) -> None:
@@ -65,16 +65,16 @@ def column(database: Database, statement: str, *values: object, place: int) -> l
     """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
-        found = list(cursor.fetchall())
-    if any(len(row) <= place for row in found):
+        answer = list(cursor.fetchall())
+    if any(len(row) <= place for row in answer):
         raise Malformed(f"an answer has no column {place + 1} where one was expected")
-    return [row[place] for row in found]
+    return [row[place] for row in answer]
 
 
 def row(database: Database, statement: str, *values: object, columns: int) -> tuple[Any, ...]:
     """The first row of the answer, which must have one. Raises as `rows` does."""
-    for found in rows(database, statement, *values, columns=columns):
-        return found
+    for first in rows(database, statement, *values, columns=columns):
+        return first
     raise Malformed("an answer has no row where one was expected")
 
 
@@ -86,7 +86,7 @@ def as_number(value: object) -> int | None:
 
 def number(value: object) -> int:
     """The integer that a server's value must be. Raises Malformed."""
-    found = as_number(value)
-    if found is None:
+    integer = as_number(value)
+    if integer is None:
         raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
-    return found
+    return integer

@@ -100,8 +100,8 @@ def sign(database: Database, schema: str, thing: Thing) -> str | None:
 
 def listed(database: Database, schema: str) -> set[str]:
     """All that the account sees in the schema, in words: `the table orders`."""
-    found = answers.rows(database, _LISTED, *[schema] * 4, columns=2)
-    return {f"the {str(kind).lower().replace('base table', 'table')} {name}" for kind, name in found}
+    objects = answers.rows(database, _LISTED, *[schema] * 4, columns=2)
+    return {f"the {str(kind).lower().replace('base table', 'table')} {name}" for kind, name in objects}
 
 
 def sees_all(database: Database, schema: str) -> bool:

@@ -187,5 +187,5 @@ def _transactions(name: str, content: TableContent) -> Iterator[list[str]]:
 
 def _values(row: Row) -> str:
     """A row as SQL. Its text has no backslash, so a doubled quote is all the quoting that it takes."""
-    values = (str(one) if isinstance(one, int) else "'" + one.replace("'", "''") + "'" for one in row)
+    values = (str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'" for value in row)
     return f"({','.join(values)})"

@@ -63,13 +63,13 @@ def _tcp(text: str) -> dict[str, int]:
 
 def _devices(text: str) -> dict[str, tuple[int, int]]:
     """Bytes received and sent, by device."""
-    found = {}
+    devices = {}
     for line in text.splitlines():
         device, colon, counts = line.partition(":")
         if colon:
             fields = counts.split()
-            found[device.strip()] = int(fields[0]), int(fields[8])
-    return found
+            devices[device.strip()] = int(fields[0]), int(fields[8])
+    return devices
 
 
 def _text(path: Path) -> str:

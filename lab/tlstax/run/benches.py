@@ -316,8 +316,8 @@ def open_guest(
         )
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
-    found, events = _with_counters(describe_machine())
-    machine = found.model_copy(update={"server_cpus": (), "client_cpus": ()})
+    described, events = _with_counters(describe_machine())
+    machine = described.model_copy(update={"server_cpus": (), "client_cpus": ()})
     with guest_terms(guest, needs, warn or say) as (server, own_terms):
         terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
         with furnished(server, terms, needs, machine, say) as bench:

@@ -78,13 +78,13 @@ class TrialData:
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]
-        found, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
-        if found != wanted:
+        actual, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
+        if actual != wanted:
             raise MachineFault(
-                f"the table {name} holds {found.rows:,} rows (checksum {found.checksum}) before a trial, "
+                f"the table {name} holds {actual.rows:,} rows (checksum {actual.checksum}) before a trial, "
                 f"where it must hold {wanted.rows:,} (checksum {wanted.checksum})"
             )
-        return found
+        return actual
 
     def _said(self, database: Database, own: UserWorkload, which: str) -> None:
         name = self.server.tables[own.table]

@@ -90,10 +90,10 @@ def _why_not(
 def _served(study: Study) -> list[dict[str, Level]]:
     """The levels that choose each of the study's servers."""
     names = [name for name in SERVER_FACTORS if name in study.levels_of()]
-    found: dict[ServerChoice, dict[str, Level]] = {}
+    levels_by_choice: dict[ServerChoice, dict[str, Level]] = {}
     for levels in study.included():
-        found.setdefault(choice_of(levels), {name: levels[name] for name in names})
-    return list(found.values())
+        levels_by_choice.setdefault(choice_of(levels), {name: levels[name] for name in names})
+    return list(levels_by_choice.values())
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:

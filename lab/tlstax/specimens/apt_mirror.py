@@ -115,8 +115,8 @@ def _output_of(command: list[str]) -> str:
 
 def codename() -> str:
     """The name of this machine's release, such as bookworm; empty where it has none (os-release(5))."""
-    found = (line.partition("=")[2] for line in _os_release() if line.startswith("VERSION_CODENAME="))
-    return next(found, "").strip("\"'")
+    names = (line.partition("=")[2] for line in _os_release() if line.startswith("VERSION_CODENAME="))
+    return next(names, "").strip("\"'")
 
 
 def _os_release() -> list[str]:

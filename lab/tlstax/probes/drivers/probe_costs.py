@@ -62,15 +62,15 @@ def costs_study(
     choice: dict[str, tuple[Level, ...]] = {} if server is None else {"server": (server,)}
     choice |= {f"{OPTION}{name}": (value,) for name, value in options.items()}
     cannot = tuple(
-        Exclusion(levels={"client": one.name, "tls": ENCRYPTED}, why="it could not encrypt when probed")
-        for one in drivers
-        if not one.encrypts
+        Exclusion(levels={"client": driver.name, "tls": ENCRYPTED}, why="it could not encrypt when probed")
+        for driver in drivers
+        if not driver.encrypts
     )
     return Study(
         name=NAME,
         title="What drivers cost, in the clear and encrypted",
         question="What do connecting and an insert of one row take with each driver, and what does TLS add?",
-        treatments=tuple({"client": one.name, "auth": one.auth} for one in drivers),
+        treatments=tuple({"client": driver.name, "auth": driver.auth} for driver in drivers),
         factors={
             **choice,
             "tls": (PLAIN, ENCRYPTED),
@@ -92,8 +92,8 @@ def costs_study(
 def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
     """The costs of each driver of the run, by its name. Raises MachineFault where a histogram is broken."""
     study = stored.header.study
-    found = series(study, stored.measured, valid_values(study, stored.measured))
-    by_case = {_of(case.levels): found.values.get(key, {}) for key, case in found.cases.items()}
+    measured = series(study, stored.measured, valid_values(study, stored.measured))
+    by_case = {_of(case.levels): measured.values.get(key, {}) for key, case in measured.cases.items()}
     names = dict.fromkeys(client for client, _, _ in by_case)
     return {name: _driver(name, by_case, stored.measured, study.confidence) for name in names}
 
@@ -143,7 +143,7 @@ def _way(connect: Blocks, statement: Blocks, confidence: float) -> WayCosts:
 
 
 def _mean(blocks: Blocks, outcome: str, confidence: float) -> Cost | None:
-    values = [found[outcome] for found in blocks.values() if found.get(outcome, 0) > 0]
+    values = [by_outcome[outcome] for by_outcome in blocks.values() if by_outcome.get(outcome, 0) > 0]
     if not values:
         return None
     return Cost(**dict(stats.interval(stats.log_ratios([(value, 1.0) for value in values]), confidence)))

@@ -41,12 +41,12 @@ ONCE = " What was measured in one block alone has no interval; a longer --budget
 Cells = Callable[[DriverRow], Sequence[str]]
 
 
-def probe_text(found: ProbeDocument, *, width: int, colour: bool) -> str:
+def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     """What they do by default, what it takes and costs, what they say by themselves, and notes in words."""
     wide = width >= ROOM_FOR_CIPHERS
-    probed = [row for row in found.drivers if row.failed is None]
+    probed = [row for row in document.drivers if row.failed is None]
     notes = _Notes()
-    parts: list[RenderableType] = [_heading(found), Text()]
+    parts: list[RenderableType] = [_heading(document), Text()]
     if probed:
         parts += _tls_tables(probed, notes, wide=wide)
         parts += [*_table("Round trips", _TRIPS, probed, _trips, notes), Text(COUNTING, style="dim"), Text()]
@@ -58,9 +58,9 @@ def probe_text(found: ProbeDocument, *, width: int, colour: bool) -> str:
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
     for row in probed:
         parts += _said(row)
-    parts += [Text(f"{row.name} was not probed: {row.failed}") for row in found.drivers if row.failed]
+    parts += [Text(f"{row.name} was not probed: {row.failed}") for row in document.drivers if row.failed]
     parts += notes.printed()
-    parts += _end(found)
+    parts += _end(document)
     return printed(parts, width=width, colour=colour)
 
 
@@ -97,9 +97,9 @@ def _failures(row: DriverRow) -> list[str]:
     return [f"{words}: {way.failed}" for words, way in ways if way.failed]
 
 
-def _heading(found: ProbeDocument) -> Text:
-    server = f" on {found.server} ({found.server_version})" if found.server else ""
-    options = {f"{name}={value}": None for row in found.drivers for name, value in row.options.items()}
+def _heading(document: ProbeDocument) -> Text:
+    server = f" on {document.server} ({document.server_version})" if document.server else ""
+    options = {f"{name}={value}": None for row in document.drivers for name, value in row.options.items()}
     given = f", given {', '.join(options)}" if options else ""
     return Text(f"What drivers do by default{server}{given}", style="bold")
 
@@ -244,11 +244,11 @@ def _short(statement: str) -> str:
     return bare if len(bare) <= LONGEST_STATEMENT else f"{bare[:LONGEST_STATEMENT]}\u2026"
 
 
-def _end(found: ProbeDocument) -> list[RenderableType]:
+def _end(document: ProbeDocument) -> list[RenderableType]:
     parts = []
-    if found.run:
-        parts.append(Text(f"Costs are from run {found.run} ({found.stopped_because})."))
-    if found.status == "interrupted":
+    if document.run:
+        parts.append(Text(f"Costs are from run {document.run} ({document.stopped_because})."))
+    if document.status == "interrupted":
         parts.append(Text("It was interrupted; this is what was known by then."))
     return list(parts)
 

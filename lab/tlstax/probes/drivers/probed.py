@@ -81,10 +81,10 @@ class Gathered(Frozen):
 
     def job(self, tls: TlsAsked, statements: int) -> Asked | None:
         """The job of that kind which was done, None where there is none."""
-        found = (one for one in self.asked if (one.tls, one.statements) == (tls, statements))
-        return next((one for one in found if one.refusal is None), None)
+        jobs = (job for job in self.asked if (job.tls, job.statements) == (tls, statements))
+        return next((job for job in jobs if job.refusal is None), None)
 
     def refused(self, tls: TlsAsked) -> Refusal | None:
         """Why no job of that kind was done; None where one was, or none was begun."""
-        refusals = [one.refusal for one in self.asked if one.tls == tls]
+        refusals = [job.refusal for job in self.asked if job.tls == tls]
         return next((refusal for refusal in refusals if refusal), None) if all(refusals) else None

@@ -59,10 +59,10 @@ def sent(asked: Asked) -> Sent | None:
     The job asks at least two statements on each of its connections.
     """
     connections = [_read(lines, asked.statements) for lines in _own_connections(asked)]
-    found = [one for one in connections if one is not None]
-    if len(found) < asked.operations or not found:
+    complete = [seen for seen in connections if seen is not None]
+    if len(complete) < asked.operations or not complete:
         return None
-    return found[-1].model_copy(update={"alike": all(one == found[-1] for one in found)})
+    return complete[-1].model_copy(update={"alike": all(seen == complete[-1] for seen in complete)})
 
 
 def disagreement(asked: Asked) -> str:
@@ -88,7 +88,7 @@ def disagreement(asked: Asked) -> str:
 def pings(asked: Asked) -> int:
     """How many pings crossed the wire in the clear on the job's last connection; the log has none of them."""
     talks = asked.capture.conversations if asked.capture is not None else ()
-    return sum(one.command == "COM_PING" for talk in talks[-1:] for one in talk.statements)
+    return sum(statement.command == "COM_PING" for talk in talks[-1:] for statement in talk.statements)
 
 
 def encrypted_by_log(asked: Asked) -> bool | None:
