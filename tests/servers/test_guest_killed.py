@@ -82,7 +82,7 @@ def test_what_cannot_be_told_after_a_kill_is_left_and_named(house: House) -> Non
     with guest_of(house.access) as (_, _, warned):
         pass
     assert house.things() == {"v"}
-    assert ["the view v" in words and "cannot be told" in words for words in warned] == [True]
+    assert ["the view v" in words and "is not certain" in words for words in warned] == [True]
 
 
 def test_what_others_put_in_the_place_of_what_a_killed_run_made_is_left(house: House) -> None:

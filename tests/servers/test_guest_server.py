@@ -245,7 +245,7 @@ def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
 def test_more_connections_than_there_are_is_refused_beforehand(account: Grant) -> None:
     with GuestServer.open(account("ALL ON tlstax.*")) as guest:
         guest.check_connections(30)
-        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ to give .max_connections is 40"):
+        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ free .max_connections is 40"):
             guest.check_connections(41)
 
 
