@@ -98,16 +98,16 @@ def test_what_is_being_made_when_it_is_interrupted_is_dropped(
     house: House, monkeypatch: pytest.MonkeyPatch, slow: str
 ) -> None:
     """A CREATE that the server carries out although nobody waits for its answer any more."""
-    say = made._say
+    execute = made._execute
 
-    def say_and_be_interrupted(worker: Database, statement: str) -> None:
+    def execute_and_be_interrupted(worker: Database, statement: str) -> None:
         if "SLEEP" in statement:
             worker._execute_command(3, statement)  # type: ignore[attr-defined]
         else:
-            say(worker, statement)
+            execute(worker, statement)
         raise Interrupted
 
-    monkeypatch.setattr(made, "_say", say_and_be_interrupted)
+    monkeypatch.setattr(made, "_execute", execute_and_be_interrupted)
     with pytest.raises(Interrupted):
         carried_out(house, slow)
     assert house.things() == set()

@@ -58,7 +58,7 @@ def settle(
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
     stored = _stored(options)
     password = stored.pop("password", None)
-    user = address.user or _said(stored, "user")
+    user = address.user or _value_of(stored, "user")
     if not user:
         raise UserMistake(
             f"no user was named for {address}", remedy="write the URL as mysql://user@host:port/schema"
@@ -66,7 +66,7 @@ def settle(
     # Before the password, so that nobody types one only to be told of another mistake.
     tls = guest_tls.choose(
         *(
-            _in_utf8(typed, f"--{name}") if typed else _said(stored, name)
+            _in_utf8(typed, f"--{name}") if typed else _value_of(stored, name)
             for name, typed in (
                 ("ssl-mode", options.ssl_mode),
                 ("ssl-ca", options.ssl_ca),
@@ -104,7 +104,7 @@ def _stored(options: GuestOptions) -> dict[str, str | None]:
     return stored
 
 
-def _said(stored: dict[str, str | None], option: str) -> str | None:
+def _value_of(stored: dict[str, str | None], option: str) -> str | None:
     """The option's value, None where it is not there. UserMistake for one that should have a value."""
     if option not in stored:
         return None

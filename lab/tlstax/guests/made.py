@@ -70,29 +70,29 @@ class Made:
         """What statements of the user's made or found there, as far as it is ours or was named."""
         return {*self._signs, *self._named}
 
-    def begin(self, house: Database, comment: str) -> None:
+    def begin(self, database: Database, comment: str) -> None:
         """Make the record anew, with this run in it; what a killed run left is cleared before.
 
         UserMistake where a table of its name is not ours.
         """
-        self._lower_case = server_facts.lowers_table_names(house)
-        if table.exists(house, RECORD):
-            table.check_ours(house, RECORD)
-            self._clear_left_over(house)
-            table.drop(house, RECORD)
+        self._lower_case = server_facts.lowers_table_names(database)
+        if table.exists(database, RECORD):
+            table.check_ours(database, RECORD)
+            self._clear_left_over(database)
+            table.drop(database, RECORD)
         self._filled.add(Thing("TABLE", RECORD))
-        made_record.create(house, comment)
-        self._write(house, "run")
+        made_record.create(database, comment)
+        self._write(database, "run")
 
     def fills(self, load_table: str) -> None:
         """A load table is about to be made."""
         self._filled.add(Thing("TABLE", load_table))
 
-    def is_on_record(self, house: Database) -> bool:
+    def is_on_record(self, database: Database) -> bool:
         """Whether the record there is still this run's, so that no other run has settled in since."""
-        return table.exists(house, RECORD) and made_record.has(house, self._run)
+        return table.exists(database, RECORD) and made_record.has(database, self._run)
 
-    def carry_out(self, house: Database, worker: Database, statement: str) -> None:
+    def carry_out(self, database: Database, worker: Database, statement: str) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
 
         Raises StatementRefused, SqlError for what is asked beside it, and UserMistake for a statement
@@ -106,22 +106,22 @@ class Made:
                 remedy="change the statement, or carry it out there yourself before the run",
             ) from why
         if creation is None:
-            _say(worker, statement)
+            _execute(worker, statement)
         else:
-            self._create(house, worker, statement, creation)
+            self._create(database, worker, statement, creation)
 
-    def leave(self, house: Database, load_tables: Iterable[str]) -> list[str]:
+    def leave(self, database: Database, load_tables: Iterable[str]) -> list[str]:
         """Drop all that was made, the load tables and the record; what has to be left, in words.
 
         Nothing is dropped that is not known for ours any more, or that tables of others refer to.
         """
-        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(house, name)}
-        left = self._settle(house) + self._drop_all(house)
-        table.drop(house, RECORD)
+        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(database, name)}
+        left = self._settle(database) + self._drop_all(database)
+        table.drop(database, RECORD)
         self._filled.discard(Thing("TABLE", RECORD))
         return left
 
-    def _create(self, house: Database, worker: Database, statement: str, creation: Creation) -> None:
+    def _create(self, database: Database, worker: Database, statement: str, creation: Creation) -> None:
         name = (
             creation.name.lower()
             if self._lower_case and creation.kind in {"TABLE", "VIEW"}
@@ -130,7 +130,7 @@ class Made:
         thing = Thing(creation.kind, name)
         comment = f"{table.COMMENT} made this for a workload {secrets.token_hex(16)}"
         marked = statements.with_comment(statement, creation, comment)
-        self._write(house, "intended", thing, comment if thing.kind == "TABLE" else "")
+        self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
         self._unsettled = thing, int(worker.thread_id())  # type: ignore[no-untyped-call]
         if thing.kind == "TABLE":
             # Before it is made: whatever bears this comment when we are interrupted is ours.
@@ -139,52 +139,52 @@ class Made:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
             if marked is None or error_codes.number_of(refused.error) != error_codes.PARSE_ERROR:
-                self._give_up(house, thing, comment)
+                self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
-        sign = schema_objects.sign(house, self._schema, thing)
+        sign = schema_objects.sign(database, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
-            sign = _commented(house, thing, comment)
+            sign = _commented(database, thing, comment)
         if sign and (sign == comment if thing.kind == "TABLE" else is_new):
             self._signs.setdefault(thing, set()).add(sign)
             self._unsettled = None
-            self._write(house, "made", thing, sign)
+            self._write(database, "made", thing, sign)
             return
-        self._give_up(house, thing, comment)
+        self._give_up(database, thing, comment)
         if thing not in {*self._signs, *self._named}:
             self._named.add(thing)
             why = "cannot be distinguished from what others make" if is_new else "was there before"
             self._warn(f"{thing} in {self._schema} {why}, so it stays there when the run ends")
 
-    def _give_up(self, house: Database, thing: Thing, comment: str) -> None:
+    def _give_up(self, database: Database, thing: Thing, comment: str) -> None:
         """The statement made nothing that is ours."""
         self._unsettled = None
         known = self._signs.get(thing, set())
         known.discard(comment)
         if not known:
             self._signs.pop(thing, None)
-        self._write(house, "void", thing)
+        self._write(database, "void", thing)
 
-    def _settle(self, house: Database) -> list[str]:
+    def _settle(self, database: Database) -> list[str]:
         """Where a CREATE was broken off, wait for the server to end it; what it may have made, in words."""
         if self._unsettled is None:
             return []
         thing, connection = self._unsettled
         with suppress(SqlError):
-            session.end(house, connection)
+            session.end(database, connection)
         deadline = time.monotonic() + BROKEN_OFF_S
-        while time.monotonic() < deadline and session.is_there(house, connection):
+        while time.monotonic() < deadline and session.is_there(database, connection):
             time.sleep(LOOK_AGAIN_S)
-        if thing.kind == "TABLE" or schema_objects.sign(house, self._schema, thing) is None:
+        if thing.kind == "TABLE" or schema_objects.sign(database, self._schema, thing) is None:
             return []
-        return [f"tlstax may have made {thing} in {self._schema}; it is not certain, so it stays there"]
+        return [f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there"]
 
-    def _clear_left_over(self, house: Database) -> None:
+    def _clear_left_over(self, database: Database) -> None:
         """Drop what a killed run has on record and is still as it was made; name what is not certain."""
         signs: dict[Thing, set[str]] = {}
         open_steps: dict[Thing, int] = {}
-        for step, kind, name, sign in made_record.entries(house):
+        for step, kind, name, sign in made_record.entries(database):
             if kind not in KINDS:
                 continue
             thing = Thing(kind, name)
@@ -192,44 +192,44 @@ class Made:
             if sign:
                 signs.setdefault(thing, set()).add(sign)
         for thing, steps in open_steps.items():
-            current = schema_objects.sign(house, self._schema, thing)
+            current = schema_objects.sign(database, self._schema, thing)
             if current and current in signs.get(thing, ()):
                 self._signs[thing] = signs[thing]
             elif current is not None and steps > 0:
                 self._warn(
-                    f"a run that was killed may have made {thing} in {self._schema}; it is not certain, "
+                    f"a run that was killed may have made {thing} in {self._schema}; that is not certain, "
                     "so it stays there: drop it if nobody needs it"
                 )
-        for words in self._drop_all(house):
+        for words in self._drop_all(database):
             self._warn(words)
         self._signs.clear()
 
-    def _drop_all(self, house: Database) -> list[str]:
+    def _drop_all(self, database: Database) -> list[str]:
         """All but the record, in an order that foreign keys allow; what has to be left, in words."""
         left: list[str] = []
         for kind in _DROPPED_FIRST:
             for thing in [one for one in self._signs if one.kind == kind]:
-                self._drop(house, thing, left)
+                self._drop(database, thing, left)
         record = Thing("TABLE", RECORD)
         waiting = [one for one in (*self._signs, *sorted(self._filled)) if one != record]
         untied = False
         while waiting:
-            held = [thing for thing in waiting if not self._drop(house, thing, left)]
+            held = [thing for thing in waiting if not self._drop(database, thing, left)]
             if len(held) == len(waiting):
-                if untied or not _untied(house, self._schema, held):
+                if untied or not _untied(database, self._schema, held):
                     break
                 untied = True
             waiting = held
         why = "because a foreign key of another table refers to it"
         return left + [f"{thing} in {self._schema} stays there, {why}" for thing in waiting]
 
-    def _drop(self, house: Database, thing: Thing, left: list[str]) -> bool:
+    def _drop(self, database: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        current = schema_objects.sign(house, self._schema, thing)
+        current = schema_objects.sign(database, self._schema, thing)
         known = self._signs.get(thing)
         if current is not None:
             if current in known if known is not None else current.startswith(table.COMMENT):
-                if not schema_objects.drop(house, thing):
+                if not schema_objects.drop(database, thing):
                     return False
             else:
                 left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
@@ -237,12 +237,12 @@ class Made:
         self._filled.discard(thing)
         return True
 
-    def _write(self, house: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
+    def _write(self, database: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
         kind, name = (thing.kind, thing.name) if thing else ("", "")
-        made_record.add(house, self._run, Entry(step, kind, name, sign))
+        made_record.add(database, self._run, Entry(step, kind, name, sign))
 
 
-def _say(worker: Database, statement: str) -> None:
+def _execute(worker: Database, statement: str) -> None:
     try:
         answers.carry_out(worker, statement)
     except SqlError as error:
@@ -252,25 +252,25 @@ def _say(worker: Database, statement: str) -> None:
 def _created(worker: Database, statement: str, creation: Creation) -> bool:
     """Carry out a CREATE; whether it made the object, which IF NOT EXISTS leaves open."""
     warns = creation.if_not_exists and session.warns_of_notes(worker)
-    _say(worker, statement)
+    _execute(worker, statement)
     if not creation.if_not_exists:
         return True
     codes = session.warning_codes(worker)
     return warns and not codes & error_codes.OBJECT_EXISTS
 
 
-def _commented(house: Database, thing: Thing, comment: str) -> str:
+def _commented(database: Database, thing: Thing, comment: str) -> str:
     """Give a table that was just made its comment; empty where the account may not alter it."""
     try:
-        schema_objects.comment_on(house, thing, comment)
+        schema_objects.comment_on(database, thing, comment)
     except SqlError:
         return ""
     return comment
 
 
-def _untied(house: Database, schema: str, tables: list[Thing]) -> bool:
+def _untied(database: Database, schema: str, tables: list[Thing]) -> bool:
     """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
     try:
-        return schema_objects.untie(house, schema, tables)
+        return schema_objects.untie(database, schema, tables)
     except SqlError:
         return False

@@ -109,16 +109,16 @@ REFUSALS = (
 def fault_of(access: GuestAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
     code = error_codes.number_of(error)
-    said = answers.said(error)
+    message = answers.message_of(error)
     names = {
         "where": access.address,
         "user": access.user,
         "schema": access.address.schema,
-        "said": said,
+        "said": message,
         "variable": PASSWORD_VARIABLE,
         "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
     }
     for refusal in REFUSALS:
         if code in refusal.codes:
             return refusal.fault(refusal.message.format_map(names), remedy=refusal.remedy.format_map(names))
-    return MachineFault(f"{access.address} reports an error ({said}, {code})")
+    return MachineFault(f"{access.address} reports an error ({message}, {code})")

@@ -60,14 +60,14 @@ def _unsaid(_: str) -> None:
 class GuestServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
-    def __init__(self, access: GuestAccess, house: Database, warn: Warn) -> None:
-        self._access, self._house, self._warn = access, house, warn
+    def __init__(self, access: GuestAccess, database: Database, warn: Warn) -> None:
+        self._access, self._database, self._warn = access, database, warn
         self._schema = access.address.schema or OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._lock = SchemaLock(self._schema)
         self._made = Made(self._schema, warn)
-        self._facts = tls_facts.read(house)
-        self._version = server_facts.version(house)
+        self._facts = tls_facts.read(database)
+        self._version = server_facts.version(database)
 
     @classmethod
     def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
@@ -76,13 +76,13 @@ class GuestServer:
         `warn` gets what the user should know although the work goes on: above all, what has to be left.
         UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
-        house = guest_connection.connect(access, access.address.schema)
+        database = guest_connection.connect(access, access.address.schema)
         try:
             with _reported(access):
-                server = cls(access, house, warn)
+                server = cls(access, database, warn)
                 server._take_the_lock()
         except BaseException:
-            guest_connection.close(house)
+            guest_connection.close(database)
             raise
         try:
             with _reported(access):
@@ -160,7 +160,7 @@ class GuestServer:
         with _reported(self._access):
             name = GUEST_TABLES[content.shape]
             self._made.fills(name)
-            return table.prepare(self._house, name, content, comment=self._comment(), progress=progress)
+            return table.prepare(self._database, name, content, comment=self._comment(), progress=progress)
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates is dropped at the end.
@@ -169,9 +169,9 @@ class GuestServer:
         """
         try:
             with _reported(self._access):
-                before = schema_objects.listed(self._house, self._schema) if once else set()
-                self._made.carry_out(self._house, database, statement)
-                after = schema_objects.listed(self._house, self._schema) if once else set()
+                before = schema_objects.listed(self._database, self._schema) if once else set()
+                self._made.carry_out(self._database, database, statement)
+                after = schema_objects.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
@@ -187,13 +187,13 @@ class GuestServer:
 
         MachineFault where another tlstax has had it meanwhile, or the server does not answer.
         """
-        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
+        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         try:
-            if self._lock.is_held(self._house):
+            if self._lock.is_held(self._database):
                 return
         except SqlError:
             pass
-        guest_connection.close(self._house)
+        guest_connection.close(self._database)
         try:
             with _reported(self._access):
                 self._return()
@@ -203,7 +203,7 @@ class GuestServer:
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
         with _reported(self._access):
-            limit, per_user, in_use = server_facts.connection_limits(self._house)
+            limit, per_user, in_use = server_facts.connection_limits(self._database)
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
             raise UserMistake(
@@ -257,7 +257,7 @@ class GuestServer:
                 self._warn(remains)
             raise
         finally:
-            guest_connection.close(self._house)
+            guest_connection.close(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -290,7 +290,7 @@ class GuestServer:
         return f"{enumerated(names)} {verb} at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
-        if not self._lock.take(self._house, JUST_ENDED_S):
+        if not self._lock.take(self._database, JUST_ENDED_S):
             raise UserMistake(
                 f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
                 remedy="wait for it to end, or name another schema in the URL",
@@ -299,27 +299,27 @@ class GuestServer:
     def _settle_in(self) -> None:
         """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
-            self._schema_is_ours = schema.create(self._house, OWN_SCHEMA)
-            schema.use(self._house, OWN_SCHEMA)
-        session.set_patience(self._house, IDLE_S, LOCKED_AT_MOST_S)
+            self._schema_is_ours = schema.create(self._database, OWN_SCHEMA)
+            schema.use(self._database, OWN_SCHEMA)
+        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
         for name in (*OUR_TABLES, RECORD):
-            if table.exists(self._house, name):
-                table.check_ours(self._house, name)
-                left_over = table.comment_of(self._house, name) == OWN_SCHEMA_COMMENT
+            if table.exists(self._database, name):
+                table.check_ours(self._database, name)
+                left_over = table.comment_of(self._database, name) == OWN_SCHEMA_COMMENT
                 self._schema_is_ours = self._schema_is_ours or left_over
-        self._made.begin(self._house, self._comment())
+        self._made.begin(self._database, self._comment())
 
     def _comment(self) -> str:
         return OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
 
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
-        self._house = guest_connection.connect(self._access, self._schema)
-        session.set_patience(self._house, IDLE_S, LOCKED_AT_MOST_S)
-        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
-        if not (self._made.is_on_record(self._house) and self._lock.take_again(self._house)):
+        self._database = guest_connection.connect(self._access, self._schema)
+        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
+        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        if not (self._made.is_on_record(self._database) and self._lock.take_again(self._database)):
             self._is_anothers = True
-            guest_connection.close(self._house)
+            guest_connection.close(self._database)
             raise MachineFault(
                 f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
                 "was cut, and another tlstax has used the schema since",
@@ -327,24 +327,24 @@ class GuestServer:
             )
 
     def _clean_up(self) -> None:
-        session.heed_foreign_keys(self._house)
-        for words in self._made.leave(self._house, OUR_TABLES):
+        session.heed_foreign_keys(self._database)
+        for words in self._made.leave(self._database, OUR_TABLES):
             self._warn(words)
         if self._schema_is_ours:
             self._drop_schema()
 
     def _drop_schema(self) -> None:
-        objects = schema_objects.listed(self._house, self._schema)
+        objects = schema_objects.listed(self._database, self._schema)
         stays = f"the schema {self._schema} was created by tlstax and stays there, because"
         if objects:
             self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(objects))}")
-        elif not schema_objects.sees_all(self._house, self._schema):
+        elif not schema_objects.sees_all(self._database, self._schema):
             self._warn(
                 f"{stays} {self._access.user} is not shown whether others have put routines or events "
                 f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"
             )
         else:
-            schema.drop(self._house, self._schema)
+            schema.drop(self._database, self._schema)
             self._schema_is_ours = False
 
 

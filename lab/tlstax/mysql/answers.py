@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
 
 
-SAID_AT_MOST = 300
+MESSAGE_AT_MOST = 300
 """Characters; MySQL's own messages have no more than 512 bytes."""
 
 
@@ -27,11 +27,11 @@ class Malformed(OperationalError):
         super().__init__(CR.CR_MALFORMED_PACKET, what)
 
 
-def said(error: SqlError) -> str:
+def message_of(error: SqlError) -> str:
     """What the server or the connection says is wrong: on one line, and no more than a sentence holds."""
     text = " ".join(str(error.args[-1]).split()) if error.args else ""
     text = text or type(error).__name__
-    return text if len(text) <= SAID_AT_MOST else f"{text[:SAID_AT_MOST]}..."
+    return text if len(text) <= MESSAGE_AT_MOST else f"{text[:MESSAGE_AT_MOST]}..."
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:

@@ -20,7 +20,7 @@ def read_status(connection: Database) -> dict[str, int]:
     try:
         rows = answers.rows(connection, "SHOW GLOBAL STATUS", columns=2)
     except SqlError as error:
-        raise MachineFault(f"the server's counters could not be read ({answers.said(error)})") from None
+        raise MachineFault(f"the server's counters could not be read ({answers.message_of(error)})") from None
     numbers = {str(name): answers.as_number(value) for name, value in rows}
     return {
         name: number for name, number in numbers.items() if number is not None and name not in _OWN_STATEMENTS

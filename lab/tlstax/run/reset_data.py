@@ -47,7 +47,7 @@ class TrialData:
             table.put_back(database, name)
             self._unsettled = True
         if own is not None and own.restore:
-            self._said(database, own, "restore")
+            self._carry_out(database, own, "restore")
             self._unsettled = True
         if self._unsettled:
             _settle(database, name)
@@ -71,10 +71,10 @@ class TrialData:
                 table.keep_copy(database, name)
             except SqlError as error:
                 raise MachineFault(
-                    f"{self.server.specimen.name} did not copy the table {name} ({answers.said(error)})"
+                    f"{self.server.specimen.name} did not copy the table {name} ({answers.message_of(error)})"
                 ) from error
         for own in self.needs.own.values():
-            self._said(database, own, "prepare")
+            self._carry_out(database, own, "prepare")
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]
@@ -86,7 +86,7 @@ class TrialData:
             )
         return actual
 
-    def _said(self, database: Database, own: UserWorkload, which: str) -> None:
+    def _carry_out(self, database: Database, own: UserWorkload, which: str) -> None:
         name = self.server.tables[own.table]
         for sql in own.said_by_themselves()[which]:
             try:
@@ -101,7 +101,7 @@ class TrialData:
 
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
     """The statement was refused, or it was not carried out because the connection is gone."""
-    why = f"({answers.said(error)}): {' '.join(sql.split())}"
+    why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
     if error_codes.is_of_connection(error):
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(

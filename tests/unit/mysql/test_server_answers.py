@@ -42,6 +42,6 @@ def test_an_answer_has_the_shape_that_was_asked_for() -> None:
 
 
 def test_what_a_server_says_fits_a_sentence() -> None:
-    assert answers.said(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
-    assert len(answers.said(OperationalError(1105, "x" * 10_000))) < 400
-    assert answers.said(OperationalError()) == "OperationalError"
+    assert answers.message_of(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
+    assert len(answers.message_of(OperationalError(1105, "x" * 10_000))) < 400
+    assert answers.message_of(OperationalError()) == "OperationalError"

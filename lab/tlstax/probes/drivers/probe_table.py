@@ -57,7 +57,7 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
         once = any(cost is not None and cost.blocks == 1 for row in costed for cost in _times(row))
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
     for row in probed:
-        parts += _said(row)
+        parts += _own_statements(row)
     parts += [Text(f"{row.name} was not probed: {row.failed}") for row in document.drivers if row.failed]
     parts += notes.printed()
     parts += _end(document)
@@ -219,7 +219,7 @@ def _table(
     return [Text(title, style="bold"), table, Text()]
 
 
-def _said(row: DriverRow) -> list[RenderableType]:
+def _own_statements(row: DriverRow) -> list[RenderableType]:
     """What the driver sends of its own accord, statement by statement."""
     when = (
         ("on connect", row.statements_on_connect),

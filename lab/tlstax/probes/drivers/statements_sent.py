@@ -75,7 +75,7 @@ def disagreement(asked: Asked) -> str:
         return f"the tap saw {len(talks)} connections, the log has {len(logged)}"
     for talk, lines in zip(talks, logged, strict=True):
         wire = [(one.command, _plain(one.text)) for one in talk.statements if one.command not in _UNLOGGED]
-        log = [(_protocol(one), _plain(one.text) if _has_text(one) else "") for one in _said(lines)]
+        log = [(_protocol(one), _plain(one.text) if _has_text(one) else "") for one in _commands(lines)]
         wire = [(command, text if _carries(command) else "") for command, text in wire]
         for one, other in zip(wire, log, strict=False):
             if one != other:
@@ -111,7 +111,7 @@ def _own_connections(asked: Asked) -> list[list[Logged]]:
 
 def _read(lines: Sequence[Logged], statements: int) -> Sent | None:
     """What was said around the statements of one connection; None where they are not all there."""
-    said = _said(lines)
+    said = _commands(lines)
     places = [place for place, line in enumerate(said) if line.command in _SAYS_IT and _is_ours(line)]
     if len(places) != statements or statements < 2:
         return None
@@ -137,7 +137,7 @@ def _read(lines: Sequence[Logged], statements: int) -> Sent | None:
     )
 
 
-def _said(lines: Sequence[Logged]) -> list[Logged]:
+def _commands(lines: Sequence[Logged]) -> list[Logged]:
     return [line for line in lines if line.command not in {CONNECTED, LEFT}]
 
 
