@@ -20,7 +20,7 @@ from tlstax.study.labels import CONTROL_MARK, group_label
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:
     """Explain a case of a stored run, or the foremost one and the others in a line each; the exit status.
 
-    Raises UserMistake where the run has no such case, or cannot tell.
+    Raises UserMistake where the run has no such case, or was not sampled.
     """
     with open_store() as store:
         stored = store.load(run_name)

@@ -19,7 +19,7 @@ from tlstax.report.core.printed import printed
 from tlstax.report.core.untrusted import printable
 
 MOST_RATIOS = 8
-"""So many are taken in at a glance; the report has all."""
+"""How many are taken in at a glance; the report has all."""
 
 LONGEST_BAR = 50
 WIDE = 59

@@ -29,7 +29,7 @@ SETTINGS = {"net/ipv4/tcp_no_metrics_save": "1", "net/ipv6/conf/all/disable_ipv6
 address is now near, now far, so what was learned in one trial would be wrong in the next."""
 
 QUEUE_PACKETS = 10_000
-"""So many packets wait at a TUN device for the link, so that none is lost while it is not awake."""
+"""How many packets wait at a TUN device for the link, so that none is lost while it is not awake."""
 
 NOT_PERMITTED = frozenset({errno.EPERM, errno.EACCES, errno.ENOSPC, errno.ENOSYS, errno.EINVAL})
 """How a kernel refuses a namespace: no right, none left (sysctl user.max_user_namespaces), none built in."""

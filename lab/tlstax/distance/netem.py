@@ -15,7 +15,7 @@ from tlstax.distance import kernel
 from tlstax.plan.addresses import DEVICE, MTU
 
 LIMIT_PACKETS = 100_000
-"""So many packets may be delayed at once; tc-netem's own limit is 1,000, which a fast line over a long way
+"""How many packets may be delayed at once; tc-netem's own limit is 1,000, which a fast line over a long way
 exceeds."""
 
 _MOST_BYTES_PER_S = 2**32 - 1

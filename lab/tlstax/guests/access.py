@@ -1,4 +1,4 @@
-"""How to get into an external server: the URL and the options that go with it, made one."""
+"""How to get into an external server: the URL and the options that go with it, combined."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ password itself, since that is their protocol and --ssl-mode is the user's word 
 Without TLS they take its proof alone, never the password under a key of which nobody says whose it is (the
 client's --get-server-public-key, which is off). mysql_clear_password, which the client has off too unless
 set otherwise, is answered where the server's certificate was verified. Hashes of before MySQL 4.1, which
-show the password to who sees them, and prompts of the server's are answered nowhere.
+show the password to whoever sees them, and prompts of the server's are never answered.
 """
 
 from __future__ import annotations

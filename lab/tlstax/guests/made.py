@@ -9,7 +9,7 @@ its sign (`mysql/schema_objects.py`):
 - Anything else, and a table that cannot be given a comment, is created first and then looked at. A run that
   was killed in between leaves a row that proves nothing; what stands there is left and named.
 
-A CREATE that succeeds made the object: the server says no to a name that is taken, and with IF NOT EXISTS
+A CREATE that succeeds made the object: the server refuses a name that is taken, and with IF NOT EXISTS
 warns. Before an object is dropped, it must still have the sign that is on record. Between that look and the
 DROP there is a millisecond in which another could put something else in its place; neither MySQL nor MariaDB
 has a DROP that asks.
@@ -113,7 +113,7 @@ class Made:
     def leave(self, database: Database, load_tables: Iterable[str]) -> list[str]:
         """Drop all that was made, the load tables and the record; what has to be left, in words.
 
-        Nothing is dropped that is not known for ours any more, or that tables of others refer to.
+        Nothing is dropped that is no longer known to be ours, or that tables of others refer to.
         """
         self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(database, name)}
         left = self._settle(database) + self._drop_all(database)

@@ -35,7 +35,7 @@ def message_of(error: SqlError) -> str:
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
-    """All rows of the answer, each with N columns. Raises pymysql's errors, Malformed among them."""
+    """All rows of the answer, each with N columns. Raises SqlError, Malformed among them."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
         answer = list(cursor.fetchall())

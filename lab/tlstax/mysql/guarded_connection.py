@@ -1,7 +1,7 @@
 """A connection of pymysql's to a server that may be anything: bounded, and every breach an error.
 
-What pymysql does not expect of a server ends it in whatever exception its parsing comes to, and an answer may
-take for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
+Where a server sends what pymysql does not expect, its parsing may end in any exception; an answer may take
+for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
 closed, since nobody knows where the next answer begins.
 """
 
@@ -37,7 +37,7 @@ else:
 
 
 class GuardedConnection(_PyMySql):
-    """pymysql's, for an external server; it raises MySQLError alone, and TlstaxError in a login.
+    """pymysql's, for an external server; it raises only SqlError, and TlstaxError in a login.
 
     An answer, and a login, as a whole take no longer than the time limit and have no more bytes than
     `ANSWER_AT_MOST_BYTES`.

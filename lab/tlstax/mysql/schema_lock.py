@@ -16,7 +16,7 @@ JUST_ENDED_S = 2
 """How long a server may take to notice that a run has just ended."""
 
 PATIENCE_S = 10
-"""How long a connection of ours that was cut may take to end after it was told to."""
+"""How long a connection of ours that was cut may take to end after it is killed."""
 
 
 class SchemaLock:

@@ -43,7 +43,7 @@ _ASKED: Mapping[Kind, tuple[str, int]] = {
         4,
     ),
 }
-"""For each kind a question whose first column is the name, the second what tells it apart, and how many."""
+"""For each kind a question whose first column is the name, the second what identifies it, and how many."""
 
 _LISTED = (
     "SELECT TABLE_TYPE, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"

@@ -1,6 +1,6 @@
 """The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
 
-Statements that fail raise pymysql's errors; the servers' `prepare_table` reports them in a sentence.
+Statements that fail raise SqlError; the servers' `prepare_table` reports them in a sentence.
 """
 
 from __future__ import annotations

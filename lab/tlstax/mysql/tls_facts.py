@@ -13,7 +13,7 @@ VARIABLES = "WHERE Variable_name LIKE '%ssl%' OR Variable_name LIKE 'tls%'"
 
 
 class TlsFacts(Frozen):
-    """A server's own word; None where it does not report it.
+    """What a server reports; None where it does not report it.
 
     `offered` is the flag CLIENT_SSL of its greeting. `versions` are those it may negotiate;
     `cipher_list` holds for TLS 1.2 and before, `ciphersuites` for TLS 1.3, both as configured: empty means

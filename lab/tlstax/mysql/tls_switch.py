@@ -18,25 +18,25 @@ _RELOAD = "ALTER INSTANCE RELOAD TLS"
 def can_switch(admin: Database) -> bool:
     """Whether the server can change its TLS while it runs: it then reports what is in force (MySQL 8.0.16).
 
-    MachineFault where it does not answer, as from all functions here that send a statement.
+    MachineFault where it does not answer.
     """
     return bool(answers.demand(admin, "SHOW GLOBAL STATUS LIKE 'Current_tls_version'"))
 
 
 def versions(admin: Database) -> str:
-    """The TLS versions that the server is configured to accept, joined by commas."""
+    """The TLS versions that the server is configured to accept, joined by commas. Raises MachineFault."""
     return str(answers.demand(admin, "SELECT @@GLOBAL.tls_version")[0][0])
 
 
 def session_versions(admin: Database) -> str:
-    """The same, as a session sees the variable; empty where the server reports nothing."""
+    """The same, as a session sees the variable; empty where the server reports nothing. Raises SqlError."""
     for (value,) in answers.rows(admin, "SELECT @@tls_version", columns=1):
         return str(value)
     return ""
 
 
 def accept(admin: Database, wanted: str) -> None:
-    """Accept these TLS versions from new connections on; `NO_TLS` for none at all.
+    """Accept these TLS versions from new connections on; `NO_TLS` for none at all. Raises MachineFault.
 
     A reload that finds no version is an error and is rolled back, unless the statement says otherwise; only
     then does the server turn TLS off. Seen with 8.0.33 and 9.7.

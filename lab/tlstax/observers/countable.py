@@ -52,8 +52,8 @@ def usable_events(
 ) -> Usable:
     """What can be counted on this machine by this user, tried on ourselves.
 
-    Hardware counters that make changes of threads much dearer would be what is measured, so they are left
-    alone. It takes a tenth of a second to see that, where they are cheap.
+    Hardware counters that make changes of threads much more expensive would be what is measured, so they are
+    left alone. It takes a tenth of a second to see that, where they are cheap.
     """
     faults = {event: fault(event) for event in EVENTS}
     why_not = {event: _why(event, number) for event, number in faults.items() if number}

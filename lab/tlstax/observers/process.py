@@ -63,7 +63,7 @@ def server_cpu(use: ProcessUse | None) -> ServerCpu | None:
 
 
 def ticks_per_s() -> int:
-    """The ticks of a second in which the kernel tells what processes and processors did (times(2))."""
+    """The ticks of a second in which the kernel reports what processes and processors did (times(2))."""
     return os.sysconf("SC_CLK_TCK")
 
 

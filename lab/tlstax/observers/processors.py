@@ -94,7 +94,7 @@ class CpuSeries:
 
 
 def _ticks(lines: list[list[str]]) -> CpuTicks:
-    """The sum of some lines; a field that an old kernel has not is 0."""
+    """The sum of some lines; a field that an old kernel lacks is 0."""
     sums = dict.fromkeys(FIELDS, 0)
     for line in lines:
         for name, value in zip(FIELDS, line, strict=False):

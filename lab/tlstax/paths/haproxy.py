@@ -141,7 +141,7 @@ class Haproxy:
 
     @staticmethod
     def _total(file: Path) -> int | None:
-        """So many connections the entry has taken since its start (management guide, `show stat`, stot)."""
+        """How many connections the entry has taken since its start (management guide, `show stat`, stot)."""
         said = _answer_of(file, "show stat")
         rows = csv.DictReader(said.removeprefix("# ").splitlines())
         counts = (row["stot"] for row in rows if (row["pxname"], row["svname"]) == (ENTRY, "FRONTEND"))

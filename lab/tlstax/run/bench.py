@@ -40,7 +40,7 @@ MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
 
 TABLE_SEED = 1
-"""The same data in every run, so that runs can be set beside each other."""
+"""The same data in every run, so that runs can be compared."""
 
 Say = Callable[[str], None]
 
@@ -185,7 +185,7 @@ class Wanted:
 
 @contextmanager
 def open_private_bench(needs: Needs, say: Say, wanted: Wanted | None = None) -> Iterator[Bench]:
-    """Bring up a private server with its table and take it down at the end, however that comes.
+    """Bring up a private server with its table and take it down at the end, however it ends.
 
     MachineFault before anything is started when the engine has not been built.
     """

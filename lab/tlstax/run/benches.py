@@ -78,7 +78,7 @@ class Specimens:
 class Benches:
     """The servers of a study, ready to be measured. With several, all are paused but the one in use.
 
-    `turn` is the run's turn to measure, and tells of others; None where that is nobody's concern.
+    `turn` is the run's turn to measure, and reports others; None where that does not matter.
     """
 
     machine: Machine

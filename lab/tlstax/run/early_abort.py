@@ -1,4 +1,4 @@
-"""When a run is given up because what was asked for cannot be: each further trial would only repeat it."""
+"""When a run is given up: what was asked for is impossible, and each further trial would only repeat that."""
 
 from __future__ import annotations
 

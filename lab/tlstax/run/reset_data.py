@@ -60,7 +60,7 @@ class TrialData:
         return states
 
     def prepare(self, database: Database) -> None:
-        """Keep copies of what will change, and say what the user's workloads say once.
+        """Keep copies of what will change, and carry out what the user's workloads prepare once.
 
         What those statements create is the server's to drop in the end. UserMistake where it refuses one of
         them, MachineFault where it fails.

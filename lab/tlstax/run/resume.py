@@ -1,4 +1,4 @@
-"""Taking up a run that was cut off: which one, and that nothing has changed since."""
+"""Resuming a run that was cut off: which one, and that nothing has changed since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is set at a running server for one trial: whether it takes TLS, and when a commit is on the disk.
+"""What is set at a running server for one trial: whether it accepts TLS, and when a commit is on the disk.
 
 The very process is set, so that nothing else differs between two cases. What is in force is read back while
 it is in force, and everything is put back as it was when the trial ends, however it ends.
@@ -22,7 +22,7 @@ from tlstax.support.errors import MachineFault, UserMistake
 class InForce(NamedTuple):
     """What held at the server during a trial; None where its case leaves it alone.
 
-    `tls_versions` are those that it took, empty where it took no TLS; `durability` is a level, or the
+    `tls_versions` are those that it accepted, empty where it accepted no TLS; `durability` is a level, or the
     server's own setting where that is none.
     """
 
@@ -47,7 +47,7 @@ def check_switchable(study: Study, benches: Benches) -> None:
 def applied(levels: Levels, bench: Bench) -> Iterator[None]:
     """The server as the case with these levels wants it, until the block ends.
 
-    MachineFault when it does not let itself be set. Where the block fails, its own error is the one that is
+    MachineFault when it cannot be set. Where the block fails, its own error is the one that is
     reported: a server that died has nothing to be put back, and starts anew with what it had.
     """
     undo: list[Callable[[], None]] = []

@@ -118,9 +118,9 @@ def _asked(benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> d
 
 
 def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
-    """Whether sessions of this version are resumed; None where the server has not the version.
+    """Whether sessions of this version are resumed; None where the server lacks the version.
 
-    A client that fails for another reason is taken for a yes: the trials will show what is wrong.
+    A client that fails for another reason counts as a yes: the trials will show what is wrong.
     """
     levels: dict[str, Level] = {
         "tls": version,

@@ -65,7 +65,7 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     """Hold the connections in plaintext and under TLS 1.3. Ctrl-C keeps the levels that are complete.
 
     `say` hears the steps, `warn` what the user should know although the work goes on, or waits.
-    UserMistake where this machine's limits do not allow so many; MachineFault where the client or the
+    UserMistake where this machine's limits do not allow that many; MachineFault where the client or the
     server failed.
     """
     check_limits(request.connections)
@@ -106,7 +106,7 @@ def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, say: Say) -> Hol
 
 
 def check_limits(connections: int) -> None:
-    """UserMistake when a server may not open so many files here, before one is fetched or started."""
+    """UserMistake when a server may not open that many files here, before one is fetched or started."""
     needed = connections + SPARE_CONNECTIONS
     most = bounded_connections(needed)
     if most < needed:

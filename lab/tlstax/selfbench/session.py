@@ -28,7 +28,7 @@ ROWS = 100_000
 
 
 class Watcher(rounds.Watcher, Protocol):
-    """Who is told what goes on."""
+    """Who is kept informed of a self-bench."""
 
     def step(self, text: str) -> None:
         """Something begins that may take a while."""

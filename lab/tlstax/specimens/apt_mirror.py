@@ -58,7 +58,7 @@ def _checked(uri: str) -> str:
 def _archive_of_apt() -> str:
     """The first source that holds Debian's own suites, not its security updates.
 
-    apt tells the origin of a source only when its lists have been fetched. Before that, the sources of
+    apt reports the origin of a source only when its lists have been fetched. Before that, the sources of
     a Debian machine without a hyphen in the release are taken (bookworm, not bookworm-security).
     """
     for origin, _, uri in _targets():

@@ -21,7 +21,7 @@ def tail(path: Path, lines: int) -> str:
 
 
 def reason(path: Path, offset: int = 0) -> str:
-    """The last line after `offset` bytes that tells of an error in its own right, without decoration."""
+    """The last line after `offset` bytes that reports an error in its own right, without decoration."""
     lines = [line.strip() for line in _text(path, offset).splitlines() if line.strip()]
     errors = [line for line in lines if ERROR.search(line)]
     meaningful = [line for line in errors if not HOLLOW.search(line)] or errors or lines

@@ -131,7 +131,7 @@ def _links(link: Path, directory: Path) -> bool:
 def _chosen(variable: str) -> Path | None:
     """A colon separates directories in lists, Python's own among them.
 
-    Line ends and what is no UTF-8 the kernel tells in a spelling of its own, or the store cannot hold.
+    Line ends and what is no UTF-8 the kernel reports in a spelling of its own, or the store cannot hold.
     """
     value = os.environ.get(variable)
     if value and ":" in value:

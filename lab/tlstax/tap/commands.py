@@ -13,7 +13,7 @@ CLIENT_ZSTD, CLIENT_QUERY_ATTRIBUTES = 1 << 26, 1 << 27
 """Capability flags of MySQL's client/server protocol."""
 
 LONGEST_TEXT = 4096
-"""So many characters of a statement are kept."""
+"""How many characters of a statement are kept."""
 
 _SSL_REQUEST_BYTES = 32
 _OK, _EOF, _ERR, _INFILE = 0x00, 0xFE, 0xFF, 0xFB

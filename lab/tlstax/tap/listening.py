@@ -11,13 +11,13 @@ from tlstax.tap.handshake import APPLICATION_DATA, Handshake
 from tlstax.tap.units import COMPRESSED_PACKETS, PACKETS, RECORDS, Framing, Malformed, Splitter, Unit
 
 MOST_FRAMES = 16
-"""So many frames of a connection are kept."""
+"""How many frames of a connection are kept."""
 
 FRAME_BYTES = 128
-"""So much of a frame is kept."""
+"""How much of a frame is kept."""
 
 MOST_STATEMENTS = 100
-"""So many statements of a connection are kept."""
+"""How many statements of a connection are kept."""
 
 
 @dataclass

@@ -14,10 +14,10 @@ from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.tap.relay import Hearer, Relay
 
 MOST_BEFORE = 8
-"""So many connections that began before the window are kept."""
+"""How many connections that began before the window are kept."""
 
 MOST_CONVERSATIONS = 16
-"""So many connections are kept in all."""
+"""How many connections are kept in all."""
 
 _AT_REST_WITHIN_S = 5.0
 

@@ -19,7 +19,7 @@ class Framing:
     length_bytes: int
     order: Literal["little", "big"]
     kept_bytes: int
-    """So much of a unit is kept to be read; of a longer one its length alone is known beyond."""
+    """How much of a unit is kept to be read; of a longer one its length alone is known beyond."""
 
     def length(self, header: bytes) -> int:
         """How many bytes follow this header."""

@@ -156,7 +156,7 @@ def _check_server(asked: Asked, encrypted: bool | None, verified_by: list[str], 
 def _verification(
     gathered: Gathered, encrypted: bool | None, verified_by: list[str], notes: list[str]
 ) -> dict[str, Any]:
-    """Which wrong certificates the driver refused; one that refuses a right one too tells nothing."""
+    """Which wrong certificates the driver refused; one that refuses a right one too proves nothing."""
     known: dict[str, Any] = {}
     kinds: tuple[tuple[TlsAsked, str], ...] = (("unset", "by_default"), ("required", "when_required"))
     for tls, when in kinds:

@@ -40,7 +40,7 @@ class Sent(Frozen):
     """What a driver says beside what it was asked to say.
 
     What stands between two statements is said `before_each` or `after_each` of them, as the first and the
-    last statement of a connection tell. `commits` is whether the work ended with a COMMIT, which only a
+    last statement of a connection show. `commits` is whether the work ended with a COMMIT, which only a
     driver that turns autocommit off has to be given. `alike` is whether all connections were like the
     last one.
     """

@@ -35,7 +35,7 @@ def fill(recipe: Recipe, source: CSource, place: Place, reporter: Reporter) -> t
 
 
 def _compiler() -> str:
-    """The compiler's own word for itself."""
+    """What the compiler calls itself."""
     path = shutil.which(COMPILER) or COMPILER
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)

@@ -133,7 +133,7 @@ def _targets(source: Path) -> list[str]:
 
 
 def _keep(installed: Path, tree: Path) -> None:
-    """The libraries, the modules they load and the program that tells what they can do; no headers."""
+    """The libraries, the modules they load and the program that reports what they can do; no headers."""
     for pattern in KEPT:
         for file in installed.glob(pattern):
             target = tree / file.relative_to(installed)
