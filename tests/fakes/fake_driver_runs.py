@@ -10,7 +10,7 @@ from tlstax.contract import CpuTime, DriverTerms, Negotiated, TlsUnset, TlsView,
 from tlstax.records.trial import ServerCpu, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import Case, Levels, Study, load_study
-from tlstax.study.levels import options_of
+from tlstax.study.case_levels import CaseLevels
 
 OPERATIONS = 10_000
 """So many has each trial, whatever time they take."""
@@ -38,7 +38,7 @@ class Planted:
 
 def encrypts(levels: Levels) -> bool:
     """Whether the driver of this case encrypts by itself."""
-    options = options_of(levels)
+    options = CaseLevels.of(levels).options
     told_not_to = any(options.get(name) == level for name, level in PLAINTEXT_OPTIONS.items())
     return levels["client"] != TOO_OLD and not told_not_to
 
@@ -65,7 +65,7 @@ def takes_us(levels: Levels, planted: Planted) -> float:
     us = planted.old_us
     if levels["client"] != TOO_OLD:
         us += planted.version_us
-        if options_of(levels).get("useLocalSessionState") != "true":
+        if CaseLevels.of(levels).options.get("useLocalSessionState") != "true":
             us += planted.asking_us
     return us + (planted.encryption_us if encrypts(levels) else 0.0)
 
@@ -99,7 +99,7 @@ def _as_driver(record: TrialRecord, planted: Planted) -> TrialRecord:
             "tls": TlsUnset(),
             "operations": OPERATIONS,
             "connections": int(levels["connections"]),
-            "driver": DriverTerms(options=options_of(levels), steady_within_s=10.0),
+            "driver": DriverTerms(options=CaseLevels.of(levels).options, steady_within_s=10.0),
         }
     )
     ready = record.ready.model_copy(
@@ -115,7 +115,7 @@ def _as_driver(record: TrialRecord, planted: Planted) -> TrialRecord:
     told = {"job": job, "ready": ready, "done": done, "window": window, "server": server}
     found = record.model_copy(update=told)
     if levels["client"] == TOO_OLD:
-        asked = {str(levels.get("auth")), *options_of(levels)}
+        asked = {str(levels.get("auth")), *CaseLevels.of(levels).options}
         why = next((words for name, words in WHY_NOT.items() if name in asked), "")
         return untrue(found, why) if why else found
     return found
@@ -124,7 +124,7 @@ def _as_driver(record: TrialRecord, planted: Planted) -> TrialRecord:
 def _counted(levels: Levels) -> dict[str, int]:
     """A batch begins with a question, unless the driver keeps track of its session by itself."""
     batch = int(levels.get("batch", 1))
-    asks = batch > 1 and "useLocalSessionState" not in options_of(levels)
+    asks = batch > 1 and "useLocalSessionState" not in CaseLevels.of(levels).options
     asked = {"Com_select": OPERATIONS // batch} if asks else {}
     return {"Com_insert": OPERATIONS, "Com_stmt_execute": OPERATIONS, **asked}
 
@@ -146,7 +146,9 @@ def _warmup(cold_factor: float) -> tuple[WarmupSlice, ...]:
 def _view(levels: Levels) -> TlsView | None:
     if not encrypts(levels):
         return None
-    older = levels["client"] == "connector-j-5.1.49" or "enabledSSLCipherSuites" in options_of(levels)
+    older = (
+        levels["client"] == "connector-j-5.1.49" or "enabledSSLCipherSuites" in CaseLevels.of(levels).options
+    )
     version, cipher = (
         ("TLSv1.2", "ECDHE-RSA-AES128-SHA256") if older else ("TLSv1.3", "TLS_AES_256_GCM_SHA384")
     )

@@ -229,7 +229,7 @@ def disobedient(program: ClientProgram, directory: Path) -> ClientProgram:
         encoding="utf-8",
     )
     script.chmod(0o755)
-    return ClientProgram(program.specimen, adapter_command("9.7.4", [str(script)]), asks=False)
+    return ClientProgram(program.specimen, adapter_command("9.7.4", [str(script)]))
 
 
 def test_a_client_that_encrypts_in_spite_of_its_option_is_found_out(

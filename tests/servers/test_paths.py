@@ -27,7 +27,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level
-from tlstax.study.factors import DIRECT, PATHS, UNIX_SOCKET
+from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET
 from tlstax.study.path_exclusions import ENDS_TLS, PROTECTION
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)

@@ -21,7 +21,7 @@ from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override
-from tlstax.study.levels import choice_of
+from tlstax.study.case_levels import CaseLevels
 from tlstax.support.errors import UserMistake
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
@@ -152,7 +152,7 @@ def test_mariadb_is_not_asked_to_switch_tls(benches: dict[str, Bench]) -> None:
     for factor, level in (("server", "mariadb-11.8"), ("tls_switch", "server")):
         study = override(study, factor, [level])
     bench = benches["mariadb"]
-    choice = choice_of(next(iter(study.included())))
+    choice = CaseLevels.of(next(iter(study.included()))).server_choice
     mariadb = Benches(bench.machine, (), guest=False, benches={choice: bench})
     with pytest.raises(UserMistake, match="cannot turn TLS off and on while it runs"):
         server_variables.check_switchable(study, mariadb)

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from tlstax.cli.app import main
+from tlstax.probes import specimen
 from tlstax.specimens.server_build import ServerBuild, loader_of
+from tlstax.study.level_names import AUTH_PLUGINS
+from tlstax.study.server_abilities import CATALOGUED
 
 LIBRARY = "openssl-3.5-debian"
 
@@ -112,6 +115,7 @@ def test_a_server_of_the_machine_is_added_measured_by_name_and_forgotten(
     assert one["status"] == "ready"
     assert one["version"].startswith("11.8.")
     assert one["tls"]["handshakes"][-1]["version"] == "1.3"
+    assert "mysql_native_password" in one["tls"]["account_plugins"]
     assert specimens("verify", "mine-11.8") == 0
 
     assert specimens("add", "mine-11.8", "--mysqld", str(mysqld)) == 2
@@ -126,3 +130,14 @@ def test_a_server_of_the_machine_is_added_measured_by_name_and_forgotten(
     assert specimens("remove", "mine-11.8") == 0
     assert mysqld.is_file()
     assert specimens("verify", "mine-11.8") == 2
+
+
+@pytest.mark.long
+def test_servers_can_do_what_the_catalogue_says_of_them(
+    mysql_build: ServerBuild, mariadb_build: ServerBuild
+) -> None:
+    for build in (mysql_build, mariadb_build):
+        facts, known = specimen.of_server(build), CATALOGUED[build.specimen.name]
+        assert facts.account_plugins is not None, facts.unasked
+        assert facts.tls_versions == known.tls_versions
+        assert set(facts.account_plugins) & set(AUTH_PLUGINS) == set(known.account_plugins)

@@ -25,7 +25,7 @@ def crossed(trial: Complete) -> Iterator[Doubt]:
         )
     if job is None or isinstance(job.tls, TlsUnset):
         return
-    wanted = str(trial.levels.get("tls", "off"))
+    wanted = trial.case.tls
     expected = 0 if wanted == "off" else capture.connections
     if capture.encrypted != expected:
         yield Doubt(

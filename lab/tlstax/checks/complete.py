@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tlstax.contract import Done, Ready
 from tlstax.records.trial import Evidence, ServerObservation
 from tlstax.study import Levels
+from tlstax.study.case_levels import CaseLevels
 
 
 class Complete(NamedTuple):
@@ -17,6 +18,11 @@ class Complete(NamedTuple):
     done: Done
     server: ServerObservation
     evidence: Evidence
+
+    @property
+    def case(self) -> CaseLevels:
+        """What the trial was to be, read from its levels."""
+        return CaseLevels.of(self.levels)
 
 
 class Doubt(NamedTuple):

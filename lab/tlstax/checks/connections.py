@@ -34,7 +34,7 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
     if seen is None:
         return
     worked, told = trial.done.window.connections, sum(group.connections for group in seen)
-    wanted = str(trial.levels.get("tls", "off"))
+    wanted = trial.case.tls
     for group in seen:
         if _disagrees(group, wanted):
             yield Doubt("invalid", _disobedience(trial, group, told))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import DistanceObservation, RoundTripTime
-from tlstax.study.levels import Distance, distance_of
+from tlstax.study.case_levels import Distance
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05
 """By so much the median round trip may exceed what was asked: a millisecond, and a twentieth of it. Both
@@ -22,7 +22,7 @@ PROBE_BITS = 2 * 60 * 8
 
 def distance(trial: Complete) -> Iterator[Doubt]:
     """A case with a distance had it, before and after; a case without had none."""
-    wanted, seen = distance_of(trial.levels), trial.evidence.distance
+    wanted, seen = trial.case.distance, trial.evidence.distance
     if not wanted.is_any:
         yield from _none(trial, seen)
         return

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.treatment import counts_handshakes
 from tlstax.study import path_exclusions
-from tlstax.study.factors import LEFT_TO_THE_DRIVER, UNSET, is_driver
-from tlstax.study.levels import client_of
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
 from tlstax.support.text import counted
 
 
@@ -44,7 +44,7 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
         )
         return
     seen, made = trial.server.status_delta.get("Ssl_finished_accepts", 0), _connections(trial)
-    wanted = path_exclusions.tls_at_server(trial.levels)
+    wanted = path_exclusions.tls_at_server(trial.case)
     if wanted == UNSET:
         yield from _left_to_the_driver(trial, seen, made)
     elif seen != (0 if wanted == "off" else made):
@@ -70,7 +70,8 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
         f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
         f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
     )
-    if trial.levels.get("resumption") == "off" and trial.levels.get("tls", "off") not in LEFT_TO_THE_DRIVER:
+    asked_not_to = "resumption" in trial.case.named and not trial.case.resumes
+    if asked_not_to and trial.case.tls not in LEFT_TO_THE_DRIVER:
         yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
     else:
         yield Doubt("note", resumed)
@@ -101,7 +102,7 @@ def _left_to_the_driver(trial: Complete, seen: int, made: int) -> Iterator[Doubt
 
 
 def _is_of_driver(trial: Complete) -> bool:
-    return is_driver(client_of(trial.levels)) and not trial.evidence.guest
+    return kind_of(trial.case.client).is_driver and not trial.evidence.guest
 
 
 def _connections(trial: Complete) -> int:

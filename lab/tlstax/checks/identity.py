@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
-from tlstax.study.factors import NO_FAULT
+from tlstax.study.level_names import NO_FAULT
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")
@@ -121,7 +121,7 @@ def planted(trial: Complete) -> Iterator[Doubt]:
     if claim is None:
         return
     mapped, fault = trial.server.mapped_faults, claim.planted
-    wanted, given = trial.levels.get("fault", NO_FAULT), fault.name if fault else NO_FAULT
+    wanted, given = trial.case.fault, fault.name if fault else NO_FAULT
     if wanted != given:
         yield Doubt("invalid", f"the case asks for {wanted}, and {claim.name} was started with {given}")
     if mapped is None:

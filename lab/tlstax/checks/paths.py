@@ -8,8 +8,7 @@ from pathlib import Path
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import UnixEndpoint
 from tlstax.records.trial import Evidence, PathObservation, PathPart
-from tlstax.study.factors import DIRECT, UNIX_SOCKET
-from tlstax.study.levels import path_of
+from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.study.path_exclusions import PROTECTION, SSH_CIPHERS
 
 NAGLE = (
@@ -33,7 +32,7 @@ def ended_programs(evidence: Evidence) -> tuple[str, ...]:
 
 def way(trial: Complete) -> Iterator[Doubt]:
     """The path that the case names was between client and server, or none was."""
-    wanted, seen, job = path_of(trial.levels), trial.evidence.path, trial.evidence.job
+    wanted, seen, job = trial.case.path, trial.evidence.path, trial.evidence.job
     endpoint = job.endpoint if job is not None else None
     is_socket = isinstance(endpoint, UnixEndpoint)
     if wanted in (DIRECT, UNIX_SOCKET):

@@ -33,7 +33,7 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
     others use the server, or the data was put back between rounds.
     """
     job = trial.evidence.job
-    if job is None or str(trial.levels.get("workload")) not in workloads.NAMES:
+    if job is None or trial.case.workload not in workloads.NAMES:
         return
     failed = sum(error.count for error in trial.done.errors)
     in_window = trial.evidence.window.status_delta if trial.evidence.window else {}

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.verification import verified
-from tlstax.study.client_exclusions import SYSBENCH
-from tlstax.study.factors import is_driver
-from tlstax.study.levels import choice_of, client_of, is_switched_at_server, key_of
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.server_words import key_of
 
 
 def certificate(trial: Complete) -> Iterator[Doubt]:
@@ -19,18 +18,18 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
     need not verify, nor sysbench, whose client library may not: the process that answered was started with
     this certificate, and has no other.
     """
-    if trial.evidence.claim is None or trial.levels.get("tls", "off") == "off":
+    if trial.evidence.claim is None or not trial.case.is_encrypted:
         return
-    wanted = key_of(choice_of(trial.levels).certificate)
+    wanted = key_of(trial.case.certificate)
     views = [seen.client for seen in trial.ready.negotiated if seen.client is not None]
     shown = {view.certificate_key for view in views if view.certificate_key is not None}
     for key in sorted(shown - {wanted}):
         yield Doubt("invalid", f"the server showed a certificate with the key {key}, not {wanted}")
     if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
         return
-    client = client_of(trial.levels)
-    if is_driver(client) or (client == SYSBENCH and not verified(trial)):
-        who = "driver" if is_driver(client) else "client"
+    kind = kind_of(trial.case.client)
+    if kind.is_driver or kind.verifies(trial.ready.client_version) is False:
+        who = "driver" if kind.is_driver else "client"
         yield Doubt(
             "note", f"the {who} does not report the certificate's key; the server was started with no other"
         )
@@ -46,9 +45,9 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
 
 def tls_switch(trial: Complete) -> Iterator[Doubt]:
     """Where TLS is switched at the server, it took TLS exactly where the case has it."""
-    if not is_switched_at_server(trial.levels):
+    if not trial.case.is_switched_at_server:
         return
-    took, wanted = trial.server.tls_versions, trial.levels.get("tls", "off") != "off"
+    took, wanted = trial.server.tls_versions, trial.case.is_encrypted
     if took is None:
         yield Doubt("unknown", "it is not known whether the server took TLS")
     elif took and not wanted:
@@ -59,7 +58,7 @@ def tls_switch(trial: Complete) -> Iterator[Doubt]:
 
 def durability(trial: Complete) -> Iterator[Doubt]:
     """Commits were on the disk when the case says so, by the server's own setting."""
-    wanted, seen = trial.levels.get("durability"), trial.server.durability
+    wanted, seen = trial.case.durability, trial.server.durability
     if wanted is None:
         return
     if seen is None:

@@ -9,8 +9,8 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Handshakes, TlsView
 from tlstax.records.trial import ServerObservation
 from tlstax.study import path_exclusions, workloads
-from tlstax.study.factors import GROUP_LISTS, GROUPS, UNSET, is_driver
-from tlstax.study.levels import client_of
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import GROUP_LISTS, GROUPS, UNSET
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -38,7 +38,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     Where it leaves that to the driver, both only have to say the same. A client that does not tell is not
     believed: what remains is the server's word.
     """
-    wanted, at_server = str(trial.levels.get("tls", "off")), path_exclusions.tls_at_server(trial.levels)
+    wanted, at_server = trial.case.tls, path_exclusions.tls_at_server(trial.case)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     for seen in trial.ready.negotiated:
@@ -47,7 +47,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
         yield from _view_disagrees("server", seen.server, at_server)
         if wanted == UNSET and seen.client_tells and (seen.client is None) != (seen.server is None):
             yield Doubt("invalid", "client and server do not agree on whether a connection is encrypted")
-        if seen.client is not None and seen.server is not None and path_exclusions.is_of_client(trial.levels):
+        if seen.client is not None and seen.server is not None and path_exclusions.is_of_client(trial.case):
             ours = (seen.client.version, seen.client.cipher)
             theirs = (seen.server.version, registered_suite(seen.server.cipher))
             if ours != theirs:
@@ -92,7 +92,7 @@ def key_exchange(trial: Complete) -> Iterator[Doubt]:
     Of a list that is the first, for which the client sent its key share; so no server that took it may have
     asked for a second ClientHello (RFC 8446, section 4.1.4).
     """
-    level = str(trial.levels.get("group", "default"))
+    level = trial.case.group
     is_list = level in GROUP_LISTS
     wanted = GROUPS.get(GROUP_LISTS[level].partition(":")[0] if is_list else level)
     if wanted is None:
@@ -113,7 +113,7 @@ def key_exchange(trial: Complete) -> Iterator[Doubt]:
 
 def cipher(trial: Complete) -> Iterator[Doubt]:
     """Every handshake agreed on the cipher suite that the case names, and so says the client when asked."""
-    wanted = str(trial.levels.get("cipher", "default"))
+    wanted = trial.case.cipher
     if wanted == "default":
         return
     for handshakes in trial.done.lifetime.handshakes:
@@ -129,7 +129,7 @@ def cipher(trial: Complete) -> Iterator[Doubt]:
 def resumption(trial: Complete) -> Iterator[Doubt]:
     """Handshakes are resumed exactly where the case says so."""
     resumed = _count(trial.done.lifetime.handshakes, resumed=True)
-    if trial.levels.get("resumption", "off") != "on":
+    if not trial.case.resumes:
         if resumed:
             yield Doubt("invalid", f"{resumed} handshakes were resumed where none may be")
         return
@@ -137,7 +137,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     if full_in_window:
         yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
     for seen in trial.ready.negotiated:
-        server = seen.server if path_exclusions.is_of_client(trial.levels) else None
+        server = seen.server if path_exclusions.is_of_client(trial.case) else None
         for side, view in (("client", seen.client), ("server", server)):
             if view is not None and view.resumed is False:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
@@ -148,7 +148,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
 
     Drivers count no handshakes and may connect by themselves: `drivers` has what must hold for them.
     """
-    if is_driver(client_of(trial.levels)):
+    if kind_of(trial.case.client).is_driver:
         return
     lifetime = trial.done.lifetime
     handshakes = _handshakes_at_server(trial)
@@ -166,7 +166,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     elif "MariaDB" in trial.server.version:
         if _count(lifetime.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
-    elif path_exclusions.is_of_client(trial.levels):
+    elif path_exclusions.is_of_client(trial.case):
         hits = cache_hits(lifetime.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
@@ -189,9 +189,9 @@ def _handshakes_at_server(trial: Complete) -> int:
     Such a path makes one for each connection, or none. Which of them it resumes is its own affair.
     """
     lifetime = trial.done.lifetime
-    if path_exclusions.is_of_client(trial.levels):
+    if path_exclusions.is_of_client(trial.case):
         return sum(seen.count for seen in lifetime.handshakes)
-    return 0 if path_exclusions.tls_at_server(trial.levels) == "off" else lifetime.connections
+    return 0 if path_exclusions.tls_at_server(trial.case) == "off" else lifetime.connections
 
 
 def logins(trial: Complete) -> Iterator[Doubt]:
@@ -200,7 +200,7 @@ def logins(trial: Complete) -> Iterator[Doubt]:
     MySQL Router asks for the password itself where it ends a client's TLS: the server hashes nothing anew.
     """
     for way, count in trial.done.window.authentications.items():
-        if way == "full_tls" and path_exclusions.asks_for_passwords(trial.levels):
+        if way == "full_tls" and path_exclusions.asks_for_passwords(trial.case):
             yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
         elif way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
@@ -224,7 +224,7 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         # A user's own statement may ask for what is another every time, such as NOW().
-        weight = "invalid" if str(trial.levels.get("workload")) in workloads.NAMES else "note"
+        weight = "invalid" if trial.case.workload in workloads.NAMES else "note"
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
         yield Doubt("unknown", "no row was kept to be checked at the server")

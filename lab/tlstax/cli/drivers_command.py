@@ -14,8 +14,10 @@ from tlstax.probes.drivers.probe import ProbeRequest, probe
 from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import OPTION, check_factor, check_level, closest
+from tlstax.study.factors import check_factor, check_level
+from tlstax.study.level_names import OPTION
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import closest
 
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of every driver's four cases; one driver alone is known well after a minute."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.measuring import bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.records.trial import Changes
 from tlstax.run.pipeline import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
-from tlstax.study.factors import STORM
-from tlstax.study.levels import has_plaintext
+from tlstax.study.level_names import STORM
+from tlstax.study.needs import has_plaintext
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
 
@@ -102,7 +103,7 @@ def study_of(options: RunOptions) -> Study:
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
     return bounded(
-        study,
+        knowing_added(study),
         budget=options.budget,
         precision=options.precision,
         rows=options.rows,

@@ -24,8 +24,8 @@ from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
 from tlstax.selfbench.plan import Trial
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
-from tlstax.study.factors import closest
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import closest
 
 Document = SelfBenchDocument | HoldDocument
 

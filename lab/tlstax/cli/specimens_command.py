@@ -19,9 +19,9 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Recipe
-from tlstax.study.factors import closest
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import closest
 
 
 def list_command(*, as_json: bool) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
@@ -86,7 +87,7 @@ def changed(study: Study, changes: Changes) -> Study:
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
     return bounded(
-        study,
+        knowing_added(study),
         budget=changes.budget,
         precision=changes.precision,
         rows=None,

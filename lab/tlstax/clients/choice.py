@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlstax.clients import driver, sysbench
-from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients import driver, engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
-from tlstax.study.client_exclusions import SYSBENCH
-from tlstax.study.factors import ENGINE, is_driver
+from tlstax.study.client_kinds import mysqlslap as mysqlslap_kinds
+from tlstax.study.client_kinds import sysbench as sysbench_kind
+from tlstax.study.level_names import ENGINE
+
+Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]
+"""By a client's name, what it is and the command that starts it behind the contract."""
+
+PROGRAMS: Mapping[str, Obtain] = {
+    ENGINE: lambda _, __: (engine.engine_specimen(), engine.engine_command()),
+    sysbench_kind.NAME: lambda _, progress: sysbench.obtain_client(progress),
+    **{kind.name: mysqlslap.obtain for kind in mysqlslap_kinds.KINDS},
+}
+"""How each client that is no driver is obtained."""
 
 
 @dataclass(frozen=True)
 class ClientProgram:
-    """A load client that can be started.
-
-    One that `asks` asks its connections, before the window, what they have negotiated, and keeps them;
-    any other holds one connection then, makes those that work within the window, and they are proved at
-    the server.
-    """
+    """A load client that can be started."""
 
     specimen: Specimen
     command: Sequence[str]
-    asks: bool = True
 
 
 def obtain_client(name: str, progress: Progress) -> ClientProgram:
-    """The client of that name, fetched if it is not there; MachineFault when it cannot be had."""
-    if name == ENGINE:
-        return ClientProgram(engine_specimen(), engine_command())
-    if name == SYSBENCH:
-        return ClientProgram(sysbench.sysbench_specimen(progress), sysbench.sysbench_command(progress))
-    if is_driver(name):
-        specimen, command = driver.obtain(name, progress)
-        return ClientProgram(specimen, command)
-    specimen, command = mysqlslap.obtain(name, progress)
-    return ClientProgram(specimen, command, asks=False)
+    """The client of that name, fetched or built if it is not there; MachineFault when it is not available."""
+    return ClientProgram(*PROGRAMS.get(name, driver.obtain)(name, progress))

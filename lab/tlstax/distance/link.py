@@ -20,7 +20,7 @@ from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.records.trial import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
-from tlstax.study.levels import Distance
+from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
 
 BINARY = "tlstax-link"

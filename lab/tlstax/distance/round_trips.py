@@ -12,7 +12,7 @@ from tlstax.distance.link import BINARY
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.records.trial import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
-from tlstax.study.levels import Distance
+from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
 
 SAMPLES = 9

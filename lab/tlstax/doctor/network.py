@@ -12,7 +12,7 @@ from tlstax.checks.distance import longest_ms
 from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
 from tlstax.specimens.sessions import open_session
-from tlstax.study.levels import Distance
+from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
 
 IPV4 = Path("/proc/sys/net/ipv4")

@@ -22,10 +22,10 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.study import Levels, legacy_tls
-from tlstax.study.client_exclusions import works_in_rounds
-from tlstax.study.factors import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET, is_driver
-from tlstax.study.levels import auth_of, choice_of, client_library_of, client_of, options_of
-from tlstax.study.workload_level import changes_data, name_of, table_of, workload_of
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
+from tlstax.study.workload_level import changes_data, table_of, workload_of
 from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
 from tlstax.study.workloads.user_defined import UserWorkload, with_table
@@ -99,13 +99,14 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     the count is of. Nor is a storm, whose client has just opened every connection once to ask it what it has
     negotiated.
     """
-    connections = int(levels["connections"])
+    case = CaseLevels.of(levels)
+    connections = case.connections
     operations, rounds = counted_operations(levels), rounds_of(levels)
     writes = changes_data(levels, terms.workloads)
     workload = _workload(levels, terms)
     return Job(
         endpoint=terms.endpoint,
-        account=terms.accounts.get(auth_of(levels), terms.account),
+        account=terms.accounts.get(case.auth, terms.account),
         tls=_tls(levels, terms),
         workload=workload,
         schedule=terms.schedule,
@@ -116,7 +117,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,
-        reset=_reset(levels, terms) if rounds > 1 and writes and not can_be_repeated(name_of(levels)) else (),
+        reset=_reset(levels, terms) if rounds > 1 and writes and not can_be_repeated(case.workload) else (),
         timeout_s=max(terms.timeout_s, STORM_CONNECTION_S * connections if is_storm(levels) else 0.0),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
@@ -143,7 +144,7 @@ def captured(job: Job) -> Job:
 def _workload(levels: Levels, terms: JobTerms) -> Workload:
     """The workload; for a driver, which does no mixes, one that is the same every time as its statements."""
     workload = workload_of(levels, terms.workloads, terms.tables, terms.rows)
-    if is_driver(client_of(levels)) and len(workload.mix) == 1:
+    if kind_of(CaseLevels.of(levels).client).is_driver and len(workload.mix) == 1:
         return workload.model_copy(update={"statements": workload.mix[0].statements, "mix": ()})
     return workload
 
@@ -153,18 +154,19 @@ def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
 
     Where a warm-up `uses_up` what the trial has so many of, there is none.
     """
-    if not is_driver(client_of(levels)):
+    case = CaseLevels.of(levels)
+    if not kind_of(case.client).is_driver:
         return None
     return DriverTerms(
-        options=options_of(levels),
+        options=case.options,
         steady_within_s=0.0 if uses_up else STEADY_WITHIN_S,
-        batch=int(levels.get("batch", 1)),
+        batch=case.batch,
     )
 
 
 def is_storm(levels: Levels) -> bool:
     """Whether all connections are opened at once."""
-    return name_of(levels) == STORM
+    return CaseLevels.of(levels).workload == STORM
 
 
 def counted_operations(levels: Levels) -> int | None:
@@ -172,9 +174,9 @@ def counted_operations(levels: Levels) -> int | None:
 
     A round of a storm has one for each connection.
     """
-    if is_storm(levels):
-        return int(levels["connections"]) * rounds_of(levels)
-    return int(levels["queries"]) * rounds_of(levels) if "queries" in levels else None
+    case = CaseLevels.of(levels)
+    each = case.connections if is_storm(levels) else case.queries
+    return None if each is None else each * rounds_of(levels)
 
 
 def rounds_of(levels: Levels) -> int:
@@ -183,22 +185,24 @@ def rounds_of(levels: Levels) -> int:
     A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
     repeat it. A storm is all rounds, and nothing is put back between them.
     """
+    case = CaseLevels.of(levels)
     if is_storm(levels):
-        return int(levels.get("rounds", ROUNDS))
-    in_rounds = "queries" in levels and works_in_rounds(client_of(levels))
-    return int(levels.get("rounds", 1)) if in_rounds else 1
+        return ROUNDS if case.rounds is None else case.rounds
+    in_rounds = case.queries is not None and kind_of(case.client).works_in_rounds
+    return case.rounds or 1 if in_rounds else 1
 
 
 def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
     """What puts the data back before a round, for clients that work in rounds."""
     table = terms.tables[table_of(levels, terms.workloads)]
-    own = terms.workloads.get(name_of(levels))
+    own = terms.workloads.get(CaseLevels.of(levels).workload)
     restore = (with_table(sql, table) for sql in own.restore) if own else ()
     return (*put_back_sql(table), *restore)
 
 
 def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
-    level = levels.get("tls", "off")
+    case = CaseLevels.of(levels)
+    level = case.tls
     if level == "off":
         return TlsOff(get_server_public_key=terms.verification.get_server_public_key)
     if level == UNSET:
@@ -206,12 +210,14 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
     if level == REQUIRED:
         return TlsRequired(trusted_ca_file=terms.verification.ca_file)
     version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
-    library, verification = client_library_of(levels), terms.verification
+    library, verification = case.client_tls_library, terms.verification
     return TlsOn(
         min_version=version,
         max_version=version,
         cipher_list=legacy_tls.cipher_list(
-            version, choice_of(levels).certificate, None if _suites(levels) else _cipher(levels)
+            version,
+            case.certificate,
+            None if _suites(levels) else _cipher(levels),
         ),
         ciphersuites=_suites(levels),
         groups=_groups(levels, version),
@@ -220,14 +226,14 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
         ca_file=verification.ca_file,
         certificate_file=verification.certificate_file,
         key_file=verification.key_file,
-        resumption=levels.get("resumption", "off") == "on",
+        resumption=case.resumes,
         library=None if library == OWN else terms.client_libraries[library],
     )
 
 
 def _cipher(levels: Levels) -> str:
     """The only cipher suite that the client is to offer; empty for the library's own."""
-    cipher = str(levels.get("cipher", "default"))
+    cipher = CaseLevels.of(levels).cipher
     return "" if cipher == "default" else cipher
 
 
@@ -238,5 +244,5 @@ def _suites(levels: Levels) -> str | None:
 
 def _groups(levels: Levels, version: TlsVersion | None) -> str | None:
     """The groups that the client offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
-    group = str(levels.get("group", "default"))
+    group = CaseLevels.of(levels).group
     return None if group == "default" or version in {"1.0", "1.1"} else GROUP_LISTS.get(group, group)

@@ -12,15 +12,8 @@ from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Level, Study, within
-from tlstax.study.factors import ENGINE
-from tlstax.study.levels import (
-    can_be_captured,
-    clients,
-    faults,
-    needs_distance,
-    server_choices,
-    tls_libraries,
-)
+from tlstax.study.level_names import ENGINE
+from tlstax.study.needs import clients, faults, needs_distance, server_choices, tls_libraries
 
 CAPTURE_BLOCK = -1
 """The block of captured trials, before all others: they are not estimated from."""
@@ -116,7 +109,7 @@ def captures(study: Study) -> tuple[Trial, ...]:
     """
     if not study.capture or needs_distance(study):
         return ()
-    taken = (case for case in cases(study) if case.role != "control" and can_be_captured(case.levels))
+    taken = (case for case in cases(study) if case.role != "control" and case.typed.can_be_captured)
     return tuple(
         Trial(block=CAPTURE_BLOCK, position=position, case=case, captured=True)
         for position, case in enumerate(taken)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.study import Case, Levels, Study
-from tlstax.study.factors import STORM, is_driver
-from tlstax.study.levels import client_of, distance_of
-from tlstax.study.workload_level import changes_data, name_of, statements_of, table_of
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import STORM
+from tlstax.study.workload_level import changes_data, statements_of, table_of
 
 WANTED_BLOCKS = 20
 """So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
@@ -72,10 +73,11 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     number of connections, the longest distance among them and on whether there are drivers only. The study
     tells which those are.
     """
-    clients = study.levels_of().get("client", ()) if study else (client_of(levels),)
-    least_s = DRIVER_WINDOW_S if any(is_driver(str(client)) for client in clients) else 0.0
-    if levels.get("workload") == "reconnect":
-        least_s = max(least_s, RECONNECT_CYCLE_S * int(levels.get("connections", 1)))
+    case = CaseLevels.of(levels)
+    clients = study.levels_of().get("client", ()) if study else (case.client,)
+    least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
+    if case.workload == "reconnect":
+        least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
     round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
     way_s = round_trips * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)
@@ -84,32 +86,34 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
 def _farthest_s(levels: Levels, study: Study | None) -> float:
     """The longest round trip among the cases that this one is compared with, in seconds."""
     if study is None or "rtt_ms" not in study.levels_of():
-        return distance_of(levels).rtt_ms / 1000
+        return CaseLevels.of(levels).distance.rtt_ms / 1000
     group = study.group_of(levels)
     compared = (other for other in study.included() if study.group_of(other) == group)
-    return max(distance_of(other).rtt_ms for other in (levels, *compared)) / 1000
+    return max(CaseLevels.of(other).distance.rtt_ms for other in (levels, *compared)) / 1000
 
 
 def _round_trips(levels: Levels, study: Study | None) -> int:
     """About how many round trips one operation takes."""
-    if name_of(levels) == STORM:
+    case = CaseLevels.of(levels)
+    if case.workload == STORM:
         return CONNECT_ROUND_TRIPS
     statements = statements_of(levels, study.workloads if study else {})
-    return statements + (CONNECT_ROUND_TRIPS if levels.get("workload") == "reconnect" else 0)
+    return statements + (CONNECT_ROUND_TRIPS if case.workload == "reconnect" else 0)
 
 
 def counted_s(levels: Levels, study: Study) -> float:
     """About how long so many operations take where a trial ends with their number; 0 where it has a time."""
+    case = CaseLevels.of(levels)
     operations = counted_operations(levels)
     if operations is None:
         return 0.0
-    way_s = _round_trips(levels, study) * distance_of(levels).rtt_ms / 1000
-    if name_of(levels) == STORM:
+    way_s = _round_trips(levels, study) * case.distance.rtt_ms / 1000
+    if case.workload == STORM:
         return operations * _connection_s(levels) + rounds_of(levels) * way_s
-    each_s = OPERATION_S + way_s / int(levels.get("connections", 1))
+    each_s = OPERATION_S + way_s / case.connections
     if changes_data(levels, study.workloads) and table_of(levels, study.workloads) != "words":
         each_s += COMMIT_S
-    if table_of(levels, study.workloads) == "people" and name_of(levels) != "people-insert":
+    if table_of(levels, study.workloads) == "people" and case.workload != "people-insert":
         each_s += SCANNED_ROW_S * study.rows
     return operations * each_s
 
@@ -120,20 +124,21 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     Connections that reconnect are made anew in the warm-up, and finish what they started at the end. The
     study tells how much data is put back.
     """
+    case = CaseLevels.of(levels)
     each = _connection_s(levels)
-    times = 3 if levels.get("workload") == "reconnect" else 1
+    times = 3 if case.workload == "reconnect" else 1
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
         restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
-    distance, way_s = distance_of(levels), 0.0
+    distance, way_s = case.distance, 0.0
     if distance.is_any:
         way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
-    ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if is_driver(client_of(levels)) else 0.0)
-    return ready_s + times * each * int(levels.get("connections", 1)) + restoring_s + way_s
+    ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if kind_of(case.client).is_driver else 0.0)
+    return ready_s + times * each * case.connections + restoring_s + way_s
 
 
 def _connection_s(levels: Levels) -> float:
-    return CONNECTION_S if levels.get("tls", "off") == "off" else TLS_CONNECTION_S
+    return CONNECTION_S if not CaseLevels.of(levels).is_encrypted else TLS_CONNECTION_S
 
 
 def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:

@@ -31,8 +31,9 @@ from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels, legacy_tls
-from tlstax.study.factors import DEFAULT_CERTIFICATE, UNIX_SOCKET
-from tlstax.study.levels import client_of, distance_of, path_of
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
 
@@ -76,9 +77,10 @@ class Bench:
 
     def route(self, levels: Levels) -> Route:
         """How the case with these levels reaches the server."""
-        terms, span, distance = self.terms, self.span, distance_of(levels)
+        case = CaseLevels.of(levels)
+        terms, span, distance = self.terms, self.span, case.distance
         near = span is not None and distance.is_any
-        path = self.paths.get((path_of(levels), near))
+        path = self.paths.get((case.path, near))
         endpoint, sources = terms.endpoint, terms.source_addresses
         entering: tuple[str, ...] = ()
         if span is not None:
@@ -86,7 +88,7 @@ class Bench:
         if span is not None and near and isinstance(endpoint, TcpEndpoint):
             endpoint, sources = endpoint.model_copy(update={"host": span.far_address}), span.near_addresses
         unix = self.server.unix_endpoint()
-        if path_of(levels) == UNIX_SOCKET and unix is not None:
+        if case.path == UNIX_SOCKET and unix is not None:
             endpoint, sources = unix, ()
         if path is not None:
             endpoint = path.entry
@@ -105,13 +107,12 @@ class Bench:
 
     def command_of(self, levels: Levels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
-        program = self.clients.get(client_of(levels))
+        program = self.clients.get(CaseLevels.of(levels).client)
         return program.command if program else self.command
 
     def client_asks(self, levels: Levels) -> bool:
-        """Whether that client asks its connections what they have negotiated (see `ClientProgram`)."""
-        program = self.clients.get(client_of(levels))
-        return program is None or program.asks
+        """Whether that client asks its connections what they have negotiated (see `ClientKind`)."""
+        return kind_of(CaseLevels.of(levels).client).asks
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.

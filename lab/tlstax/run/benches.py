@@ -29,23 +29,11 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, listed
+from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
-from tlstax.study.factors import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
-from tlstax.study.levels import (
-    SERVER_FACTORS,
-    STATE_FACTORS,
-    WAY_FACTORS,
-    ServerChoice,
-    auth_of,
-    choice_of,
-    clients,
-    faults,
-    needs_distance,
-    paths,
-    paths_of,
-    server_choices,
-    tls_libraries,
-)
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
 
 Say = Callable[[str], None]
@@ -89,7 +77,7 @@ class Benches:
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
-        return self.using(choice_of(levels))
+        return self.using(CaseLevels.of(levels).server_choice)
 
     @contextmanager
     def using(self, choice: ServerChoice) -> Iterator[Bench]:
@@ -237,7 +225,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
             terms = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
             bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients
-            if not all(program.asks for program in specimens.clients.values()):
+            if not all(kind_of(name).asks for name in specimens.clients):
                 connection_log.create(bench.admin)
             for name, over in paths_of(study, choice):
                 if name not in (DIRECT, UNIX_SOCKET):
@@ -250,7 +238,7 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
 
 def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
-    plugins = dict.fromkeys(auth_of(levels) for levels in study.included() if choice_of(levels) == choice)
+    plugins = dict.fromkeys(case.auth for case in study.typed() if case.server_choice == choice)
     accounts = {}
     for plugin in plugins:
         if plugin == DEFAULT_AUTH or not isinstance(bench.server, PrivateServer):
@@ -325,7 +313,7 @@ def open_guest(
             bench.counted_events = events
             used = (server.specimen, *(library.specimen for library in libraries.values()))
             benches = Benches(machine, (*used, engine_specimen()), guest=True)
-            benches.add(choice_of({}), bench)
+            benches.add(ServerChoice(), bench)
             yield benches
 
 

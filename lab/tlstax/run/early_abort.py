@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from tlstax.contract import ErrorEvent
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Study
-from tlstax.study.factors import is_driver
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import full_label
-from tlstax.study.levels import client_of
-from tlstax.study.workload_level import name_of
 from tlstax.support.errors import UserMistake
 
 SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
@@ -27,11 +25,11 @@ def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
 
     What a driver cannot do is no mistake: its trials are invalid and say why, and the others go on.
     """
-    if record.trial.block > 0 or is_driver(client_of(record.trial.case.levels)):
+    if record.trial.block > 0 or kind_of(record.trial.case.typed.client).is_driver:
         return
     if mistake := _mistake(record):
         raise _as_user_mistake(record, mistake, study)
-    own = name_of(record.trial.case.levels)
+    own = record.trial.case.typed.workload
     if own in study.workloads and not (record.done and record.done.operations):
         for error in record.client_errors:
             if error.kind == "server_error":

@@ -15,7 +15,8 @@ from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
 from tlstax.study import Levels
-from tlstax.study.workload_level import DataNeeds, changes_data, name_of, table_of
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.workload_level import DataNeeds, changes_data, table_of
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload, with_table
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
@@ -40,7 +41,7 @@ class TrialData:
         MachineFault where it is not what it must be, SqlError where the server fails, UserMistake
         where it refuses a statement of the user's.
         """
-        own, shape = self.needs.own.get(name_of(levels)), table_of(levels, self.needs.own)
+        own, shape = self.needs.own.get(CaseLevels.of(levels).workload), table_of(levels, self.needs.own)
         writes, name = changes_data(levels, self.needs.own), self.server.tables[shape]
         to_check = writes or shape in self._changed
         if shape in self._changed:

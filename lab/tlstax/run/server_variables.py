@@ -14,8 +14,8 @@ from tlstax.mysql import innodb, tls_facts, tls_switch
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Levels, Study
-from tlstax.study.factors import DURABILITY
-from tlstax.study.levels import choice_of, is_switched_at_server
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake
 
 
@@ -32,7 +32,7 @@ class InForce(NamedTuple):
 
 def check_switchable(study: Study, benches: Benches) -> None:
     """UserMistake when TLS is to be switched at a server that cannot do that while it runs."""
-    choices = dict.fromkeys(choice_of(levels) for levels in study.included() if is_switched_at_server(levels))
+    choices = dict.fromkeys(case.server_choice for case in study.typed() if case.is_switched_at_server)
     for choice in choices:
         with benches.using(choice) as bench:
             if not tls_switch.can_switch(bench.admin):
@@ -68,16 +68,14 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
     It logs in once more, because only a greeting says what a new connection would meet: after a reload that
     failed, the variables say one thing and the server does another.
     """
+    case = CaseLevels.of(levels)
     versions = durability = None
-    if is_switched_at_server(levels):
+    if case.is_switched_at_server:
         with closing(bench.server.admin()) as fresh:
             facts = tls_facts.read(fresh)
-        versions = (
-            ",".join(facts.versions) or "versions that it does not report"
-            if facts.offered
-            else tls_switch.NO_TLS
-        )
-    if "durability" in levels:
+        reported = ",".join(facts.versions) or "versions that it does not report"
+        versions = reported if facts.offered else tls_switch.NO_TLS
+    if case.durability is not None:
         value = innodb.flush_at_commit(bench.admin)
         named = {number: level for level, number in DURABILITY.items()}
         durability = named.get(value, f"innodb_flush_log_at_trx_commit={value}")
@@ -85,7 +83,8 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
 
 
 def _switch_tls(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    if not is_switched_at_server(levels) or levels.get("tls", "off") != "off":
+    case = CaseLevels.of(levels)
+    if case.is_encrypted or not case.is_switched_at_server:
         return
     before = tls_switch.versions(bench.admin)
     undo.append(lambda: tls_switch.accept(bench.admin, before))
@@ -93,11 +92,12 @@ def _switch_tls(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) ->
 
 
 def _set_durability(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    if "durability" not in levels:
+    wanted = CaseLevels.of(levels).durability
+    if wanted is None:
         return
     before = innodb.flush_at_commit(bench.admin)
     undo.append(lambda: innodb.set_flush_at_commit(bench.admin, before))
-    innodb.set_flush_at_commit(bench.admin, DURABILITY[str(levels["durability"])])
+    innodb.set_flush_at_commit(bench.admin, DURABILITY[wanted])
 
 
 def _put_back(undo: list[Callable[[], None]]) -> None:

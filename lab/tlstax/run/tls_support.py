@@ -10,8 +10,8 @@ from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
-from tlstax.study.factors import LEFT_TO_THE_DRIVER
-from tlstax.study.levels import SERVER_FACTORS, ServerChoice, choice_of
+from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels, ServerChoice
+from tlstax.study.level_names import LEFT_TO_THE_DRIVER
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
@@ -60,7 +60,7 @@ def cut_to(
     treatments = (*study.treatments, *added)
     exclude = list(study.exclude)
     for levels in _served(study):
-        choice = choice_of(levels)
+        choice = CaseLevels.of(levels).server_choice
         for bundle in treatments:
             why = _why_not(bundle, choice, missing, able, added)
             if why:
@@ -92,15 +92,15 @@ def _served(study: Study) -> list[dict[str, Level]]:
     names = [name for name in SERVER_FACTORS if name in study.levels_of()]
     levels_by_choice: dict[ServerChoice, dict[str, Level]] = {}
     for levels in study.included():
-        levels_by_choice.setdefault(choice_of(levels), {name: levels[name] for name in names})
+        levels_by_choice.setdefault(
+            CaseLevels.of(levels).server_choice, {name: levels[name] for name in names}
+        )
     return list(levels_by_choice.values())
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
     wanted = dict.fromkeys(
-        str(levels["tls"])
-        for levels in study.included()
-        if choice_of(levels) == choice and levels.get("tls") in VERSIONS
+        case.tls for case in study.typed() if case.server_choice == choice and case.tls in VERSIONS
     )
     has = _asked(benches, choice, tuple(wanted))
     return [version for version in wanted if version not in has]

@@ -35,7 +35,7 @@ from tlstax.run.route_guard import Travelled, travelling
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.study import Levels
-from tlstax.study.levels import client_library_of, is_observed
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workloads import writes
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured, capturing
@@ -118,7 +118,7 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
         _fill_authentication_cache(server)
     status_before = status.read_status(admin)
     levels = trial.case.levels
-    observed, asks = is_observed(levels), bench.client_asks(levels)
+    observed, asks = CaseLevels.of(levels).is_observed, bench.client_asks(levels)
     if not asks:
         connection_log.clear(admin)
     route = bench.route(levels)
@@ -248,7 +248,7 @@ def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
     """Which TLS library the client was to load; none is loaded for plaintext."""
     if isinstance(job.tls, TlsOff):
         return None
-    return bench.client_claims.get(client_library_of(trial.case.levels))
+    return bench.client_claims.get(trial.case.typed.client_tls_library)
 
 
 def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:

@@ -11,8 +11,8 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.study import Level
-from tlstax.study.factors import closest
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 Workload = Literal["point-select", "reconnect"]
 Tls = Literal["off", "1.3", "1.3-resumed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.specimens.recipe import CSource, Kind, Recipe
-from tlstax.study.factors import GROUPS_LIFTED
+from tlstax.study.level_names import GROUPS_LIFTED
 from tlstax.support.checksums import sha256_of
 
 SOURCES = Path(__file__).parent / "faults"

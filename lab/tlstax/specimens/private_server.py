@@ -34,7 +34,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.study.factors import NATIVE_PASSWORD
+from tlstax.study.level_names import NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.support.errors import MachineFault, UserMistake
 

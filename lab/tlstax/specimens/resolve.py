@@ -22,9 +22,9 @@ from tlstax.specimens.server_build import Flavour, ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study.factors import closest
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import closest
 
 PROGRAMS = ("mysqld", "mariadbd")
 LISTED = "`tlstax specimens list` names them all"

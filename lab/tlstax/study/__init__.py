@@ -1,32 +1,22 @@
 """Studies: the design, its files, and what options change of it."""
 
+from tlstax.study.case_levels import Choice, within
 from tlstax.study.changes import RESUMED, along_paths, at_rate, override
-from tlstax.study.design import (
-    DECIDES_AT_A_RATE,
+from tlstax.study.design import DECIDES_AT_A_RATE, Case, Contrast, Exclusion, Part, Pool, Role, Study, listed
+from tlstax.study.files import built_in_studies, load_study, parse_study, study_toml
+from tlstax.study.level_names import Level, Levels
+from tlstax.study.published import (
     PROCESSOR_COLUMNS,
-    Case,
-    Choice,
     Claim,
     Column,
-    Contrast,
-    Exclusion,
     GrowthClaim,
-    Level,
-    Levels,
-    Part,
-    Pool,
     ProcessorColumn,
     ProcessorTable,
     Published,
-    Role,
     Statement,
-    Study,
     TimeRow,
     TimeTable,
-    listed,
-    within,
 )
-from tlstax.study.files import built_in_studies, load_study, parse_study, study_toml
 
 __all__ = [
     "DECIDES_AT_A_RATE",

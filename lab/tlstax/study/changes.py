@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.design import DECIDES_AT_A_RATE, Level, Published, Study, listed
-from tlstax.study.factors import DIRECT, FACTORS, LEFT_TO_THE_DRIVER, check_factor, check_level, closest
+from tlstax.study.design import DECIDES_AT_A_RATE, Study, listed
+from tlstax.study.factors import FACTORS, check_factor, check_level
 from tlstax.study.faults import rebuilt
+from tlstax.study.level_names import DIRECT, LEFT_TO_THE_DRIVER, Level
+from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 OWN_OPTIONS = frozenset(
     {

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.study import client_exclusions, path_exclusions, unset_options
-from tlstax.study.factors import closest
+from tlstax.study.case_levels import CaseLevels, Choice, within
+from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.level_names import Level, Levels
+from tlstax.study.published import GrowthClaim, ProcessorTable, Published, Statement, TimeTable
+from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
 from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.support.text import closest
 
-Level = str | int | float
-Levels = Mapping[str, Level]
 Role = Literal["baseline", "control", "treatment"]
 
 LONGEST_BUDGET_S = 10_000 * 3600.0
@@ -34,26 +37,15 @@ class Case(Frozen):
     levels: dict[str, Level]
     role: Role
 
+    @property
+    def typed(self) -> CaseLevels:
+        """Each level by its factor's name and of its own type."""
+        return CaseLevels.of(self.levels)
+
     def key(self) -> str:
         """A stable text that tells this case from every other case of the study."""
         factors = " ".join(f"{name}={level}" for name, level in sorted(self.levels.items()))
         return f"{factors} control" if self.role == "control" else factors
-
-
-Choice = Level | tuple[Level, ...]
-"""One level of a factor, or any of several."""
-
-
-Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, Choice], Field(min_length=1)]
-"""One side of a statement: levels of its factor, or the levels of several factors."""
-
-
-def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
-    """Whether the case with these levels has one of the wanted ones in every factor that is named."""
-    return all(
-        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
-        for name, choice in wanted.items()
-    )
 
 
 class Exclusion(Frozen):
@@ -79,80 +71,6 @@ class Contrast(Frozen):
     within: dict[str, Choice] = {}
 
 
-class Statement(Frozen):
-    """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
-
-    Both are levels of `factor`; or, where the two sides differ in several factors at once (a tunnel
-    without TLS, TLS without a tunnel), both name the levels of these, and there is no `factor`. Where one
-    server has run both, they are compared directly; otherwise only
-    their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
-    factor at least. `within` names the cases that it is said of.
-    """
-
-    says: str = Field(min_length=1)
-    source: str = Field(min_length=1)
-    kind: Literal["better", "best", "alike"] = "better"
-    by: float = Field(default=1.0, ge=1.0)
-    factor: str = ""
-    better: Side
-    than: Side
-    outcome: str = "ops_per_s"
-    within: dict[str, Choice] = {}
-
-    @model_validator(mode="after")
-    def _has_like_sides(self) -> Self:
-        tables = {isinstance(side, dict) for side in (self.better, self.than)}
-        if tables != {not self.factor}:
-            raise ValueError(
-                f"{self.says!r} compares either levels of its factor, or, without one, tables of levels"
-            )
-        return self
-
-    def sides(self) -> tuple[dict[str, Choice], dict[str, Choice]]:
-        """The levels of both sides, the better's first."""
-        return self._levels_of(self.better), self._levels_of(self.than)
-
-    def factors(self) -> tuple[str, ...]:
-        """The factors in which the two sides may differ; they are alike in every other one."""
-        return tuple(dict.fromkeys(name for side in self.sides() for name in side))
-
-    def _levels_of(self, side: Side) -> dict[str, Choice]:
-        return dict(side) if isinstance(side, dict) else {self.factor: side}
-
-
-class GrowthClaim(Frozen):
-    """A published statement that what encryption costs grows with the distance (`rtt_ms`).
-
-    It may mean the time that it adds to a connection or the share that it takes of their rate, so it is put
-    to the test both ways. `within` names the cases that it is said of.
-    """
-
-    says: str = Field(min_length=1)
-    source: str = Field(min_length=1)
-    within: dict[str, Choice] = {}
-
-
-class Published(Frozen):
-    """A figure that others published, to stand beside what is measured here.
-
-    `outcome` is the outcome that it is a figure of, empty where none here is. `beside` names the one case
-    that stands in for it here, by as many of its levels as it takes; empty where none does. `against` is
-    the label of the figure that both are set in ratio to. `conditions` are how it was measured,
-    `note` is what else to know of it.
-    """
-
-    label: str = Field(min_length=1)
-    value: PositiveFloat
-    unit: str = Field(min_length=1)
-    source: str = Field(min_length=1)
-    outcome: str = ""
-    against: str = ""
-    beside: dict[str, Level] = {}
-    conditions: str = ""
-    note: str = ""
-
-
 class Pool(Frozen):
     """What making connections is weighed against: operations of `kept`, a workload that keeps them.
 
@@ -173,69 +91,6 @@ class Part(Frozen):
     within: dict[str, Choice] = {}
 
 
-class Column(Frozen):
-    """One side of a published table: its name there, and the levels that stand for it here."""
-
-    name: str = Field(min_length=1)
-    levels: dict[str, Level] = Field(min_length=1)
-
-
-ProcessorColumn = Literal["user", "nice", "system", "iowait", "steal", "idle"]
-PROCESSOR_COLUMNS: tuple[ProcessorColumn, ...] = ("user", "nice", "system", "iowait", "steal", "idle")
-
-
-class Claim(Frozen):
-    """What the text says of its own table: the `kind` of value in a column, and when (None: not said)."""
-
-    says: str = Field(min_length=1)
-    side: str
-    column: ProcessorColumn
-    kind: Literal["highest", "mean"]
-    value: float
-    at_s: float | None = None
-
-
-class ProcessorTable(Frozen):
-    """A published table of what the processors did, a row every `step_s`, in per cent.
-
-    `rows` holds for each side, by its name, a row of PROCESSOR_COLUMNS for each time; "-" where no number is
-    printed. `within` names the cases that it is of, `claims` are what its text says of it.
-    """
-
-    number: str
-    title: str
-    source: str
-    step_s: PositiveFloat
-    within: dict[str, Choice] = {}
-    sides: tuple[Column, ...] = Field(min_length=2)
-    rows: dict[str, tuple[tuple[float | Literal["-"], ...], ...]]
-    claims: tuple[Claim, ...] = ()
-
-
-class TimeRow(Frozen):
-    """A line of a published table of times: its name, its cases, and a value for each side by its name."""
-
-    label: str
-    within: dict[str, Choice] = {}
-    values: dict[str, PositiveFloat]
-
-
-class TimeTable(Frozen):
-    """A published table of mean times in seconds, a line for each kind of statement.
-
-    Each time is of a round of `queries` operations, and there were so many `rounds`; None where not known.
-    """
-
-    number: str
-    title: str
-    source: str
-    outcome: str
-    queries: PositiveInt | None = None
-    rounds: PositiveInt | None = None
-    sides: tuple[Column, ...] = Field(min_length=2)
-    rows: tuple[TimeRow, ...] = Field(min_length=1)
-
-
 class Study(Frozen):
     """A question and the experiment that answers it; read from TOML, checked here.
 
@@ -250,8 +105,9 @@ class Study(Frozen):
     `contrasts` are further comparisons of the same trials, `statements` what others published of them in
     words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
     tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
-    `workloads` are the user's own, by name. With `profile`, each case runs once more in every block, sampled.
-    With `capture`, each runs once before all blocks through a tap that writes down what crosses the wire.
+    `workloads` are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each
+    case runs once more in every block, sampled. With `capture`, each runs once before all blocks through a
+    tap that writes down what crosses the wire.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -273,6 +129,7 @@ class Study(Frozen):
     processor_tables: tuple[ProcessorTable, ...] = ()
     time_tables: tuple[TimeTable, ...] = ()
     workloads: dict[str, UserWorkload] = {}
+    servers: dict[str, ServerAbilities] = Field(default={}, exclude_if=lambda servers: not servers)
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
@@ -318,13 +175,25 @@ class Study(Frozen):
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
         written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
-        why = "" if written else client_exclusions.why_not(levels, self.workloads, self.schedule)
-        why = why or ("" if written else path_exclusions.why_not(levels))
-        return Exclusion(levels=dict(levels), why=why) if why else written
+        if written:
+            return written
+        case = CaseLevels.of(levels)
+        server = self.abilities_of(case.server)
+        wanted = Wanted(case, self.workloads, self.schedule, server)
+        why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, server)
+        return Exclusion(levels=dict(levels), why=why) if why else None
+
+    def abilities_of(self, server: str | None) -> ServerAbilities | None:
+        """What the server of this name can do; None where that is not known."""
+        return self.servers.get(server) or CATALOGUED.get(server) if server else None
 
     def included(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels that is not excluded, in the order of `product`."""
         return (levels for levels in self.product() if self.exclusion_of(levels) is None)
+
+    def typed(self) -> Iterator[CaseLevels]:
+        """The same, each level by its factor's name and of its own type."""
+        return map(CaseLevels.of, self.included())
 
     def is_baseline(self, levels: Levels) -> bool:
         """Whether this combination is what its neighbours are compared with."""

@@ -4,137 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.support.errors import UserMistake
-
-CIPHERS = (
-    "AES256-SHA",
-    "DHE-RSA-AES256-SHA",
-    "ECDHE-RSA-AES128-GCM-SHA256",
-    "ECDHE-RSA-AES256-GCM-SHA384",
-    "TLS_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384",
-    "TLS_CHACHA20_POLY1305_SHA256",
+from tlstax.study.client_kinds.known import KINDS
+from tlstax.study.level_names import (
+    AUTH_PLUGINS,
+    CERTIFICATES,
+    CIPHERS,
+    DEFAULT_AUTH,
+    DURABILITY,
+    FAULTS,
+    GROUP_LISTS,
+    GROUPS,
+    LEFT_TO_THE_DRIVER,
+    NO_FAULT,
+    OPTION,
+    OWN,
+    PATHS,
+    REQUIRED,
+    UNSET,
+    WORKLOADS,
 )
-"""Levels of `cipher`, beside the library's default."""
-
-OWN = "own"
-"""The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
-
-NO_FAULT = "none"
-"""The level of `fault` that leaves a server as it is."""
-
-GROUPS_LIFTED = "groups-lifted"
-"""The level of `fault` that lets a server agree on any key exchange group that its TLS library has. It is no
-fault but a variant, planted in the same way."""
-
-VARIANTS = (GROUPS_LIFTED,)
-"""Levels of `fault` that make another server of it, and not a worse one; nobody calls them faults."""
-
-FAULTS = ("rand-per-byte", *VARIANTS)
-"""What can be planted in a server; `specimens/faults` has what each of them is."""
-
-GROUPS = {
-    "P-256": "secp256r1",
-    "P-384": "secp384r1",
-    "P-521": "secp521r1",
-    "X25519": "x25519",
-    "X25519MLKEM768": "X25519MLKEM768",
-}
-"""Levels of `group` that are one group, as OpenSSL is told it, and its name in IANA's registry "TLS Supported
-Groups"."""
-
-P256_FIRST = "P-256-first"
-"""The level of `group` that offers P-256 with a key share, and all others after it: the remedy for a server
-that takes P-curves alone."""
-
-GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
-"""Levels of `group` that are lists, as OpenSSL is told them: the client sends a key share for the first."""
-
-ENGINE = "engine"
-"""The level of `client` that is our own load engine."""
-
-NO_DRIVERS = (ENGINE, "sysbench", "mysqlslap-8.0.33", "mysqlslap-9.7")
-"""Load clients that are no drivers; mysqlslap is the one that came with the server of that version."""
-
-CLIENTS = (*NO_DRIVERS, *DRIVERS)
-"""All load clients."""
-
-UNSET = "unset"
-"""The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
-
-REQUIRED = "required"
-"""The level of `tls` that requires it of a driver, and says nothing else."""
-
-LEFT_TO_THE_DRIVER = (UNSET, REQUIRED)
-"""Levels of `tls` that only a driver has: versions, checks and sessions are its own affair in them."""
-
-OPTION = "option."
-"""How the factors begin that are options of drivers; the option's own name follows."""
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 _OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION_LEVEL = re.compile(r"[^\s\x00-\x1f]+(?: [^\s\x00-\x1f]+)*")
 
 _OURS = frozenset({"user", "username", "password", "passwd", "pwd", "host", "hostname", "port", "database"})
 """Options that the laboratory gives to every driver itself, in any spelling of case."""
-
-CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
-"""Keys of servers' certificates."""
-
-DEFAULT_CERTIFICATE = "rsa-2048"
-
-DURABILITY = {"full": 1, "write": 2, "none": 0}
-"""Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,
-the log is on the disk, is with the operating system, or is neither (MySQL reference manual)."""
-
-CACHING_SHA2, NATIVE_PASSWORD = "caching_sha2_password", "mysql_native_password"
-DEFAULT_AUTH = "default"
-AUTH_PLUGINS = (CACHING_SHA2, NATIVE_PASSWORD)
-"""Levels of `auth`, beside the server's own default."""
-
-DIRECT, UNIX_SOCKET = "direct", "unix-socket"
-
-PATHS = (
-    DIRECT,
-    UNIX_SOCKET,
-    "ssh-aes256-cbc",
-    "ssh-aes256-ctr",
-    "ssh-aes128-gcm",
-    "ssh-chacha20-poly1305",
-    "stunnel",
-    "haproxy",
-    "haproxy-tls",
-    "router-terminate",
-    "router-passthrough",
-    "router-reencrypt",
-    "router-encrypt",
-)
-"""Levels of `path`; `tlstax.paths` has what each of them is."""
-
-STORM = "storm"
-
-WORKLOADS = (
-    "point-select",
-    "reconnect",
-    STORM,
-    "select-range",
-    "insert",
-    "update",
-    "delete",
-    "oltp-read-only",
-    "oltp-read-write",
-    "people-insert",
-    "people-select",
-    "people-update",
-    "people-delete",
-    "words-insert",
-    "words-execute",
-)
-"""The built-in workloads; `tlstax.workloads` has what each of them is."""
 
 _SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 
@@ -183,7 +82,7 @@ FACTORS: dict[str, Factor] = {
         Factor("workload", "what one operation is", WORKLOADS),
         Factor("protocol", "how statements travel", ("default", "text", "prepared")),
         Factor("connections", "how many connections work at once"),
-        Factor("client", "the load client", CLIENTS),
+        Factor("client", "the load client", tuple(KINDS)),
         Factor(
             "tls_switch", "who turns TLS off: the client by its option, or the server", ("client", "server")
         ),
@@ -207,14 +106,6 @@ FACTORS: dict[str, Factor] = {
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }
-
-
-def is_driver(client: str) -> bool:
-    """Whether the load client of that name is a driver, be it one that this machine has never heard of.
-
-    A run can be of a driver from elsewhere, or of one that has left the list since.
-    """
-    return client not in NO_DRIVERS
 
 
 def check_factor(name: str, *, where: str) -> Factor:
@@ -294,9 +185,3 @@ def _number(level: object, *, decimals: bool) -> int | float | None:
     if float(level).is_integer():
         return int(level)
     return level if decimals else None
-
-
-def closest(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word most like this one, or nothing."""
-    near = get_close_matches(word, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -8,22 +8,17 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tlstax.contract import Digits, Frozen, Offset, OneOf
-from tlstax.study.design import (
+from tlstax.study.design import Contrast, Exclusion, Part, Pool, Study
+from tlstax.study.published import (
     Claim,
     Column,
-    Contrast,
-    Exclusion,
     GrowthClaim,
-    Part,
-    Pool,
     ProcessorTable,
     Published,
     Statement,
-    Study,
     TimeRow,
     TimeTable,
 )
-from tlstax.study.factors import closest
 from tlstax.study.workloads.user_defined import (
     UserSequence,
     UserStatement,
@@ -32,6 +27,7 @@ from tlstax.study.workloads.user_defined import (
     UserWorkload,
 )
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 PARTS: dict[str, type[Frozen]] = {
     "exclude": Exclusion,

@@ -10,13 +10,16 @@ from pathlib import Path
 import tomli_w
 from pydantic import ValidationError
 
-from tlstax.study.design import Choice, Exclusion, Level, Levels, Study
-from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.case_levels import Choice
+from tlstax.study.design import Exclusion, Study
+from tlstax.study.factors import check_factor, check_level
 from tlstax.study.faults import first_fault, rebuilt
+from tlstax.study.level_names import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.table_checks import check_tables
 from tlstax.study.texts import parsed_toml, read_text
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 
 def built_in_studies() -> tuple[str, ...]:

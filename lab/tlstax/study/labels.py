@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator
 
 from tlstax.contract import OpenLoop
 from tlstax.study import workloads
-from tlstax.study.design import Case, Level, Levels, Study
-from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import (
+from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.design import Case, Study
+from tlstax.study.level_names import (
     DIRECT,
-    ENGINE,
     GROUP_LISTS,
     NO_FAULT,
     OPTION,
@@ -24,19 +24,10 @@ from tlstax.study.factors import (
     UNIX_SOCKET,
     UNSET,
     VARIANTS,
-    is_driver,
+    Level,
+    Levels,
 )
-from tlstax.study.levels import (
-    SERVER_FACTORS,
-    changed_words,
-    choice_of,
-    client_of,
-    distance_of,
-    key_of,
-    options_of,
-    planted_words,
-    twin_words,
-)
+from tlstax.study.server_words import changed_words, key_of, planted_words, twin_words
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -136,10 +127,7 @@ def full_label(case: Case, study: Study | None = None) -> str:
 
 def client_words(client: Level) -> str:
     """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
-    if is_driver(str(client)):
-        driver = DRIVERS.get(str(client))
-        return f"{driver.product.removeprefix('MySQL ')} {driver.version}" if driver else str(client)
-    return "the engine" if client == ENGINE else str(client).replace("-", " ", 1)
+    return kind_of(str(client)).words
 
 
 def driver_words(levels: Levels, study: Study | None = None) -> str:
@@ -150,7 +138,7 @@ def driver_words(levels: Levels, study: Study | None = None) -> str:
     if study is not None:
         levels = {name: level for name, level in levels.items() if name not in shared_options(study)}
     options = option_words(levels)
-    name = client_words(client_of(levels)) if "client" in levels else ""
+    name = client_words(CaseLevels.of(levels).client) if "client" in levels else ""
     return f"{name} with {options}".strip() if options and name else name or options
 
 
@@ -174,7 +162,7 @@ def shared_options(study: Study) -> frozenset[str]:
 
 def option_words(levels: Levels) -> str:
     """The options of a driver as people write them: "useLocalSessionState=true and useSSL=false"."""
-    return " and ".join(f"{name}={level}" for name, level in sorted(options_of(levels).items()))
+    return " and ".join(f"{name}={level}" for name, level in sorted(CaseLevels.of(levels).options.items()))
 
 
 def path_words(path: Level) -> str:
@@ -302,7 +290,7 @@ def login_words(levels: Levels) -> Iterator[str]:
 
 def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
     """The factors that are said: where drivers are compared, their server only where it is another one."""
-    if study is None or "client" not in names or not is_driver(client_of(levels)):
+    if study is None or "client" not in names or not kind_of(CaseLevels.of(levels).client).is_driver:
         return names
     usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
     return [name for name in names if name not in usual]
@@ -316,7 +304,7 @@ def _sound_words(study: Study | None) -> str:
 
 def _distance_words(levels: Levels) -> Iterator[str]:
     """How far client and server are apart, as far as `levels` tells."""
-    distance = distance_of(levels)
+    distance = CaseLevels.of(levels).distance
     if "rtt_ms" in levels:
         yield f"{distance.rtt_ms:.10g} ms away" if distance.rtt_ms else "on the same machine"
     if distance.jitter_ms:
@@ -350,7 +338,9 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
     nothing of ours is, is called beside one in which there is.
     """
     if "server" in levels:
-        yield choice_of({name: level for name, level in levels.items() if name != "certificate"}).words()
+        yield CaseLevels.of(
+            {name: level for name, level in levels.items() if name != "certificate"}
+        ).server_choice.words()
     elif "tls_library" in levels:
         library = levels["tls_library"]
         named = "the server's own TLS library" if library == OWN else str(library)

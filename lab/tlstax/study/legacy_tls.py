@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import TlsVersion
-from tlstax.study.factors import DEFAULT_CERTIFICATE
+from tlstax.study.level_names import DEFAULT_CERTIFICATE
 
 LEGACY_CIPHERS = "AES256-SHA:@SECLEVEL=0"
 """RSA key exchange, AES-256, HMAC-SHA-1 (RFC 3268) is what yaSSL has and OpenSSL still does. With

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from tlstax.study.factors import DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.server_abilities import ServerAbilities
 
 SSH_CIPHERS = {
     "ssh-aes256-cbc": "aes256-cbc",
@@ -32,59 +34,50 @@ _NO_SUCH_GROUP = frozenset({"X25519", "X25519MLKEM768"})
 _OLD_CIPHERS = frozenset({"AES256-SHA", "DHE-RSA-AES256-SHA"})
 """Cipher suites that MySQL Router does not take: by SHA-1, without forward secrecy."""
 
-_BEFORE_TLS_1_2 = ("mysql-5.", "mariadb-10.1-")
-"""How the names of servers begin that have no TLS 1.2."""
 
-Levels = Mapping[str, str | int | float]
-
-
-def tls_at_server(levels: Levels) -> str:
+def tls_at_server(case: CaseLevels) -> str:
     """What the server must see, as a level of `tls`: what the client speaks, unless the path ends it."""
-    path = _path(levels)
-    if path in BEGINS_TLS:
+    if case.path in BEGINS_TLS:
         return OWN_TLS
-    return "off" if path in ENDS_TLS else str(levels.get("tls", "off"))
+    return "off" if case.path in ENDS_TLS else case.tls
 
 
-def is_of_client(levels: Levels) -> bool:
+def is_of_client(case: CaseLevels) -> bool:
     """Whether the TLS that the server sees is the client's own, which no path has ended or begun."""
-    return _path(levels) not in ENDS_TLS | BEGINS_TLS
+    return case.path not in ENDS_TLS | BEGINS_TLS
 
 
-def asks_for_passwords(levels: Levels) -> bool:
+def asks_for_passwords(case: CaseLevels) -> bool:
     """Whether the path asks clients for their passwords itself: it logs in to the server for them."""
-    return _path(levels) in ENDS_TLS
+    return case.path in ENDS_TLS
 
 
-def why_not(levels: Levels) -> str:
-    """Why the case with these levels cannot be carried by its path; empty where it can."""
-    path = _path(levels)
-    if path == DIRECT:
-        return ""
-    return next((f"{path} {words}" for impossible, words in _limits(path, levels) if impossible), "")
+def why_not(case: CaseLevels, server: ServerAbilities | None = None) -> str:
+    """Why the case cannot be carried by its path; empty where it can.
+
+    `server` is what the case's server can do, None where that is not known.
+    """
+    limits = () if case.path == DIRECT else _limits(case, server)
+    return next((f"{case.path} {words}" for beyond, words in limits if beyond), "")
 
 
-def _limits(path: str, levels: Levels) -> list[tuple[bool, str]]:
-    tls, server = str(levels.get("tls", "off")), str(levels.get("server", ""))
-    ends, begins = path in ENDS_TLS, path in BEGINS_TLS
-    over = any(levels.get(factor, 0) for factor in ("rtt_ms", "jitter_ms", "rate_mbit"))
-    old_server = server.startswith(_BEFORE_TLS_1_2)
-    weak = str(levels.get("certificate", "")) == "rsa-1024"
-    return [
-        (path == UNIX_SOCKET and over, "does not reach over a distance"),
-        (ends and tls == "off", "ends the TLS of the client, and with tls = off there is none"),
-        (path == "router-encrypt" and tls != "off", "takes clients that speak no TLS (tls = off) alone"),
-        (ends and tls in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"),
-        (begins and old_server, f"speaks TLS 1.2 and 1.3 alone, and {server} has neither"),
-        (ends and levels.get("group") in _NO_SUCH_GROUP, "takes the groups P-256, P-384 and P-521 alone"),
-        (ends and levels.get("cipher") in _OLD_CIPHERS, f"does not take {levels.get('cipher')}"),
-        ((ends or begins) and weak, "does not take RSA keys of 1024 bits"),
-        (
-            (ends or begins) and levels.get("client", ENGINE) != ENGINE,
-            "would hide what the client negotiates, which a client of others' making is not asked",
-        ),
-    ]
-
-
-def _path(levels: Levels) -> str:
-    return str(levels.get("path", DIRECT))
+def _limits(case: CaseLevels, server: ServerAbilities | None) -> Iterable[tuple[bool, str]]:
+    ends, begins = case.path in ENDS_TLS, case.path in BEGINS_TLS
+    yield case.path == UNIX_SOCKET and case.distance.is_any, "does not reach over a distance"
+    yield ends and not case.is_encrypted, "ends the TLS of the client, and with tls = off there is none"
+    yield (
+        case.path == "router-encrypt" and case.is_encrypted,
+        "takes clients that speak no TLS (tls = off) alone",
+    )
+    yield ends and case.tls in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"
+    yield (
+        begins and server is not None and not server.has_modern_tls,
+        f"speaks TLS 1.2 and 1.3 alone, and {case.server} has neither",
+    )
+    yield ends and case.group in _NO_SUCH_GROUP, "takes the groups P-256, P-384 and P-521 alone"
+    yield ends and case.cipher in _OLD_CIPHERS, f"does not take {case.cipher}"
+    yield (ends or begins) and case.certificate == "rsa-1024", "does not take RSA keys of 1024 bits"
+    yield (
+        (ends or begins) and case.client != ENGINE,
+        "would hide what the client negotiates, which a client of others' making is not asked",
+    )

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.study.design import (
-    PROCESSOR_COLUMNS,
-    Choice,
-    Column,
-    ProcessorTable,
-    Study,
-    TimeTable,
-    listed,
-    within,
-)
-from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.case_levels import Choice, within
+from tlstax.study.design import Study, listed
+from tlstax.study.factors import check_factor, check_level
 from tlstax.study.outcomes import UNITS
+from tlstax.study.published import PROCESSOR_COLUMNS, Column, ProcessorTable, TimeTable
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 Wanted = Mapping[str, Choice]
 

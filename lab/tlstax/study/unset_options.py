@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tlstax.study.factors import OPTION, UNSET
+from tlstax.study.level_names import OPTION, UNSET
 
 
 def filled(study: object) -> object:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 
 from tlstax.contract import Statement, Transaction, Workload
 from tlstax.study import workloads
-from tlstax.study.design import Levels, Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.design import Study
+from tlstax.study.level_names import Levels
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload, as_workload
 
 Own = Mapping[str, UserWorkload]
 """The workloads that a user wrote, by name."""
-
-POINT_SELECT = "point-select"
-"""The workload of a case that names none."""
 
 
 @dataclass(frozen=True)
@@ -39,26 +38,22 @@ def data_needs(study: Study) -> DataNeeds:
 
 def workload_of(levels: Levels, own: Own, tables: Mapping[Shape, str], rows: int) -> Workload:
     """The workload of the case with these levels, over tables of so many rows that are called like this."""
-    name = name_of(levels)
+    case = CaseLevels.of(levels)
+    name = case.workload
     table = tables[table_of(levels, own)]
     workload = as_workload(own[name], table, rows) if name in own else workloads.built_in(name, table, rows)
-    return _over_protocol(workload, str(levels.get("protocol", "default")))
-
-
-def name_of(levels: Levels) -> str:
-    """The name of the case's workload."""
-    return str(levels.get("workload", POINT_SELECT))
+    return _over_protocol(workload, case.protocol)
 
 
 def table_of(levels: Levels, own: Own) -> Shape:
     """The shape of the table that the case's workload works on."""
-    name = name_of(levels)
+    name = CaseLevels.of(levels).workload
     return own[name].table if name in own else workloads.table_of(name)
 
 
 def changes_data(levels: Levels, own: Own) -> bool:
     """Whether the case's workload may change data."""
-    name = name_of(levels)
+    name = CaseLevels.of(levels).workload
     return (
         workloads.writes(as_workload(own[name], TABLES[own[name].table], 1))
         if name in own
@@ -68,7 +63,7 @@ def changes_data(levels: Levels, own: Own) -> bool:
 
 def statements_of(levels: Levels, own: Own) -> int:
     """How many statements one operation of the case has: of a mix, the most that one has."""
-    name = name_of(levels)
+    name = CaseLevels.of(levels).workload
     table = TABLES[table_of(levels, own)]
     workload = as_workload(own[name], table, 1) if name in own else workloads.built_in(name, table, 1)
     each = (sum(one.repeat for one in unit.statements) for unit in workload.transactions)

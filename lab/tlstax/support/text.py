@@ -1,8 +1,9 @@
-"""Words that are the same wherever sentences are made: a number of things, an enumeration."""
+"""Words that are the same wherever sentences are made: a number of things, an enumeration, a hint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 def counted(number: float | str, thing: str) -> str:
@@ -14,3 +15,9 @@ def enumerated(names: Iterable[str]) -> str:
     """Names in a row: "a", "a and b", "a, b and c"; empty for none."""
     *most, last = (*names,) or ("",)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word most like this one, or nothing."""
+    near = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -16,7 +16,7 @@ from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.plan.order import cases
 from tlstax.records.trial import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
 from tlstax.study import Level, load_study
-from tlstax.study.levels import Distance
+from tlstax.study.case_levels import Distance
 
 CASE = cases(load_study("tax"))[0]
 

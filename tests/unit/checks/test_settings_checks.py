@@ -18,8 +18,8 @@ from tlstax.report.core.groups import Row
 from tlstax.report.core.marks import Style
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
-from tlstax.study.factors import CERTIFICATES
-from tlstax.study.levels import key_of
+from tlstax.study.level_names import CERTIFICATES
+from tlstax.study.server_words import key_of
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
 

@@ -14,7 +14,7 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import cases
 from tlstax.study import load_study, parse_study
-from tlstax.study.levels import server_choices
+from tlstax.study.needs import server_choices
 from tlstax.support.errors import UserMistake
 from typed import status_of
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from left_out import why_no_client
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages
 from tlstax.clients.sysbench.messages import MESSAGE, Told
 from tlstax.contract import (
     Account,
-    ClosedLoop,
     CpuTime,
     Job,
     OpenLoop,
@@ -24,7 +24,7 @@ from tlstax.contract import (
     UnixEndpoint,
     Workload,
 )
-from tlstax.study import client_exclusions, workloads
+from tlstax.study import workloads
 
 SECRET = "open sesame"
 
@@ -103,7 +103,7 @@ def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: st
     asked = workloads.built_in(name, table, 1000)
     if protocol != "default":
         asked = asked.model_copy(update={"protocol": protocol})
-    if client_exclusions.why_not(levels, {}, ClosedLoop()):
+    if why_no_client(levels):
         with pytest.raises(Refusal):
             demand.demand_of(job(workload=asked))
     else:

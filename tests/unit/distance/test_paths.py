@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_record, tax_truth
+from left_out import why_no_path
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.core.proof import negotiated
@@ -15,7 +16,8 @@ from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases
 from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
 from tlstax.study import Case, load_study
-from tlstax.study.path_exclusions import is_of_client, tls_at_server, why_not
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.path_exclusions import is_of_client, tls_at_server
 from tlstax.support.errors import UserMistake
 
 PLAIN = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "off")
@@ -39,7 +41,7 @@ ENTERED = 13306
     ],
 )
 def test_what_a_path_cannot_carry_is_left_out_and_said(levels: dict[str, Any], words: str) -> None:
-    why = why_not(levels)
+    why = why_no_path(levels)
     assert why.startswith(levels["path"])
     assert words in why
 
@@ -57,13 +59,14 @@ def test_what_a_path_cannot_carry_is_left_out_and_said(levels: dict[str, Any], w
     ],
 )
 def test_what_it_can_carry_stays_in(levels: dict[str, Any]) -> None:
-    assert why_not(levels) == ""
+    assert why_no_path(levels) == ""
 
 
 def test_what_the_server_sees_of_tls_is_the_clients_unless_the_path_ends_it() -> None:
     seen = {
-        path: (tls_at_server({"path": path, "tls": "1.2"}), is_of_client({"path": path}))
+        path: (tls_at_server(case), is_of_client(case))
         for path in ("direct", "stunnel", "router-passthrough", "router-terminate", "router-reencrypt")
+        for case in (CaseLevels.of({"path": path, "tls": "1.2"}),)
     }
     assert seen == {
         "direct": ("1.2", True),

@@ -22,9 +22,10 @@ from tlstax.specimens import catalogue, fault_recipes
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
-from tlstax.study.factors import FAULTS, VARIANTS
+from tlstax.study.case_levels import CaseLevels, ServerChoice
 from tlstax.study.labels import full_label, label_levels
-from tlstax.study.levels import ServerChoice, choice_of, faults
+from tlstax.study.level_names import FAULTS, VARIANTS
+from tlstax.study.needs import faults
 from tlstax.support.errors import MachineFault, UserMistake
 
 STUDY = load_study("auth-rng")
@@ -84,8 +85,11 @@ def test_a_variant_that_is_missing_is_invalid_in_words_of_its_own() -> None:
 def test_a_fault_makes_another_server_of_it() -> None:
     with_it = [case for case in cases(STUDY) if case.levels["fault"] == NAME]
     assert {case.levels["tls"] for case in with_it} == {"off", "1.3"}
-    assert choice_of(with_it[0].levels) == choice_of(with_it[1].levels)
-    assert choice_of(with_it[0].levels) != choice_of({**with_it[0].levels, "fault": "none"})
+    assert CaseLevels.of(with_it[0].levels).server_choice == CaseLevels.of(with_it[1].levels).server_choice
+    assert (
+        CaseLevels.of(with_it[0].levels).server_choice
+        != CaseLevels.of({**with_it[0].levels, "fault": "none"}).server_choice
+    )
     assert all("with rand-per-byte planted" in full_label(case, STUDY) for case in with_it)
     assert faults(STUDY) == (NAME,)
     found = plan(STUDY)
@@ -236,7 +240,7 @@ def test_a_root_is_told_by_its_loader_and_others_by_their_environment(tmp_path: 
 def test_each_server_gets_its_own_fault() -> None:
     """Of the study's servers one is planted, and trials of the others never run on it."""
     made = Benches(None, (), guest=False)  # type: ignore[arg-type] # no machine is asked for
-    for choice in {choice_of(case.levels) for case in cases(STUDY)}:
+    for choice in {case.typed.server_choice for case in cases(STUDY)}:
         made.add(choice, fake_bench())
     for case in cases(STUDY):
         with made.awake(case.levels):

@@ -11,7 +11,7 @@ import pytest
 from tlstax.run import server_variables
 from tlstax.run.benches import Benches
 from tlstax.study import Level, parse_study
-from tlstax.study.levels import ServerChoice, choice_of
+from tlstax.study.case_levels import CaseLevels, ServerChoice
 from tlstax.support.errors import MachineFault, UserMistake
 
 OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}
@@ -130,7 +130,7 @@ def test_a_server_that_cannot_switch_tls_ends_the_study_before_its_first_trial()
         """,
         where="switched.toml",
     )
-    (choice,) = {choice_of(levels) for levels in study.included()}
+    (choice,) = {CaseLevels.of(levels).server_choice for levels in study.included()}
     assert choice == ServerChoice("mariadb-11.8")
     benches = Benches(None, (), guest=False, benches={choice: bench(FakeServer())})  # type: ignore[arg-type]
     with pytest.raises(UserMistake, match=r"mariadb-11\.8 cannot turn TLS off and on while it runs"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from left_out import why_no_client
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import plan
 from tlstax.study import load_study, override
-from tlstax.study.client_exclusions import why_not
+from tlstax.study.client_kinds.driver import kind_of_driver
+from tlstax.study.client_kinds.known import KINDS
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake
@@ -55,10 +57,10 @@ OWN = {
     ],
 )
 def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word: str) -> None:
-    why = why_not(levels, OWN, CLOSED)
+    why = why_no_client(levels, OWN, CLOSED)
     assert why.startswith(str(levels["client"]))
     assert word in why
-    assert why_not({**levels, "client": "engine"}, OWN, CLOSED) == ""
+    assert why_no_client({**levels, "client": "engine"}, OWN, CLOSED) == ""
 
 
 @pytest.mark.parametrize(
@@ -75,11 +77,13 @@ def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word
     ],
 )
 def test_what_a_client_can_do_is_left_in(levels: dict[str, str | int]) -> None:
-    assert why_not(levels, OWN, CLOSED) == ""
+    assert why_no_client(levels, OWN, CLOSED) == ""
 
 
 def test_a_rate_is_the_engines_alone() -> None:
-    assert "rate" in why_not({"client": "sysbench", "workload": "point-select"}, {}, OpenLoop(rate_per_s=10))
+    assert "rate" in why_no_client(
+        {"client": "sysbench", "workload": "point-select"}, {}, OpenLoop(rate_per_s=10)
+    )
 
 
 def test_a_plan_shows_what_is_left_out_and_which_clients_must_be_had() -> None:
@@ -97,13 +101,13 @@ def test_a_study_of_which_nothing_is_left_says_why() -> None:
 
 @pytest.mark.parametrize("client", ["sysbench", SLAP])
 def test_only_the_engine_makes_a_storm(client: str) -> None:
-    assert "storm" in why_not({"client": client, "workload": "storm"}, {}, CLOSED)
-    assert why_not({"workload": "storm"}, {}, CLOSED) == ""
+    assert "storm" in why_no_client({"client": client, "workload": "storm"}, {}, CLOSED)
+    assert why_no_client({"workload": "storm"}, {}, CLOSED) == ""
 
 
 def test_a_storm_has_neither_a_rate_nor_queries() -> None:
-    assert "rate" in why_not({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
-    assert "queries" in why_not({"workload": "storm", "queries": 5}, {}, CLOSED)
+    assert "rate" in why_no_client({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
+    assert "queries" in why_no_client({"workload": "storm", "queries": 5}, {}, CLOSED)
 
 
 DRIVER = "pymysql-1.1"
@@ -123,7 +127,7 @@ DRIVER = "pymysql-1.1"
 )
 def test_what_no_driver_is_told_has_a_reason(levels: dict[str, str | int], word: str) -> None:
     mixed = mine().model_copy(update={"transactions": mine().transactions * 2})
-    why = why_not({**levels, "client": DRIVER}, {"mine-mixed": mixed}, CLOSED)
+    why = why_no_client({**levels, "client": DRIVER}, {"mine-mixed": mixed}, CLOSED)
     assert why.startswith(DRIVER)
     assert word in why
 
@@ -131,11 +135,12 @@ def test_what_no_driver_is_told_has_a_reason(levels: dict[str, str | int], word:
 def test_a_driver_does_as_much_as_its_line_says(monkeypatch: pytest.MonkeyPatch) -> None:
     line = DRIVERS[DRIVER].model_copy(update={"connections": 1, "protocols": ("text",), "unix_socket": False})
     monkeypatch.setitem(DRIVERS, DRIVER, line)
+    monkeypatch.setitem(KINDS, DRIVER, kind_of_driver(DRIVER))
     levels = {"client": DRIVER, "workload": "point-select", "protocol": "text"}
-    assert why_not({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
-    assert "keeps 1 connection alone" in why_not({**levels, "connections": 2}, {}, CLOSED)
-    assert "prepares nothing" in why_not({**levels, "protocol": "default"}, {}, CLOSED)
-    assert "over TCP alone" in why_not({**levels, "path": "unix-socket"}, {}, CLOSED)
+    assert why_no_client({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
+    assert "keeps 1 connection alone" in why_no_client({**levels, "connections": 2}, {}, CLOSED)
+    assert "prepares nothing" in why_no_client({**levels, "protocol": "default"}, {}, CLOSED)
+    assert "over TCP alone" in why_no_client({**levels, "path": "unix-socket"}, {}, CLOSED)
 
 
 @pytest.mark.parametrize("client", ["engine", "sysbench", SLAP])
@@ -146,8 +151,8 @@ def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
         ({"option.useSSL": "false"}, "has no option useSSL"),
         ({"batch": 10}, "sends no batches"),
     ):
-        assert word in why_not({**levels, **told}, OWN, CLOSED)
-    assert "driver" not in why_not({**levels, "option.useSSL": "unset", "batch": 1}, OWN, CLOSED)
+        assert word in why_no_client({**levels, **told}, OWN, CLOSED)
+    assert "driver" not in why_no_client({**levels, "option.useSSL": "unset", "batch": 1}, OWN, CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +167,6 @@ def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
     ],
 )
 def test_accounts_that_a_server_cannot_have_are_left_out(server: str, plugin: str, left_out: bool) -> None:
-    why = why_not({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
+    why = why_no_client({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
     assert bool(why) == left_out
     assert not why or (server in why and plugin in why)

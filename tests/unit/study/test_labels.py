@@ -9,9 +9,8 @@ from tlstax.findings.core.proof import always_hello_retry, negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study, override, parse_study
-from tlstax.study.factors import PATHS
 from tlstax.study.labels import full_label, group_label, label, label_levels, path_words
-from tlstax.study.levels import choice_of
+from tlstax.study.level_names import PATHS
 
 CASES = cases(load_study("tax"))
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
@@ -202,7 +201,7 @@ def test_plaintext_has_no_certificate_and_tls_is_named_by_its() -> None:
     ]
     assert subject_label(cases(study)[3].levels, study) == "mysql-9.7, RSA 4096 certificate"
     assert subject_label(cases(study)[0].levels, study) == "mysql-9.7"
-    assert choice_of(cases(study)[3].levels).words() == "mysql-9.7 with an RSA 4096 certificate"
+    assert cases(study)[3].typed.server_choice.words() == "mysql-9.7 with an RSA 4096 certificate"
 
 
 def test_what_has_one_level_in_the_whole_study_is_not_said_of_each_case() -> None:

@@ -86,6 +86,11 @@ def sysbench_specimen(progress: Progress = lambda _: None) -> Specimen:
     return obtain(progress).specimen
 
 
+def obtain_client(progress: Progress) -> tuple[Specimen, list[str]]:
+    """Both at once."""
+    return sysbench_specimen(progress), sysbench_command(progress)
+
+
 def obtain(progress: Progress) -> SysbenchProgram:
     """The machine's own sysbench if it will do, else Debian's, fetched now if it is not there yet."""
     own, why_not = _of_this_machine()

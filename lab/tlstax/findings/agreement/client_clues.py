@@ -18,8 +18,8 @@ from tlstax.findings.core.wording import microseconds, number, signed, signed_pe
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Clue
 from tlstax.study import Levels
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import client_words
-from tlstax.study.levels import client_of
 
 STATEMENTS = (
     "Com_begin",
@@ -106,7 +106,7 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
     higher: bool,
 ) -> tuple[Clue, ...]:
     """What was measured that goes with a difference of `outcome`, which is `higher` or lower."""
-    named = client_words(client_of(reference))
+    named = client_words(CaseLevels.of(reference).client)
     both = seen.get(frozen(levels)), seen.get(frozen(reference))
     own, other = _means(series, levels, reference, outcome)
     found = list(_counted(*both, named, own - other)) if higher else []
@@ -193,7 +193,7 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
         change=signed_percent(ratio.point - 1),
         own=number(own),
         other=number(other),
-        reference=client_words(client_of(reference)),
+        reference=client_words(CaseLevels.of(reference).client),
     )
     return Clue(name=name, value=own, reference_value=other, words=said)
 

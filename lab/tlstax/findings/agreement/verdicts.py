@@ -25,9 +25,9 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Agreement, ClientAgreement, Clue
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
-from tlstax.study.factors import ENGINE, LEFT_TO_THE_DRIVER
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import TLS_SWITCH
-from tlstax.study.levels import client_of
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
 
 CLIENT = "client"
 SWITCH = "tls_switch"
@@ -79,7 +79,7 @@ def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreemen
 def _groups(series: Series) -> Iterator[_Group]:
     groups: dict[Frozen, dict[str, Levels]] = {}
     for case in series.cases.values():
-        if CLIENT in case.levels and case.levels.get("tls") not in LEFT_TO_THE_DRIVER:
+        if CLIENT in case.levels and case.typed.tls not in LEFT_TO_THE_DRIVER:
             groups.setdefault(frozen(case.levels, *WHO), {})[_named(case.levels)] = case.levels
     for clients in groups.values():
         levels = next(iter(clients.values()))
@@ -88,8 +88,9 @@ def _groups(series: Series) -> Iterator[_Group]:
 
 def _named(levels: Levels) -> str:
     """The client, and how it comes to its TLS where that is not by its own option."""
+    case = CaseLevels.of(levels)
     at_server = levels.get(SWITCH) == "server"
-    return f"{client_of(levels)} ({TLS_SWITCH['server']})" if at_server else client_of(levels)
+    return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
 
 
 def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tlstax.plan.order import cases
 from tlstax.study import Case, Study
-from tlstax.study.factors import check_factor, check_level, closest
+from tlstax.study.factors import check_factor, check_level
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 CONTROL = "control"
 MOST_LISTED = 6

@@ -16,8 +16,8 @@ from tlstax.findings.core.wording import known_to, percent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Study
-from tlstax.study.factors import STORM
 from tlstax.study.labels import full_label, group_label
+from tlstax.study.level_names import STORM
 from tlstax.support.text import counted
 
 CLIENT_BOUND_SHARE = 0.9
@@ -196,7 +196,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
 
 def _bears_on_connecting(estimate: Estimate) -> bool:
     phases = ("connect_", "tls_handshake_")
-    workload = estimate.comparison.case.levels.get("workload")
+    workload = estimate.comparison.case.typed.workload
     return workload in {"reconnect", STORM} or estimate.outcome.startswith(phases)
 
 

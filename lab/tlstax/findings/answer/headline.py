@@ -33,8 +33,9 @@ from tlstax.results.document import (
 )
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
+from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
-from tlstax.study.levels import DISTANCE_FACTORS, clients, server_choices
+from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
@@ -220,7 +221,8 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
     With as many connections at work, the time of an operation goes as the inverse of the throughput.
     """
     levels = resumed.case
-    if levels.get("resumption") != "on" or levels.get("workload") != "reconnect":
+    case = CaseLevels.of(levels)
+    if not case.resumes or case.workload != "reconnect":
         return []
     sibling = {**levels, "resumption": "off"}
     full = next((finding for finding in treatments if finding.case == sibling), None)

@@ -14,8 +14,8 @@ from tlstax.results.document import (
 )
 from tlstax.results.interval import ClaimVerdict
 from tlstax.study import Statement
+from tlstax.study.case_levels import DISTANCE_FACTORS
 from tlstax.study.labels import way_words
-from tlstax.study.levels import DISTANCE_FACTORS
 from tlstax.support.text import counted
 
 MOST_NAMED = 2

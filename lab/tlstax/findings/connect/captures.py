@@ -10,9 +10,9 @@ from tlstax.records.capture import Capture, Conversation, Frame
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.captures import Captures, CaseCrossed, NotCaptured, Reading
 from tlstax.study import Levels
-from tlstax.study.factors import UNIX_SOCKET
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
-from tlstax.study.levels import can_be_captured, distance_of, path_of
+from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.support.text import counted
 
 MOST_FRAMES = 8
@@ -42,13 +42,14 @@ def captures(stored: StoredRun) -> Captures | None:
 
 
 def _why_not(levels: Levels) -> str:
-    if can_be_captured(levels):
+    case = CaseLevels.of(levels)
+    if case.can_be_captured:
         return "in a study with distances all servers stand at their far end, where no tap is"
-    if path_of(levels) == UNIX_SOCKET:
+    if case.path == UNIX_SOCKET:
         return "a Unix socket has no place for a tap"
-    if distance_of(levels).is_any:
+    if case.distance.is_any:
         return "no tap is put into a distance"
-    return f"{path_of(levels)} is between client and server, where a tap would be"
+    return f"{case.path} is between client and server, where a tap would be"
 
 
 def _case(record: TrialRecord, stored: StoredRun) -> CaseCrossed:

@@ -15,8 +15,8 @@ from tlstax.findings.core.outcomes import storm_rates
 from tlstax.records.trial import StoredRun
 from tlstax.results.connect import JudgedRatio, PublishedRate, StormResult
 from tlstax.study import Levels, Study, within
-from tlstax.study.factors import STORM
 from tlstax.study.labels import finding_levels, group_label, label
+from tlstax.study.level_names import STORM
 
 RATE = "connections_per_s"
 _RATES = frozenset({RATE, "ops_per_s"})
@@ -32,7 +32,7 @@ def storms(stored: StoredRun, found: Sequence[Estimate]) -> tuple[StormResult, .
 
 def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult | None:
     case = estimate.comparison.case
-    if case.levels.get("workload") != STORM:
+    if case.typed.workload != STORM:
         return None
     done = [
         record.done
@@ -47,7 +47,7 @@ def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult 
         role=case.role,
         label=label(case, study),
         group=group_label(case.levels, study),
-        connections=int(case.levels["connections"]),
+        connections=case.typed.connections,
         trials=len(done),
         rounds=len(rates),
         mean_per_s=fmean(rates),

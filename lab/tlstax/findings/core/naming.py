@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.findings.core.series import LADDER
 from tlstax.findings.core.twins import INSTANCE
 from tlstax.study import Levels, Study
-from tlstax.study.factors import DIRECT, ENGINE, NO_FAULT, OPTION
+from tlstax.study.case_levels import WAY_FACTORS, CaseLevels
 from tlstax.study.labels import (
     CONTROL_MARK,
     LOGIN,
@@ -17,7 +17,8 @@ from tlstax.study.labels import (
     telling,
     way_words,
 )
-from tlstax.study.levels import WAY_FACTORS, is_switched_at_server, key_of, planted_words
+from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
+from tlstax.study.server_words import key_of, planted_words
 
 WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
 MODE = ("workload", "tls", "resumption")
@@ -78,7 +79,7 @@ def subject_label(levels: Levels, study: Study) -> str:
             *(words if varied & {SERVER, LIBRARY, FAULT} else words[1:]),
             driver_words({CLIENT: ENGINE, **levels}, study),
         ]
-    if SWITCH in varied and is_switched_at_server(levels):
+    if SWITCH in varied and CaseLevels.of(levels).is_switched_at_server:
         words.append(TLS_SWITCH["server"])
     if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
         words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))

@@ -46,7 +46,7 @@ def _on_the_way(record: TrialRecord) -> str:
         return ""
     if record.path.protection is not None:
         return f", within {record.path.protection} ({record.path.specimen})"
-    if is_of_client(record.trial.case.levels) or record.ready is None:
+    if is_of_client(record.trial.case.typed) or record.ready is None:
         return ""
     at_server = dict.fromkeys(_side(seen.server) for seen in record.ready.negotiated)
     return f", and {' and '.join(at_server)} at the server" if at_server else ""

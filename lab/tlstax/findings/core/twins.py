@@ -23,6 +23,7 @@ from statistics import fmean
 from tlstax.findings.core import stats
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
 from tlstax.study import Level, Levels
+from tlstax.study.case_levels import CaseLevels
 
 INSTANCE = "instance"
 """The factor whose levels are processes of the same server."""
@@ -48,7 +49,8 @@ class Twins:
 
     def floor(self, levels: Levels) -> Floor:
         """The floor that holds for this case."""
-        server, workload = levels.get("server"), levels.get("workload")
+        case = CaseLevels.of(levels)
+        server, workload = case.server, case.workload
         if (server, workload) in self.floors:
             return Floor(self.floors[server, workload], _named([server]))
         others = {s: floor for (s, w), floor in self.floors.items() if w == workload}
@@ -76,7 +78,7 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
             own, others = series.own_baseline(levels), series.own_baseline(other)
             ratios = difference(ratios, series.log_ratios(own, others, outcome))
         if ratios:
-            place = (levels.get("server"), levels.get("workload"))
+            place = (case.typed.server, case.typed.workload)
             mode = modes.setdefault(place, {}).setdefault(frozen(levels, LADDER), {})
             mode[frozen(levels)] = ratios
     return Twins({place: _floor(found, series.study.confidence) for place, found in modes.items()})

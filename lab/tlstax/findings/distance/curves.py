@@ -19,7 +19,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.distance import AtDistance, ClaimResult, DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.results.interval import Interval
 from tlstax.study import GrowthClaim, Level, Levels, within
-from tlstax.study.levels import needs_distance
+from tlstax.study.needs import needs_distance
 
 Steps = dict[float, dict[str, Level]]
 """The cases of one treatment by their distance."""

@@ -10,10 +10,9 @@ from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.twins import INSTANCE
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
-from tlstax.study.factors import STORM
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import USUAL, label_levels
-from tlstax.study.levels import distance_of
-from tlstax.study.workload_level import name_of
+from tlstax.study.level_names import STORM
 
 WORKLOAD, RTT, PATH, SERVER = "workload", "rtt_ms", "path", "server"
 RECONNECT = "reconnect"
@@ -35,7 +34,7 @@ ByBlock = Mapping[int, float]
 
 def makes_connections(levels: Levels, study: Study) -> bool:
     """Whether operations of this case make connections: a storm's, or those that reconnect."""
-    name = name_of(levels)
+    name = CaseLevels.of(levels).workload
     own = study.workloads.get(name)
     return own.reconnect if own is not None else name in {STORM, RECONNECT}
 
@@ -65,7 +64,7 @@ def treatment_label(levels: Levels, study: Study) -> str:
 
 def rtt_of(levels: Levels) -> float:
     """The round trip time that was asked for, in milliseconds; 0 without a distance."""
-    return distance_of(levels).rtt_ms
+    return CaseLevels.of(levels).distance.rtt_ms
 
 
 def kept_beside(made: Levels, kept: Sequence[dict[str, Level]], study: Study) -> dict[str, Level] | None:

@@ -34,9 +34,8 @@ from tlstax.findings.distance.spending import (
 from tlstax.findings.distance.tunnel_words import sentence
 from tlstax.results.distance import TunnelWorth
 from tlstax.study import Level, Levels
-from tlstax.study.factors import DIRECT, PATHS
-from tlstax.study.levels import path_of
-from tlstax.study.workload_level import name_of
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import DIRECT, PATHS
 
 TUNNELS = (*(path for path in PATHS if path.startswith("ssh-")), "stunnel", "haproxy-tls")
 """The paths that protect the bytes between two ends of their own, whatever client and server do."""
@@ -67,7 +66,14 @@ class Prices:
 
 def is_tunnel(levels: Levels) -> bool:
     """Whether the case's bytes are protected by a tunnel alone."""
-    return path_of(levels) in TUNNELS and levels.get("tls", "off") == "off"
+    case = CaseLevels.of(levels)
+    return case.path in TUNNELS and not case.is_encrypted
+
+
+def is_direct_tls(levels: Levels) -> bool:
+    """Whether the case's bytes are protected by TLS between client and server alone."""
+    case = CaseLevels.of(levels)
+    return case.path == DIRECT and case.is_encrypted
 
 
 def tunnels(series: Series) -> tuple[TunnelWorth, ...]:
@@ -79,7 +85,7 @@ def tunnels(series: Series) -> tuple[TunnelWorth, ...]:
         for tunnel in ways
         if is_tunnel(tunnel.made)
         for rival in ways
-        if path_of(rival.made) == DIRECT and rival.made.get("tls", "off") != "off"
+        if is_direct_tls(rival.made)
         if (found := _worth(series, tunnel, rival, measure)) is not None
     )
 
@@ -97,7 +103,7 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
     made: dict[tuple[Frozen, Frozen], dict[str, Level]] = {}
     for levels in sorted(
         (levels for levels in cases if spending.makes_connections(levels, study)),
-        key=lambda levels: (name_of(levels) != RECONNECT, levels.get(LADDER, 1)),
+        key=lambda levels: (CaseLevels.of(levels).workload != RECONNECT, levels.get(LADDER, 1)),
     ):
         made.setdefault((spending.place_of(levels, study), spending.treatment_of(levels, study)), levels)
     found: dict[Frozen, list[Way]] = {}
@@ -146,7 +152,7 @@ def _prices(series: Series, way: Way, measure: Measure) -> Prices:
         )
     used = _each_us if measure == "many" else _cpu_us
     operation, statement = used(series, way.made), used(series, way.kept)
-    if name_of(way.made) == RECONNECT:
+    if CaseLevels.of(way.made).workload == RECONNECT:
         return Prices(spending.minus(operation, statement), statement)
     return Prices(operation, statement)
 
@@ -159,7 +165,7 @@ def _each_us(series: Series, levels: Levels) -> dict[int, float]:
 def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
     """CPU time of all sides per operation, in blocks where every side is known."""
     programs = [f"{side}_cpu_us_per_op" for side in SIDES]
-    if path_of(levels) in TUNNELS:
+    if CaseLevels.of(levels).path in TUNNELS:
         programs.append("path_cpu_us_per_op")
     columns = [spending.column(series, levels, outcome) for outcome in programs]
     blocks = set.intersection(*(set(column) for column in columns))

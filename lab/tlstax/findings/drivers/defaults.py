@@ -16,9 +16,10 @@ from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
 from tlstax.results.drivers import DriverDefault, Encrypts
 from tlstax.study import Case, Levels, Study
-from tlstax.study.factors import UNSET, is_driver
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import driver_label, driver_words, shared_options
-from tlstax.study.levels import client_of, options_of
+from tlstax.study.level_names import UNSET
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ def driver_defaults(series: Series, told: Mapping[Frozen, Found]) -> tuple[Drive
 
 def is_left_alone(case: Case) -> bool:
     """Whether the case has a driver to which nothing is said of TLS but by its own options."""
-    return case.levels.get("tls") == UNSET and is_driver(client_of(case.levels))
+    return case.typed.tls == UNSET and kind_of(case.typed.client).is_driver
 
 
-def own_options(levels: Levels, study: Study) -> dict[str, str]:
+def own_options(levels: Levels, study: Study) -> Mapping[str, str]:
     """The options of this case that not all cases of the study have alike."""
     shared = shared_options(study)
-    return options_of({name: level for name, level in levels.items() if name not in shared})
+    return CaseLevels.of({name: level for name, level in levels.items() if name not in shared}).options
 
 
 def _default(series: Series, case: Case, found: Found) -> DriverDefault:

@@ -26,9 +26,8 @@ from tlstax.findings.drivers.words import split_sentence
 from tlstax.results.drivers import CostPart, DriverSplit, Encrypts, PartKind
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Published, Study, within
-from tlstax.study.factors import OPTION
 from tlstax.study.labels import driver_label, driver_words, other_workload
-from tlstax.study.levels import client_of
+from tlstax.study.level_names import OPTION
 
 ASKS_LESS = {"useLocalSessionState": "true"}
 """What keeps Connector/J from asking for its session's state, which it then keeps track of by itself."""
@@ -53,7 +52,7 @@ class _Place:
     told: Mapping[Frozen, Found]
     study: Study
 
-    def options(self, case: Case) -> dict[str, str]:
+    def options(self, case: Case) -> Mapping[str, str]:
         """The options that tell this case from others of its driver."""
         return own_options(case.levels, self.study)
 
@@ -66,7 +65,7 @@ class _Place:
 
     def with_options(self, case: Case, options: Mapping[str, str]) -> Case | None:
         """The case of the same driver with exactly these options; None where there is none."""
-        same = (other for other in self.cases if client_of(other.levels) == client_of(case.levels))
+        same = (other for other in self.cases if other.typed.client == case.typed.client)
         return next((other for other in same if self.options(other) == options), None)
 
 
@@ -131,7 +130,7 @@ def _turned_off(case: Case, place: _Place) -> Case | None:
     in_the_clear = [
         other
         for other in place.cases
-        if client_of(other.levels) == client_of(case.levels) and place.encrypts(other) == "never"
+        if other.typed.client == case.typed.client and place.encrypts(other) == "never"
     ]
     return min(in_the_clear, key=lambda other: len(place.options(other)), default=None)
 

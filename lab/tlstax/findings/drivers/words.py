@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.core.wording import MANY_TIMES, MINUS, alike, percent, signed_percent
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
 from tlstax.results.interval import Interval
-from tlstax.study.levels import options_of
+from tlstax.study.case_levels import CaseLevels
 from tlstax.support.text import enumerated
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)
@@ -66,7 +66,7 @@ def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
         verb, _, how = words.partition(" (")
         if len(drivers) > 1:
             verb = verb.replace("does not", "do not").replace("encrypts", "encrypt")
-        told = [name for name in options_of(drivers[0].case) if _OF_TLS.search(name)]
+        told = [name for name in CaseLevels.of(drivers[0].case).options if _OF_TLS.search(name)]
         # What all cases are told of TLS is the driver's default no more.
         default = f" with {enumerated(told)} given" if told else " by default"
         yield f"{enumerated([d.driver for d in drivers])} {verb}{default}{f' ({how}' if how else ''}"

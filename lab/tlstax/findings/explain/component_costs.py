@@ -15,7 +15,7 @@ from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels
-from tlstax.study.factors import NO_FAULT, VARIANTS
+from tlstax.study.level_names import NO_FAULT, VARIANTS
 
 Place = tuple[Side, str]
 """A component on one side."""
@@ -64,7 +64,7 @@ class Costs:
 
     def baseline_of(self, case: Case) -> Case:
         """What a case is explained against: itself without its planted fault, or its group's baseline."""
-        if case.role != "control" and case.levels.get("fault", NO_FAULT) not in {NO_FAULT, *VARIANTS}:
+        if case.role != "control" and case.typed.fault not in {NO_FAULT, *VARIANTS}:
             without = {**case.levels, "fault": NO_FAULT}
             for other in self.cases:
                 if other.levels == without and other.role != "control":
@@ -146,7 +146,7 @@ class Costs:
         for case in self.cases:
             if case.role == "control":
                 pairs.append((case, self.baseline_of(case)))
-            elif case.levels.get("instance", 1) != 1:
+            elif case.typed.instance != 1:
                 first = {**case.levels, "instance": 1}
                 pairs += [
                     (case, other) for other in self.cases if other.levels == first and other.role != "control"

@@ -25,8 +25,8 @@ from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
 from tlstax.study import Case
-from tlstax.study.factors import NO_FAULT, VARIANTS
 from tlstax.study.labels import finding_levels, full_label, label
+from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2
@@ -239,7 +239,7 @@ class Explainer:
         ):
             left_us = server_us - found.extra_us_per_op.point
             predicted = server_us / left_us if left_us > 0 else None
-        fault = pair.case.levels.get("fault", NO_FAULT)
+        fault = pair.case.typed.fault
         measured = None
         if (
             fault not in {NO_FAULT, *VARIANTS}
@@ -281,4 +281,4 @@ def _operation(case: Case) -> Literal["connection", "query", "operation"]:
         "storm": "connection",
         "point-select": "query",
     }
-    return words.get(str(case.levels.get("workload")), "operation")
+    return words.get(case.typed.workload, "operation")

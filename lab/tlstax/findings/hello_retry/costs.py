@@ -30,9 +30,10 @@ from tlstax.results.hello_retry import (
 )
 from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Case, Level, Levels, Study
-from tlstax.study.factors import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import offered_words
-from tlstax.study.levels import VARIANT_WORDS, choice_of, distance_of
+from tlstax.study.level_names import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
+from tlstax.study.server_words import VARIANT_WORDS
 
 ROUND_TRIPS, BYTES = "tls_handshake_round_trips", "tls_handshake_bytes"
 CONNECT = "connect_p50_us"
@@ -173,11 +174,11 @@ def _wire(record: TrialRecord) -> dict[str, float]:
 def _server(record: TrialRecord) -> str:
     """What the server is called: the specimen that it was meant to be, or its own word for itself."""
     levels = record.trial.case.levels
-    named = levels.get("server") or (record.claim.name if record.claim is not None else None)
+    named = CaseLevels.of(levels).server or (record.claim.name if record.claim is not None else None)
     if named is None:
         return f"the server ({record.server.version})" if record.server is not None else "the server"
     known = {name: levels[name] for name in ("tls_library", FAULT) if name in levels}
-    return choice_of({"server": named, **known}).words()
+    return CaseLevels.of({"server": named, **known}).server_choice.words()
 
 
 def _client_library(record: TrialRecord) -> str:
@@ -243,7 +244,7 @@ def _retried_case(series: Series, one: _Seen, avoiding: tuple[tuple[Avoider, _Se
         case=dict(levels),
         label=offered_words(levels.get(GROUP, "default")),
         place=_place(levels, series.study),
-        rtt_ms=distance_of(levels).rtt_ms,
+        rtt_ms=CaseLevels.of(levels).distance.rtt_ms,
         group=one.group,
         handshakes=one.made,
         retried=one.retried,

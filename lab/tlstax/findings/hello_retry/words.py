@@ -10,7 +10,7 @@ from tlstax.findings.core.wording import alike
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
 from tlstax.study import Study
-from tlstax.study.factors import GROUP_LISTS, P256_FIRST
+from tlstax.study.level_names import GROUP_LISTS, P256_FIRST
 from tlstax.support.text import enumerated
 
 STUDY = "hello-retry"

@@ -12,7 +12,7 @@ from tlstax.results.document import (
 )
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
-from tlstax.study.levels import key_of
+from tlstax.study.server_words import key_of
 from tlstax.support.text import enumerated
 
 

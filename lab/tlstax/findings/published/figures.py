@@ -20,7 +20,7 @@ from tlstax.results.document import (
 )
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Published, within
-from tlstax.study.factors import NO_FAULT
+from tlstax.study.level_names import NO_FAULT
 
 FAULT = "fault"
 

@@ -27,7 +27,7 @@ from tlstax.probes.drivers.probed import INSERT, Asked, Refusal, TlsAsked
 from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
-from tlstax.study.factors import REQUIRED, UNSET
+from tlstax.study.level_names import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault
 from tlstax.tap.opening import Tap, open_tap
 

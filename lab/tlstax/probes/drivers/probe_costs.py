@@ -11,7 +11,8 @@ from tlstax.findings.core.series import Blocks, series, valid_values
 from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
-from tlstax.study.factors import OPTION
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import OPTION
 
 NAME = "drivers"
 CONNECT, STATEMENT = "reconnect", "words-insert"
@@ -99,7 +100,8 @@ def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
 
 
 def _of(levels: Mapping[str, Level]) -> tuple[str, str, str]:
-    return str(levels["client"]), str(levels["tls"]), str(levels["workload"])
+    case = CaseLevels.of(levels)
+    return case.client, case.tls, case.workload
 
 
 def _driver(
@@ -108,14 +110,14 @@ def _driver(
     records: Sequence[TrialRecord],
     confidence: float,
 ) -> DriverCosts:
-    own = [record for record in records if record.trial.case.levels.get("client") == name]
+    own = [record for record in records if record.trial.case.typed.client == name]
     ready = [record.ready for record in own if record.ready is not None and record.verdict.value == "valid"]
     known = [one.steady for one in ready if one.steady is not None]
     lasted = [one.warmup[-1].elapsed_s for one in ready if one.warmup]
 
     def way(tls: str) -> WayCosts:
         connect, statement = (cases.get((name, tls, work), {}) for work in (CONNECT, STATEMENT))
-        mine = [record for record in own if record.trial.case.levels.get("tls") == tls]
+        mine = [record for record in own if record.trial.case.typed.tls == tls]
         return _way(connect, statement, confidence).model_copy(update={"failed": _why(mine)})
 
     return DriverCosts(

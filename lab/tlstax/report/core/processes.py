@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from tlstax.findings.core.naming import subject_label
 from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.study.levels import SERVER_FACTORS, changed_words
+from tlstax.study.case_levels import SERVER_FACTORS
+from tlstax.study.server_words import changed_words
 
 
 @dataclass(frozen=True)

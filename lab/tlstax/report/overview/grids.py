@@ -19,9 +19,10 @@ from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures, outcome_names
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study
-from tlstax.study.factors import NO_FAULT, VARIANTS
-from tlstax.study.levels import certificate_words, key_of, needs_distance
+from tlstax.study.level_names import NO_FAULT, VARIANTS
+from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.text import counted
 
 LADDER, INSTANCE = "connections", "instance"

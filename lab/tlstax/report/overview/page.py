@@ -22,7 +22,7 @@ from tlstax.report.overview.grids import (
 )
 from tlstax.report.overview.pool import pool_table
 from tlstax.results.document import RunDocument
-from tlstax.study.levels import needs_distance
+from tlstax.study.needs import needs_distance
 
 CPU = "server_cpu_us_per_op"
 SPENT = (CPU, "server_instructions_per_op")

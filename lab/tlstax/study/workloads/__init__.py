@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlstax.contract import Workload
-from tlstax.study.factors import WORKLOADS as NAMES
+from tlstax.study.level_names import WORKLOADS as NAMES
 from tlstax.study.workloads import people, storm, sysbench_oltp, words
 from tlstax.study.workloads.effects import RowsChanged, draws_once, returns_rows, rows_changed, verb, writes
 from tlstax.study.workloads.tables import KEPT, TABLES, Shape, put_back_sql

@@ -21,8 +21,9 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.study.factors import WORKLOADS, closest
+from tlstax.study.level_names import WORKLOADS
 from tlstax.study.workloads.tables import Shape
+from tlstax.support.text import closest
 
 Bound = int | Literal["rows"]
 """A number, or how many rows the table has."""

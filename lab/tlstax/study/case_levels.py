@@ -1,0 +1,194 @@
+"""A case, read from its levels: each factor of its own type, and what stands for one that is not named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from typing import Any
+
+from tlstax.study.level_names import (
+    DEFAULT_AUTH,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    ENGINE,
+    NO_FAULT,
+    OPTION,
+    OWN,
+    POINT_SELECT,
+    UNSET,
+    Level,
+    Levels,
+)
+from tlstax.study.server_words import certificate_words, planted_words, twin_words
+
+Choice = Level | tuple[Level, ...]
+"""One level of a factor, or any of several."""
+
+SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
+"""The factors that choose a server; cases that agree in them share one, unless only one is observed."""
+
+STATE_FACTORS = ("tls_switch", "durability")
+"""The factors that are set at a running server, for each trial anew (`run/server_variables.py`)."""
+
+DISTANCE_FACTORS = ("rtt_ms", "jitter_ms", "rate_mbit")
+"""The factors that say how far apart client and server are."""
+
+WAY_FACTORS = ("path", *DISTANCE_FACTORS)
+"""The factors that say how bytes travel between client and server."""
+
+_LARGEST_STUDY = 1 << 14
+"""As many cases are kept read; a study with more has them read again, which takes microseconds."""
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """A server to be started: a specimen (None: the default), what is put under it, which process of it.
+
+    `fault` is what is planted in it. A server that is not `observed` has no counters: they are opened before
+    it starts, and cost it something from then on, so one process cannot be both.
+    """
+
+    server: str | None = None
+    tls_library: str = OWN
+    instance: int = 1
+    fault: str = NO_FAULT
+    observed: bool = True
+    certificate: str = DEFAULT_CERTIFICATE
+
+    def words(self) -> str:
+        """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
+        server = self.server or "the default server"
+        over = f" over {self.tls_library}" if self.tls_library != OWN else ""
+        certificate = (
+            "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
+        )
+        not_observed = "" if self.observed else ", not observed"
+        planted = planted_words(self.fault)
+        return f"{server}{over}{certificate}{planted}{twin_words(self.instance)}{not_observed}"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """What lies between client and server: a round trip time, its variation, a rate (0: no limit)."""
+
+    rtt_ms: float = 0.0
+    jitter_ms: float = 0.0
+    rate_mbit: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is one at all; without, both are on one loopback interface."""
+        return self != Distance()
+
+
+@dataclass(frozen=True)
+class CaseLevels:
+    """What is measured in a case: a field for each of `factors.FACTORS`, and the options of its driver.
+
+    `named` are the factors that the case has a level of, in their order; the fields of the others have the
+    level that stands for leaving a thing as it is, or None where nothing does. `options` are the driver's,
+    those left unset among them not. Levels are as `factors.check_level` returns them.
+    """
+
+    named: tuple[str, ...] = ()
+    tls: str = "off"
+    resumption: str = "off"
+    group: str = "default"
+    cipher: str = "default"
+    workload: str = POINT_SELECT
+    protocol: str = "default"
+    connections: int = 1
+    client: str = ENGINE
+    tls_switch: str = "client"
+    certificate: str = DEFAULT_CERTIFICATE
+    auth: str = DEFAULT_AUTH
+    batch: int = 1
+    durability: str | None = None
+    queries: int | None = None
+    rounds: int | None = None
+    path: str = DIRECT
+    rtt_ms: float = 0.0
+    jitter_ms: float = 0.0
+    rate_mbit: int = 0
+    server: str | None = None
+    tls_library: str = OWN
+    client_tls_library: str = OWN
+    instance: int = 1
+    fault: str = NO_FAULT
+    observers: str = "all"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(levels: Levels) -> CaseLevels:
+        """The case with these levels, which may be some of a case's; what names no factor is passed over."""
+        return _read(tuple(levels.items()))
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the client is to encrypt, or may."""
+        return self.tls != "off"
+
+    @property
+    def resumes(self) -> bool:
+        """Whether new connections are to resume an earlier TLS session."""
+        return self.resumption == "on"
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the case is watched by all observers, or by none but the CPU clocks."""
+        return self.observers == "all"
+
+    @property
+    def is_switched_at_server(self) -> bool:
+        """Whether it is the server that turns TLS off, where the case has none."""
+        return self.tls_switch == "server"
+
+    @property
+    def server_choice(self) -> ServerChoice:
+        """The server that the case is measured on."""
+        return ServerChoice(
+            server=self.server,
+            tls_library=self.tls_library,
+            instance=self.instance,
+            fault=self.fault,
+            observed=self.is_observed,
+            certificate=self.certificate,
+        )
+
+    @property
+    def distance(self) -> Distance:
+        """The distance between client and server."""
+        return Distance(rtt_ms=self.rtt_ms, jitter_ms=self.jitter_ms, rate_mbit=self.rate_mbit)
+
+    @property
+    def can_be_captured(self) -> bool:
+        """Whether a tap can stand between client and server: there is nothing else between them."""
+        return self.path == DIRECT and not self.distance.is_any
+
+
+def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
+    """Whether the case with these levels has one of the wanted ones in every factor that is named."""
+    return all(
+        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
+        for name, choice in wanted.items()
+    )
+
+
+_KINDS: dict[str, Callable[[Level], Level]] = {
+    each.name: {"str": str, "int": int, "float": float}[each.type.removesuffix(" | None")]
+    for each in fields(CaseLevels)
+    if each.name not in {"named", "options"}
+}
+"""The type of each factor's level, as the fields above have it."""
+
+
+@lru_cache(maxsize=_LARGEST_STUDY)
+def _read(levels: tuple[tuple[str, Level], ...]) -> CaseLevels:
+    known: dict[str, Any] = {name: _KINDS[name](level) for name, level in levels if name in _KINDS}
+    options = {
+        name.removeprefix(OPTION): str(level)
+        for name, level in levels
+        if name.startswith(OPTION) and level != UNSET
+    }
+    return CaseLevels(named=tuple(name for name, _ in levels), options=options, **known)

@@ -1,0 +1,1 @@
+"""Load clients as studies know them: names, words, and what each cannot do."""

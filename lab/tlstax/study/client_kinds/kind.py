@@ -1,0 +1,100 @@
+"""What is known of a load client before it is started, and what it may be asked to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from tlstax.contract import Schedule
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.server_abilities import ServerAbilities
+from tlstax.study.workloads.user_defined import UserSequence, UserWorkload
+
+PREPARED = frozenset(
+    {
+        "point-select",
+        "select-range",
+        "insert",
+        "update",
+        "delete",
+        "oltp-read-only",
+        "oltp-read-write",
+    }
+)
+"""Built-in workloads whose statements are prepared unless `protocol` says otherwise."""
+
+COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
+"""Built-in workloads that draw each id once, over all connections together."""
+
+Limit = tuple[bool, str]
+"""Whether a case goes beyond what a client can do, and what the client does instead, to follow its name."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A case that a client is to measure.
+
+    `workloads` are the user's own, by name; `schedule` is when operations start; `server` is what the case's
+    server can do, None where that is not known.
+    """
+
+    case: CaseLevels
+    workloads: Mapping[str, UserWorkload]
+    schedule: Schedule
+    server: ServerAbilities | None = None
+
+    @property
+    def own(self) -> UserWorkload | None:
+        """The case's workload where it is one of the user's own."""
+        return self.workloads.get(self.case.workload)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether any of its statements is prepared."""
+        if self.case.protocol != "default":
+            return self.case.protocol == "prepared"
+        if self.own is None:
+            return self.case.workload in PREPARED
+        own = self.own
+        statements = [statement for each in own.transactions for statement in each.statements]
+        return any((statement.protocol or own.protocol) == "prepared" for statement in statements)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it draws values that each are to be used once, over all connections together."""
+        if self.own is None:
+            return self.case.workload in COUNTING
+        drawn = [each.parameters for each in self.own.transactions]
+        drawn += [statement.parameters for each in self.own.transactions for statement in each.statements]
+        return any(isinstance(parameter, UserSequence) for found in drawn for parameter in found.values())
+
+
+def _not_known(version: str) -> bool | None:  # noqa: ARG001
+    return None
+
+
+@dataclass(frozen=True)
+class ClientKind:
+    """A load client: its level of `client`, what it is called in sentences, and what it can do.
+
+    `limits` names what it cannot do of a case, the first that holds being the reason to leave the case out.
+    One that `asks` asks its connections what they have negotiated, before the window, and keeps them; any
+    other makes those that work within the window, and they are proved at the server. One that
+    `works_in_rounds` does all operations of a round in one go, and the data is put back between rounds;
+    one that `makes_storms` opens all its connections at once, round after round.
+    `verifies` says of one that reports this version of itself whether it verifies the server's certificate
+    on every connection, None where that is not known.
+    """
+
+    name: str
+    words: str
+    limits: Callable[[Wanted], Iterable[Limit]]
+    is_driver: bool = False
+    asks: bool = True
+    works_in_rounds: bool = False
+    makes_storms: bool = False
+    verifies: Callable[[str], bool | None] = _not_known
+
+    def why_not(self, wanted: Wanted) -> str:
+        """Why it cannot measure the case; empty where it can."""
+        return next((f"{self.name} {words}" for beyond, words in self.limits(wanted) if beyond), "")

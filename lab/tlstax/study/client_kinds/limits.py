@@ -1,0 +1,18 @@
+"""What clients of other makers have in common: how they are told what to do leaves things out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.contract import OpenLoop
+from tlstax.study.client_kinds.kind import Limit, Wanted
+from tlstax.study.level_names import OWN
+
+
+def of_other_makers(wanted: Wanted) -> Iterable[Limit]:
+    """What no client but the engine is told."""
+    case = wanted.case
+    yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
+    yield case.resumes, "resumes no session"
+    yield case.group != "default", "takes no key exchange group"
+    yield case.client_tls_library != OWN, "keeps the TLS library that it comes with"

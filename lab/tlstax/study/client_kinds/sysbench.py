@@ -1,0 +1,38 @@
+"""sysbench, with its own scripts where it has them for the workload."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tlstax.study.client_kinds.kind import PREPARED, ClientKind, Limit, Wanted
+from tlstax.study.client_kinds.limits import of_other_makers
+
+NAME = "sysbench"
+
+_TEXT = frozenset({"insert", "reconnect"})
+"""Built-in workloads that it does without preparing anything."""
+
+_HAS_NOT = ("people-", "words-")
+"""How the names of built-in workloads begin that it has not."""
+
+_VERIFIES_UNASKED_BEFORE = (3, 4)
+"""MariaDB Connector/C up to 3.3 checks the chain of each certificate once it has an authority's file. 3.4
+does not where sysbench 1.0.20 uses it: seen with another server's authority, on loopback."""
+
+
+def _limits(wanted: Wanted) -> Iterable[Limit]:
+    yield from of_other_makers(wanted)
+    workload, protocol = wanted.case.workload, wanted.case.protocol
+    yield workload in wanted.workloads or workload.startswith(_HAS_NOT), "has no such workload"
+    yield workload == "delete", "draws ids at random to delete, so that ever more of them are gone already"
+    prepared = protocol == "prepared" or (protocol == "default" and workload in PREPARED)
+    yield prepared and workload in _TEXT, f"does {workload} with a text query alone (protocol = text)"
+
+
+def _verifies(version: str) -> bool:
+    library = re.search(r"Connector/C (\d+)\.(\d+)", version)
+    return library is not None and (int(library[1]), int(library[2])) < _VERIFIES_UNASKED_BEFORE
+
+
+KIND: ClientKind = ClientKind(NAME, NAME, _limits, verifies=_verifies)

@@ -1,0 +1,125 @@
+"""The names of levels, and what some of them stand for at servers and libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Level = str | int | float
+Levels = Mapping[str, Level]
+"""Levels of a case, or some of them, by the names of their factors."""
+
+CIPHERS = (
+    "AES256-SHA",
+    "DHE-RSA-AES256-SHA",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+)
+"""Levels of `cipher`, beside the library's default."""
+
+OWN = "own"
+"""The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
+
+NO_FAULT = "none"
+"""The level of `fault` that leaves a server as it is."""
+
+GROUPS_LIFTED = "groups-lifted"
+"""The level of `fault` that lets a server agree on any key exchange group that its TLS library has. It is no
+fault but a variant, planted in the same way."""
+
+VARIANTS = (GROUPS_LIFTED,)
+"""Levels of `fault` that make another server of it, and not a worse one; nobody calls them faults."""
+
+FAULTS = ("rand-per-byte", *VARIANTS)
+"""What can be planted in a server; `specimens/faults` has what each of them is."""
+
+GROUPS = {
+    "P-256": "secp256r1",
+    "P-384": "secp384r1",
+    "P-521": "secp521r1",
+    "X25519": "x25519",
+    "X25519MLKEM768": "X25519MLKEM768",
+}
+"""Levels of `group` that are one group, as OpenSSL is told it, and its name in IANA's registry "TLS Supported
+Groups"."""
+
+P256_FIRST = "P-256-first"
+"""The level of `group` that offers P-256 with a key share, and all others after it: the remedy for a server
+that takes P-curves alone."""
+
+GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
+"""Levels of `group` that are lists, as OpenSSL is told them: the client sends a key share for the first."""
+
+ENGINE = "engine"
+"""The level of `client` that is our own load engine."""
+
+UNSET = "unset"
+"""The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
+
+REQUIRED = "required"
+"""The level of `tls` that requires it of a driver, and says nothing else."""
+
+LEFT_TO_THE_DRIVER = (UNSET, REQUIRED)
+"""Levels of `tls` that only a driver has: versions, checks and sessions are its own affair in them."""
+
+OPTION = "option."
+"""How the factors begin that are options of drivers; the option's own name follows."""
+
+CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
+"""Keys of servers' certificates."""
+
+DEFAULT_CERTIFICATE = "rsa-2048"
+
+DURABILITY = {"full": 1, "write": 2, "none": 0}
+"""Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,
+the log is on the disk, is with the operating system, or is neither (MySQL reference manual)."""
+
+CACHING_SHA2, NATIVE_PASSWORD = "caching_sha2_password", "mysql_native_password"
+DEFAULT_AUTH = "default"
+AUTH_PLUGINS = (CACHING_SHA2, NATIVE_PASSWORD)
+"""Levels of `auth`, beside the server's own default."""
+
+DIRECT, UNIX_SOCKET = "direct", "unix-socket"
+
+PATHS = (
+    DIRECT,
+    UNIX_SOCKET,
+    "ssh-aes256-cbc",
+    "ssh-aes256-ctr",
+    "ssh-aes128-gcm",
+    "ssh-chacha20-poly1305",
+    "stunnel",
+    "haproxy",
+    "haproxy-tls",
+    "router-terminate",
+    "router-passthrough",
+    "router-reencrypt",
+    "router-encrypt",
+)
+"""Levels of `path`; `tlstax.paths` has what each of them is."""
+
+POINT_SELECT = "point-select"
+"""The workload of a case that names none."""
+
+STORM = "storm"
+
+WORKLOADS = (
+    POINT_SELECT,
+    "reconnect",
+    STORM,
+    "select-range",
+    "insert",
+    "update",
+    "delete",
+    "oltp-read-only",
+    "oltp-read-write",
+    "people-insert",
+    "people-select",
+    "people-update",
+    "people-delete",
+    "words-insert",
+    "words-execute",
+)
+"""The built-in workloads; `tlstax.workloads` has what each of them is."""

@@ -1,0 +1,51 @@
+"""What the cases of a study need together: servers, clients, TLS libraries, paths."""
+
+from __future__ import annotations
+
+from tlstax.study.case_levels import ServerChoice
+from tlstax.study.design import Study
+from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
+
+
+def has_plaintext(study: Study) -> bool:
+    """Whether any case of the study logs in without TLS."""
+    return any(not case.is_encrypted for case in study.typed())
+
+
+def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]:
+    """The paths on which the study's cases reach this server, each with whether it is over a distance."""
+    reaching = (case for case in study.typed() if case.server_choice == choice)
+    return tuple(dict.fromkeys((case.path, case.distance.is_any) for case in reaching))
+
+
+def paths(study: Study) -> tuple[str, ...]:
+    """The paths of the study's cases that have a program between client and server."""
+    named = dict.fromkeys(case.path for case in study.typed())
+    return tuple(name for name in named if name not in (DIRECT, UNIX_SOCKET))
+
+
+def needs_distance(study: Study) -> bool:
+    """Whether any case of the study has a distance between client and server."""
+    return any(case.distance.is_any for case in study.typed())
+
+
+def clients(study: Study) -> tuple[str, ...]:
+    """The names of the load clients that the study's cases are measured with."""
+    return tuple(dict.fromkeys(case.client for case in study.typed()))
+
+
+def server_choices(study: Study) -> tuple[ServerChoice, ...]:
+    """Every server that the study's cases need, each once, in the order of its cases."""
+    return tuple(dict.fromkeys(case.server_choice for case in study.typed()))
+
+
+def faults(study: Study) -> tuple[str, ...]:
+    """The names of the faults that the study's cases plant in a server."""
+    named = dict.fromkeys(choice.fault for choice in server_choices(study))
+    return tuple(name for name in named if name != NO_FAULT)
+
+
+def tls_libraries(study: Study) -> tuple[str, ...]:
+    """The names of the TLS libraries that the study's cases put under a server or the client."""
+    named = (name for case in study.typed() for name in (case.tls_library, case.client_tls_library))
+    return tuple(name for name in dict.fromkeys(named) if name != OWN)

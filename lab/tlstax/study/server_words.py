@@ -1,0 +1,35 @@
+"""What is said of a server's certificate, of what is planted in it, and of a twin."""
+
+from __future__ import annotations
+
+from tlstax.study.level_names import GROUPS_LIFTED, NO_FAULT, Level
+
+VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
+"""What is different in a server that is a variant of ours."""
+
+
+def planted_words(fault: Level) -> str:
+    """What is planted in a server, or makes a variant of it, to be put behind its name."""
+    return "" if fault == NO_FAULT else f" with {changed_words(fault)}"
+
+
+def changed_words(fault: Level) -> str:
+    """What we have changed of a server: "rand-per-byte planted"."""
+    return VARIANT_WORDS.get(str(fault), f"{fault} planted")
+
+
+def certificate_words(certificate: Level) -> str:
+    """A certificate by its key: "an RSA 4096 certificate"."""
+    return f"an {key_of(certificate)} certificate"
+
+
+def key_of(certificate: Level) -> str:
+    """A certificate's key as clients tell it: "RSA 4096", "EC P-256"."""
+    kind, _, size = str(certificate).partition("-")
+    return f"{kind.upper()} {size.upper().replace('P', 'P-')}"
+
+
+def twin_words(instance: Level) -> str:
+    """What tells a twin from the first process of its kind, to be put behind a server's name."""
+    number = int(instance)
+    return {1: "", 2: ", a second one"}.get(number, f", number {number}")

@@ -1,0 +1,96 @@
+"""What a server can do is asked of it, and never guessed from its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from left_out import why_no_client
+from tlstax.cli.added_servers import knowing_added
+from tlstax.plan.order import plan
+from tlstax.probes import specimen, specimen_list
+from tlstax.probes.specimen import Facts
+from tlstax.specimens import added
+from tlstax.specimens.added import Added
+from tlstax.specimens.server_recipes import SERVERS
+from tlstax.study import Study, load_study, override, parse_study, study_toml
+from tlstax.study.server_abilities import CATALOGUED
+
+
+def test_every_server_of_the_catalogue_is_known() -> None:
+    assert set(CATALOGUED) == {recipe.name for recipe in SERVERS}
+
+
+def study_of(*servers: str) -> Study:
+    study = override(load_study("tax"), "workload", ["people-select"])
+    study = override(study, "protocol", ["text"])
+    study = override(study, "server", servers)
+    return override(study, "client", ["engine", "mysqlslap-9.7"])
+
+
+@pytest.fixture
+def percona(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A server that the user added; what it answered is written by each test."""
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
+    added.keep(Added(name="percona-5.7", mysqld="/opt/mysqld", version="5.7.44-48", sha256="0"))
+    return "percona-5.7"
+
+
+def answered(name: str, facts: Facts) -> None:
+    place = specimen_list.added_facts(name)
+    place.mkdir(parents=True)
+    specimen.write(place, facts)
+
+
+def reasons(study: Study) -> set[str]:
+    return {excluded.why for excluded in plan(study).excluded}
+
+
+def test_an_added_server_without_tls_1_2_is_left_out_for_clients_that_need_it(percona: str) -> None:
+    answered(percona, Facts(tls_versions=("1.0", "1.1"), account_plugins=("mysql_native_password",)))
+    study = knowing_added(study_of("mysql-9.7", percona))
+    assert f"mysqlslap-9.7 speaks TLS 1.2 and 1.3 alone, and {percona} has neither" in reasons(study)
+
+
+def test_an_added_server_with_native_accounts_alone_is_left_out_for_a_client_without(percona: str) -> None:
+    answered(percona, Facts(tls_versions=("1.2",), account_plugins=("mysql_native_password",)))
+    study = knowing_added(study_of("mysql-9.7", percona))
+    assert any("mysql_native_password" in why and percona in why for why in reasons(study))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        Facts(tls_versions=("1.2", "1.3"), account_plugins=("caching_sha2_password", "and_another")),
+        Facts(tls_versions=("1.0",)),
+        Facts(unasked="it did not start", account_plugins=()),
+        None,
+    ],
+    ids=["able", "asked by an earlier version", "not asked", "nothing known"],
+)
+def test_what_is_able_or_not_known_stays_in(percona: str, facts: Facts | None) -> None:
+    if facts is not None:
+        answered(percona, facts)
+    assert not any(percona in why for why in reasons(knowing_added(study_of("mysql-9.7", percona))))
+
+
+def test_what_was_asked_stays_with_the_study(percona: str) -> None:
+    answered(percona, Facts(tls_versions=("1.0",), account_plugins=("mysql_native_password",)))
+    study = knowing_added(study_of("mysql-9.7", percona))
+    again = parse_study(study_toml(study), where="a file")
+    assert again.servers == study.servers
+    assert reasons(again) == reasons(study)
+
+
+def test_a_study_of_the_catalogue_says_nothing_of_servers() -> None:
+    study = load_study("tax")
+    assert knowing_added(study) == study
+    assert "servers" not in study.model_dump()
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUED))
+def test_accounts_of_the_catalogue_are_those_that_its_servers_have(name: str) -> None:
+    for plugin in ("caching_sha2_password", "mysql_native_password"):
+        why = why_no_client({"workload": "reconnect", "server": name, "auth": plugin})
+        assert bool(why) == (plugin not in CATALOGUED[name].account_plugins)
