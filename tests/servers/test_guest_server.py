@@ -179,12 +179,12 @@ def test_what_a_killed_run_left_is_reused_and_cleared(house: PrivateServer, acco
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert tables(house, "tlstax") == {"tlstax_sbtest1", "tlstax_made"}
-    told: list[str] = []
+    steps: list[str] = []
     with opened_when_free(access) as guest:
-        guest.prepare_table(CONTENT, told.append)
-        assert told == [], "an equal table was filled again"
-        guest.prepare_table(replace(CONTENT, seed=6), told.append)
-        assert len(told) == 1
+        guest.prepare_table(CONTENT, steps.append)
+        assert steps == [], "an equal table was filled again"
+        guest.prepare_table(replace(CONTENT, seed=6), steps.append)
+        assert len(steps) == 1
     assert "tlstax" not in schemas(house)
 
 

@@ -51,10 +51,10 @@ def job(bench: Bench, levels: dict[str, Level]) -> Job:
     return job_for({**BASE, **levels}, bench.terms, sequence=0)
 
 
-def tried(bench: Bench, levels: dict[str, Level], told: Job | None = None) -> TrialRecord:
-    """A trial of a case; the client is told what the case says, unless it is told something else."""
+def tried(bench: Bench, levels: dict[str, Level], asked: Job | None = None) -> TrialRecord:
+    """A trial of a case; the client is asked what the case says, unless it is asked something else."""
     trial = Trial(block=0, position=0, case=Case(levels={**BASE, **levels}, role="treatment"))
-    return run_trial(trial, told or job(bench, levels), bench)
+    return run_trial(trial, asked or job(bench, levels), bench)
 
 
 def assert_valid(record: TrialRecord) -> None:
@@ -104,8 +104,8 @@ def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]
 
 def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Bench]) -> None:
     bench = benches["mysql"]
-    told = job(bench, {}).model_copy(update={"tls": TlsOn()})
-    record = tried(bench, {"tls_switch": "server"}, told)
+    asked = job(bench, {}).model_copy(update={"tls": TlsOn()})
+    record = tried(bench, {"tls_switch": "server"}, asked)
     assert record.verdict.value == "invalid"
     assert "the server does not offer it" in record.failure
     assert tls_facts.read(bench.server.admin()).offered

@@ -61,7 +61,7 @@ def test_an_error_packet_is_a_refusal() -> None:
     assert greeting.parse(b"\x17\x00\x00\x00\xff\x10\x04Too many connections") == Greeting("refusal")
 
 
-def told(code: int, said: str = "as the server says") -> TlstaxError:
+def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
     return guest_refusals.fault_of(ACCESS, OperationalError(code, said))
 
 
@@ -91,7 +91,7 @@ def told(code: int, said: str = "as the server says") -> TlstaxError:
 def test_each_refusal_is_one_sentence_with_the_address(
     code: int, fault: type[TlstaxError], words: str
 ) -> None:
-    error = told(code)
+    error = fault_of(code)
     assert type(error) is fault
     assert words in error.sentence()
     assert "db.example:3307" in error.message

@@ -95,9 +95,9 @@ def test_the_log_and_the_wire_must_say_the_same() -> None:
     )
     other = job.model_copy(update={"log": wrong})
     assert "SET NAMES" in disagreement(other)
-    told = row(gathered(CLEAR[0], other))
-    assert "the same statements, read on the wire in the clear" not in told.verified_by
-    assert any("disagree" in note for note in told.notes)
+    other_row = row(gathered(CLEAR[0], other))
+    assert "the same statements, read on the wire in the clear" not in other_row.verified_by
+    assert any("disagree" in note for note in other_row.notes)
 
 
 def test_a_log_that_lacks_a_connection_tells_no_statements() -> None:

@@ -48,10 +48,10 @@ class Machine:
         return tuple(sorted(needed - there))
 
     def fill(
-        self, recipe: Recipe, source: AptPackages, place: Place, told: Reporter
+        self, recipe: Recipe, source: AptPackages, place: Place, reporter: Reporter
     ) -> tuple[str, tuple[Part, ...]]:
         assert recipe is MYSQL_8_0_33
-        told.step("unpacking")
+        reporter.step("unpacking")
         for package in source.packages:
             if package not in self.debian:
                 raise MachineFault(f"there is no {package}")
