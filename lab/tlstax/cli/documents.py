@@ -21,6 +21,7 @@ from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
+from tlstax.results.exported_run import ExportedRun
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
@@ -44,6 +45,7 @@ PRINTED = (
     Printed("run", RunDocument, ("run --json", "study run NAME --json", "report RUN --format json")),
     Printed("explain", Explanation, ("explain RUN --json",)),
     Printed("study-plan", Plan, ("study plan NAME --json",)),
+    Printed("runs-export", ExportedRun, ("runs export RUN",)),
     Printed("runs-list", RunListing, ("runs list --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
@@ -60,8 +62,6 @@ Written from the types by `python -m tlstax.cli.documents` in `lab/`; do not edi
 field `schema`, 1 for all that are described here: it goes up when a field is removed or changes its
 meaning, not when one is added. [contract/printed/](../contract/printed/) has the JSON Schema (draft
 2020-12) of each. Units are the last word of a name: `connect_us` is microseconds, `rss_bytes` bytes.
-`runs export` has no schema: it is the run's header and every trial as it is kept, with its proof, its
-outcomes and its histograms in nanoseconds (HdrHistogram V2, compressed, base64).
 """
 
 

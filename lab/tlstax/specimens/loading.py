@@ -103,10 +103,13 @@ def ask(build: ServerBuild, library: TlsLibrary | None = None) -> Loaded:
 def not_found(program: Path, directories: Sequence[Path]) -> tuple[str, ...]:
     """The names of the libraries that a program of this machine asks for and would not be given.
 
-    They are looked for in `directories` first.
+    They are looked for in `directories` first. A file that the machine cannot run asks for none.
     """
     path = {"LD_LIBRARY_PATH": ":".join(map(str, directories))} if directories else {}
-    done = _traced(program, [str(program)], {**TRACE, **path})
+    try:
+        done = _traced(program, [str(program)], {**TRACE, **path})
+    except MachineFault:
+        return ()
     return tuple(sorted({m["name"] for m in _LOADED.finditer(done.stdout) if m["path"] == "not found"}))
 
 

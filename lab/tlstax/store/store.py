@@ -196,8 +196,9 @@ class Store:
         return run
 
     def export(self, run_or_prefix: str) -> str:
-        """A run with everything in it as one JSON document (see `tlstax.export`)."""
-        return json.dumps(exported(self.load(run_or_prefix)), ensure_ascii=False)
+        """A run with everything in it as one JSON document (see `ExportedRun`)."""
+        document = exported(self.load(run_or_prefix)).model_dump(mode="json")
+        return json.dumps(document, ensure_ascii=False)
 
     def _found(self, run_or_prefix: str) -> str:
         with reported(self._path):

@@ -12,6 +12,7 @@ from report_runs import EVERY_RUN, Make, with_document
 from tlstax.cli.documents import PRINTED, ROOT, documents, schema_of
 from tlstax.doctor.check import Check
 from tlstax.doctor.rendering import to_json
+from tlstax.findings.answer.export import exported
 from tlstax.plan.order import plan
 from tlstax.report.formats.render import render
 from tlstax.study import built_in_studies, load_study
@@ -44,6 +45,12 @@ def test_each_is_a_schema_that_refuses_what_it_does_not_know(name: str) -> None:
 @pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
 def test_a_run_is_what_its_schema_says(make: Make) -> None:
     check("run", render(*with_document(make), "json"))
+
+
+@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+def test_an_export_is_what_its_schema_says(make: Make) -> None:
+    run, _ = with_document(make)
+    check("runs-export", json.dumps(exported(run).model_dump(mode="json")))
 
 
 @pytest.mark.parametrize("name", built_in_studies())

@@ -166,9 +166,10 @@ def test_every_format_tells_what_crossed_the_wire(name: Format) -> None:
 
 
 def test_the_export_has_all_of_it() -> None:
-    trials = exported(captured_run())["trials"]
-    assert sum(trial["captured"] for trial in trials) == len(TRIALS)
-    assert trials[0]["capture"]["entry_port"] == ENTRY
+    trials = exported(captured_run()).trials
+    assert sum(trial.captured for trial in trials) == len(TRIALS)
+    assert trials[0].capture is not None
+    assert trials[0].capture.entry_port == ENTRY
 
 
 def test_a_hexdump_is_as_people_know_it() -> None:

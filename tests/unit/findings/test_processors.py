@@ -123,8 +123,9 @@ def test_the_report_has_the_seconds_and_the_export_has_everything() -> None:
     for words in ("0 to 1 s", "5 to 6 s", "0 to 5 s", "average", "<td>15.00</td>", "<td>30.00</td>"):
         assert words in page
     assert "ticks of 10\N{NO-BREAK SPACE}ms" in page or "ticks of 10 ms" in page
-    (first, *_) = exported(run)["trials"]
-    assert len(first["observed"]["cpus"]) == 6
+    (first, *_) = exported(run).trials
+    assert first.observed is not None
+    assert len(first.observed.cpus) == 6
 
 
 def test_a_run_that_nobody_watched_has_no_empty_table() -> None:
