@@ -56,7 +56,7 @@ def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, wo
         status.read_status(admin)
     except (MachineFault, MySQLError, OSError):
         if not guest.is_alive():
-            raise MachineFault(f"{guest.specimen.name} does not answer any more") from None
+            raise MachineFault(f"{guest.specimen.name} no longer answers") from None
 
 
 @contextmanager

@@ -129,9 +129,9 @@ def test_what_was_downloaded_before_is_used(tools: Tools) -> None:
 
     with pytest.raises(MachineFault, match="cut off"):
         shelf.obtain(maven(tools.sha256()), cut_off)
-    told: list[str] = []
-    shelf.obtain(maven(tools.sha256()), told.append)
-    assert told[0] == "Some DB was downloaded before"
+    steps: list[str] = []
+    shelf.obtain(maven(tools.sha256()), steps.append)
+    assert steps[0] == "Some DB was downloaded before"
     assert tools.called() == 1
 
 

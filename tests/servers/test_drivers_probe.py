@@ -70,7 +70,7 @@ def test_an_option_that_no_driver_takes_is_the_users_mistake(home: Home, mysql_b
     assert done.returncode == 2, done.stderr
     assert "plain-driver was not probed" in done.stdout
     assert "nonsense" in done.stdout
-    assert "no driver does what it was told by --option" in done.stderr
+    assert "no driver accepted what --option gives it" in done.stderr
     shown = json.loads(home.run(*asked, "--json").stdout)
     assert [row["failed_as"] for row in shown["drivers"]] == ["bad_job"]
 

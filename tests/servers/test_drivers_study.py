@@ -75,7 +75,7 @@ def test_a_folder_and_a_line_are_a_driver(home: Home) -> None:
     fetched = home.run("specimens", "fetch", "plain-driver")
     assert fetched.returncode == 0, fetched.stderr
     verified = home.run("specimens", "verify", "plain-driver")
-    assert "as it was fetched" in verified.stdout
+    assert "unchanged since it was fetched" in verified.stdout
     listed = json.loads(home.run("specimens", "list", "--json").stdout)["specimens"]
     (entry,) = (one for one in listed if one["name"] == "plain-driver")
     assert (entry["kind"], entry["status"], entry["version"]) == ("client", "ready", "1.0")

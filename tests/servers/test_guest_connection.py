@@ -105,14 +105,14 @@ def test_a_port_that_is_not_mysql(said: bytes) -> None:
 
 def test_a_port_that_stays_silent() -> None:
     with listener() as port:
-        failure(access_to(port), MachineFault, f"127.0.0.1:{port} took the connection", timeout_s=0.3)
+        failure(access_to(port), MachineFault, f"127.0.0.1:{port} accepted the connection", timeout_s=0.3)
     with listener(b"\x4a\0\0") as port:
         failure(access_to(port), UserMistake, "does not speak MySQL's protocol", timeout_s=0.3)
 
 
 def test_a_port_that_closes_at_once() -> None:
     with listener(close=True) as port:
-        failure(access_to(port), MachineFault, "closed it without a word")
+        failure(access_to(port), MachineFault, "closed it without sending anything")
 
 
 GREETING = (
@@ -123,7 +123,7 @@ GREETING = (
 
 def test_a_server_that_greets_and_then_hangs() -> None:
     with listener(GREETING) as port:
-        failure(access_to(port), MachineFault, "greeted and then said nothing more", timeout_s=0.3)
+        failure(access_to(port), MachineFault, "sent its greeting and then nothing more", timeout_s=0.3)
 
 
 def test_a_server_that_greets_and_then_closes() -> None:
@@ -133,7 +133,7 @@ def test_a_server_that_greets_and_then_closes() -> None:
 
 def test_a_greeting_in_pieces_is_waited_for() -> None:
     with listener(GREETING[:3], GREETING[3:20], GREETING[20:]) as port:
-        failure(access_to(port), MachineFault, "greeted and then said nothing more", timeout_s=0.5)
+        failure(access_to(port), MachineFault, "sent its greeting and then nothing more", timeout_s=0.5)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_identity_is_checked(private: PrivateServer) -> None:
     guest_connection.connect(access_for(private, tls), None).close()
     access = access_for(private, tls)
     other_name = replace(access, address=replace(access.address, host="127.1"))
-    failure(other_name, UserMistake, "is not made out to 127.1")
+    failure(other_name, UserMistake, "was not issued for 127.1")
     guest_connection.connect(replace(other_name, tls=GuestTls("VERIFY_CA", private.ca_file)), None).close()
 
 
@@ -207,7 +207,7 @@ def test_a_long_statement_is_waited_for(private: PrivateServer) -> None:
 def test_a_paused_server_is_not_waited_for_for_ever(private: PrivateServer) -> None:
     private.pause()
     try:
-        failure(access_for(private), MachineFault, "said nothing for", timeout_s=0.5)
+        failure(access_for(private), MachineFault, "sent nothing for", timeout_s=0.5)
     finally:
         private.resume()
 
@@ -290,7 +290,7 @@ def test_a_server_with_no_connection_free(session: Session, mariadb_build: Serve
         try:
             for _ in range(10):
                 held.append(guest_connection.connect(access_for(server), None))  # noqa: PERF401
-            failure(access_for(server), MachineFault, "has no connection free (max_connections)")
+            failure(access_for(server), MachineFault, "has no free connection (max_connections)")
         finally:
             for database in held:
                 database.close()

@@ -82,7 +82,7 @@ def test_what_cannot_be_told_after_a_kill_is_left_and_named(house: House) -> Non
     with guest_of(house.access) as (_, _, warned):
         pass
     assert house.things() == {"v"}
-    assert ["the view v" in words and "cannot be told" in words for words in warned] == [True]
+    assert ["the view v" in words and "is not certain" in words for words in warned] == [True]
 
 
 def test_what_others_put_in_the_place_of_what_a_killed_run_made_is_left(house: House) -> None:
@@ -98,16 +98,16 @@ def test_what_is_being_made_when_it_is_interrupted_is_dropped(
     house: House, monkeypatch: pytest.MonkeyPatch, slow: str
 ) -> None:
     """A CREATE that the server carries out although nobody waits for its answer any more."""
-    say = made._say
+    execute = made._execute
 
-    def say_and_be_interrupted(worker: Database, statement: str) -> None:
+    def execute_and_be_interrupted(worker: Database, statement: str) -> None:
         if "SLEEP" in statement:
             worker._execute_command(3, statement)  # type: ignore[attr-defined]
         else:
-            say(worker, statement)
+            execute(worker, statement)
         raise Interrupted
 
-    monkeypatch.setattr(made, "_say", say_and_be_interrupted)
+    monkeypatch.setattr(made, "_execute", execute_and_be_interrupted)
     with pytest.raises(Interrupted):
         carried_out(house, slow)
     assert house.things() == set()

@@ -108,7 +108,7 @@ def test_an_object_that_was_replaced_since_is_left(house: House) -> None:
         )
         house.eve("DROP PROCEDURE p", "CREATE PROCEDURE p() SELECT 1")
     assert house.things() == {"t", "v", "p"}
-    assert sum("is not as tlstax made it any more" in words for words in warned) == 3
+    assert sum("is no longer as tlstax made it" in words for words in warned) == 3
 
 
 def test_what_tables_of_others_refer_to_is_left(house: House) -> None:

@@ -147,7 +147,7 @@ def test_others_tables_in_its_own_schema_are_spared(house: PrivateServer, accoun
 def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServer, account: Grant) -> None:
     as_owner(house, "CREATE TABLE shop.tlstax_sbtest1 (mine INT) COMMENT 'not yours'")
     try:
-        with pytest.raises(UserMistake, match="tlstax_sbtest1 that is not of tlstax's making"):
+        with pytest.raises(UserMistake, match="tlstax_sbtest1 that tlstax did not make"):
             GuestServer.open(account("ALL ON shop.*", schema="shop"))
         assert tables(house, "shop") == {"orders", "tlstax_sbtest1"}
     finally:
@@ -179,12 +179,12 @@ def test_what_a_killed_run_left_is_reused_and_cleared(house: PrivateServer, acco
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert tables(house, "tlstax") == {"tlstax_sbtest1", "tlstax_made"}
-    told: list[str] = []
+    steps: list[str] = []
     with opened_when_free(access) as guest:
-        guest.prepare_table(CONTENT, told.append)
-        assert told == [], "an equal table was filled again"
-        guest.prepare_table(replace(CONTENT, seed=6), told.append)
-        assert len(told) == 1
+        guest.prepare_table(CONTENT, steps.append)
+        assert steps == [], "an equal table was filled again"
+        guest.prepare_table(replace(CONTENT, seed=6), steps.append)
+        assert len(steps) == 1
     assert "tlstax" not in schemas(house)
 
 
@@ -245,7 +245,7 @@ def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
 def test_more_connections_than_there_are_is_refused_beforehand(account: Grant) -> None:
     with GuestServer.open(account("ALL ON tlstax.*")) as guest:
         guest.check_connections(30)
-        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ to give .max_connections is 40"):
+        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ free .max_connections is 40"):
             guest.check_connections(41)
 
 

@@ -100,7 +100,7 @@ def test_the_server_counted_what_mysqlslap_says(
     filled: PrivateServer, admin: Database, program: ClientProgram, encrypted: bool, rounds: int
 ) -> None:
     asked = job(filled, tls=tls(filled) if encrypted else TlsOff(), operations=1200, rounds=rounds)
-    asked = connection_log.telling(asked, filled.version)
+    asked = connection_log.reporting(asked, filled.version)
     before = read_status(admin)
     with LoadClient(program.command, asked) as client:
         client.wait_ready(WITHIN_S)
@@ -197,7 +197,7 @@ def trial(
         admin=admin,
         clients={NAME: program},
     )
-    asked = connection_log.telling(job_for(levels, terms, sequence=0), server.version)
+    asked = connection_log.reporting(job_for(levels, terms, sequence=0), server.version)
     case = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     return run_trial(case, asked, bench), bench
 

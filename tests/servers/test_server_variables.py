@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql import tls_facts
+from tlstax.mysql import innodb, tls_facts, tls_switch
 from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
@@ -51,10 +51,10 @@ def job(bench: Bench, levels: dict[str, Level]) -> Job:
     return job_for({**BASE, **levels}, bench.terms, sequence=0)
 
 
-def tried(bench: Bench, levels: dict[str, Level], told: Job | None = None) -> TrialRecord:
-    """A trial of a case; the client is told what the case says, unless it is told something else."""
+def tried(bench: Bench, levels: dict[str, Level], asked: Job | None = None) -> TrialRecord:
+    """A trial of a case; the client is asked what the case says, unless it is asked something else."""
     trial = Trial(block=0, position=0, case=Case(levels={**BASE, **levels}, role="treatment"))
-    return run_trial(trial, told or job(bench, levels), bench)
+    return run_trial(trial, asked or job(bench, levels), bench)
 
 
 def assert_valid(record: TrialRecord) -> None:
@@ -104,8 +104,8 @@ def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]
 
 def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Bench]) -> None:
     bench = benches["mysql"]
-    told = job(bench, {}).model_copy(update={"tls": TlsOn()})
-    record = tried(bench, {"tls_switch": "server"}, told)
+    asked = job(bench, {}).model_copy(update={"tls": TlsOn()})
+    record = tried(bench, {"tls_switch": "server"}, asked)
     assert record.verdict.value == "invalid"
     assert "the server does not offer it" in record.failure
     assert tls_facts.read(bench.server.admin()).offered
@@ -117,11 +117,11 @@ def test_a_switch_that_does_nothing_is_found(
     """Without NO ROLLBACK ON ERROR the variable says that there is no TLS, and the server takes it still."""
     bench = benches["mysql"]
 
-    def rolled_back(admin: Database, versions: str) -> None:
+    def rolled_back(admin: Database, wanted: str) -> None:
         with admin.cursor() as cursor:
-            cursor.execute("SET GLOBAL tls_version = %s", (versions,))
+            cursor.execute("SET GLOBAL tls_version = %s", (wanted,))
 
-    monkeypatch.setattr(server_variables, "_take_tls", rolled_back)
+    monkeypatch.setattr(tls_switch, "accept", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
         "the server still took TLS (TLSv1.2,TLSv1.3), where it was to be turned off there",
     )
@@ -141,7 +141,7 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
 def test_durability_that_does_not_take_effect_is_found(
     benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_variables, "_flush", lambda *_: None)
+    monkeypatch.setattr(innodb, "set_flush_at_commit", lambda *_: None)
     assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
         "the server's durability was full, where it was to be none",
     )

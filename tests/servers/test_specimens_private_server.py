@@ -181,8 +181,8 @@ CONTENT = TableContent(rows=25_000, seed=11)
 
 
 def test_the_table_is_sysbenchs_and_is_reused(private: PrivateServer) -> None:
-    told: list[str] = []
-    assert private.prepare_table(CONTENT, told.append) == 25_000
+    steps: list[str] = []
+    assert private.prepare_table(CONTENT, steps.append) == 25_000
     columns = answer(
         private,
         "SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, IS_NULLABLE, EXTRA, COLUMN_KEY"
@@ -199,9 +199,9 @@ def test_the_table_is_sysbenchs_and_is_reused(private: PrivateServer) -> None:
     (sample,) = answer(private, "SELECT c, pad FROM sbtest1 WHERE id = 20001")
     assert re.fullmatch(r"\d{11}(-\d{11}){9}", sample[0])
     assert re.fullmatch(r"\d{11}(-\d{11}){4}", sample[1])
-    assert len(told) == 1
-    private.prepare_table(CONTENT, told.append)
-    assert len(told) == 1, "an equal table was filled again"
+    assert len(steps) == 1
+    private.prepare_table(CONTENT, steps.append)
+    assert len(steps) == 1, "an equal table was filled again"
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_table_of_the_users_is_never_touched(private: PrivateServer) -> None:
     answer(private, "DROP TABLE IF EXISTS sbtest1")
     answer(private, "CREATE TABLE sbtest1 (mine INT)")
     try:
-        with pytest.raises(UserMistake, match="a table sbtest1 that is not of tlstax's making"):
+        with pytest.raises(UserMistake, match="a table sbtest1 that tlstax did not make"):
             private.prepare_table(CONTENT)
         assert answer(private, "SHOW COLUMNS FROM sbtest1")[0][0] == "mine"
     finally:

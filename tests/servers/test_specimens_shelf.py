@@ -46,15 +46,15 @@ def entries(cache: Path) -> set[str]:
 
 
 def test_a_root_is_whole_verified_and_pinned(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    root = shelf.obtain(SMALL, told.append)
+    steps: list[str] = []
+    root = shelf.obtain(SMALL, steps.append)
     assert root.program.read_bytes()[:4] == b"\x7fELF"
     assert set(root.manifest.versions()) == {"hostname"}
     (part,) = root.manifest.parts
     assert len(part.sha256) == 64
     assert root.manifest.version in part.version
     assert root.manifest.size_bytes == sum(file.stat().st_size for file in files_of(root.tree))
-    assert any("download" in line for line in told)
+    assert any("download" in line for line in steps)
     assert {path.name for path in root.path.iterdir()} == {"manifest.json", "files.json", "tree"}
     assert entries(cache) == {SMALL.name, f".{SMALL.name}.lock"}
     monkeypatch.setenv("TLSTAX_APT_MIRROR", "http://127.0.0.1:1/nothing")
@@ -239,8 +239,8 @@ def test_a_kept_download_that_was_changed_is_not_used(cache: Path) -> None:
     (deb,) = (cache / "downloads").rglob("*.deb")
     whole = deb.read_bytes()
     deb.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    told: list[str] = []
-    (part,) = shelf.obtain(SMALL, told.append).manifest.parts
+    steps: list[str] = []
+    (part,) = shelf.obtain(SMALL, steps.append).manifest.parts
     assert part.sha256 == hashlib.sha256(whole).hexdigest()
 
 

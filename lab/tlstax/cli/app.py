@@ -73,27 +73,27 @@ def run(
     server: Annotated[
         str | None,
         typer.Option(
-            help="Names of specimens, such as mysql-8.0.33, with commas; or mysql://user@host:port/db, an "
-            "external server. Default: a private MySQL 9.7."
+            help="Names of specimens, such as mysql-8.0.33, comma-separated; or "
+            "mysql://user@host:port/db, an external server. Default: a private MySQL 9.7."
         ),
     ] = None,
     tls_library: Annotated[
         str | None,
-        typer.Option(help="TLS libraries to put under the server, such as openssl-1.1.1l; with commas."),
+        typer.Option(help="TLS libraries to run the server on, such as openssl-1.1.1l; comma-separated."),
     ] = None,
     client: Annotated[
         str | None,
         typer.Option(
             help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
-            "(`tlstax drivers list`); with commas."
+            "(`tlstax drivers list`); comma-separated."
         ),
     ] = None,
     client_tls_library: Annotated[
-        str | None, typer.Option(help="TLS libraries to put under the load client; with commas.")
+        str | None, typer.Option(help="TLS libraries to run the load client on; comma-separated.")
     ] = None,
     tls: Annotated[
         str | None,
-        typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; with commas."),
+        typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; comma-separated."),
     ] = None,
     workload: Annotated[
         str | None,
@@ -106,8 +106,8 @@ def run(
     path: Annotated[
         str | None,
         typer.Option(
-            help="What carries the bytes, beside direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
-            "router-passthrough and others; with commas."
+            help="What carries the bytes, besides direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
+            "router-passthrough and others; comma-separated."
         ),
     ] = None,
     rtt_ms: Annotated[
@@ -119,7 +119,7 @@ def run(
         str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Stop when every ratio is known to this, such as 2% (2%).")
+        str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2% (2%).")
     ] = None,
     rate: Annotated[
         str | None,
@@ -276,8 +276,8 @@ def doctor(json: Json = False) -> None:
 
 @app.command("self-bench")
 def self_bench(
-    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; with commas.")] = None,
-    tls: Annotated[str | None, typer.Option(help="off, 1.3, 1.3-resumed; with commas.")] = None,
+    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; comma-separated.")] = None,
+    tls: Annotated[str | None, typer.Option(help="off, 1.3, 1.3-resumed; comma-separated.")] = None,
     connections: Annotated[str | None, typer.Option(help="How many at once (1,8,64,512).")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Time to spend on trials, such as 2m (10m); at least one block is run.")
@@ -359,7 +359,7 @@ def runs_export(run_name: RunName = "last") -> None:
 def runs_delete(
     run_name: Annotated[str, typer.Argument(help="A run's name, or the beginning of it.")],
 ) -> None:
-    """Delete a run with its trials."""
+    """Delete a run and its trials."""
     from tlstax.cli.runs_command import delete_command
 
     raise typer.Exit(delete_command(run_name))

@@ -31,7 +31,7 @@ def drivers_probe(
         str | None, typer.Option(help="Time to spend on measuring costs, such as 60s or 5m (5m).")
     ] = None,
     no_costs: Annotated[
-        bool, typer.Option("--no-costs", help="What they do alone, without measuring what it costs.")
+        bool, typer.Option("--no-costs", help="Only what they do, without measuring what it costs.")
     ] = False,
     option: Annotated[
         list[str] | None,
@@ -40,7 +40,7 @@ def drivers_probe(
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """What each driver does when nothing is said of TLS, what it sends by itself, and what that costs."""
+    """What each driver does by default, what it sends of its own accord, and what that costs."""
     from tlstax.cli.drivers_command import ProbeOptions, probe_command
 
     options = ProbeOptions(

@@ -63,10 +63,10 @@ def probe_command(options: ProbeOptions) -> int:
         return INTERRUPTED
     if options.option and all(row.failed_as == "bad_job" for row in found.drivers):
         raise UserMistake(
-            "no driver does what it was told by --option", remedy="each one's row says what it takes amiss"
+            "no driver accepted what --option gives it", remedy="each row says what the driver objects to"
         )
     if all(row.failed for row in found.drivers):
-        raise MachineFault("no driver could be probed", remedy="each one's row says why")
+        raise MachineFault("no driver could be probed", remedy="each row says why")
     return 0
 
 

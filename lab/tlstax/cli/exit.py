@@ -43,13 +43,13 @@ def guarded(command: Callable[[], object]) -> int:
     except Interrupted:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
-        return _told(error)
+        return _report(error)
     finally:
         streams.settle()
     return 0
 
 
-def _told(error: Exception) -> int:
+def _report(error: Exception) -> int:
     if isinstance(error, TlstaxError):
         return _say(error.sentence(), error.exit_status)
     if isinstance(error, streams.NobodyReads):
@@ -73,7 +73,7 @@ def _of_the_system(error: OSError) -> TlstaxError | None:
 
 
 class _Ending:
-    """What Ctrl-C and its like do: the first ends the work in order, the second is told what still goes on.
+    """What Ctrl-C and its like do: the first ends the work in order, the second learns what still goes on.
 
     The third ends that too. A first one while an external server is being left counts as the second.
     """
@@ -89,7 +89,8 @@ class _Ending:
             raise Interrupted
         self._has_begun = self._was_told = True
         # Not through sys.stderr, in the midst of a write to which this may be.
-        sentence = f"\ntlstax: still {doing or 'ending what was begun'}; once more ends it at once\n"
+        words = doing or "finishing what was begun"
+        sentence = f"\ntlstax: still {words}; press Ctrl-C again to end at once\n"
         with suppress(OSError):
             os.write(_STDERR, sentence.encode())
 

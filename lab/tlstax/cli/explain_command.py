@@ -20,7 +20,7 @@ from tlstax.study.labels import CONTROL_MARK, group_label
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:
     """Explain a case of a stored run, or the foremost one and the others in a line each; the exit status.
 
-    Raises UserMistake where the run has no such case, or cannot tell.
+    Raises UserMistake where the run has no such case, or was not sampled.
     """
     with open_store() as store:
         stored = store.load(run_name)
@@ -28,7 +28,7 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     other = chosen_case(study, against, option="--against") if against is not None else None
     others: tuple[Explanation, ...] = ()
     if case is not None:
-        found = explain(stored, chosen_case(study, case), other)
+        explanation = explain(stored, chosen_case(study, case), other)
     else:
         all_found = explanations(stored) if other is None else ()
         chosen = foremost(all_found)
@@ -36,14 +36,14 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
             all_cases = cases(study)
             treatments = (one for one in all_cases if one != other and one.role != "baseline")
             chosen = explain(stored, next(treatments, all_cases[0]), other)
-        found, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
+        explanation, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
     if as_json:
-        show_json(found.model_dump_json(by_alias=True, indent=2) + "\n")
+        show_json(explanation.model_dump_json(by_alias=True, indent=2) + "\n")
         return 0
     colour = colourful()
     text = explanation_text(
-        found,
-        title=_title(stored, found),
+        explanation,
+        title=_title(stored, explanation),
         others=[(one.sentences[0], _command(stored, one)) for one in others],
         width=terminal_width(),
         colour=colour,
@@ -52,17 +52,17 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     return 0
 
 
-def _title(stored: StoredRun, found: Explanation) -> str:
+def _title(stored: StoredRun, explanation: Explanation) -> str:
     """Which two cases of which run these are."""
     study = stored.header.study
-    group = group_label({n: level for n, level in found.case.items() if n not in CONTROL_MARK}, study)
+    group = group_label({n: level for n, level in explanation.case.items() if n not in CONTROL_MARK}, study)
     where = f" ({group})" if group else ""
-    return f"{found.labels[0]} against {found.labels[1]}{where}, run {stored.header.run}"
+    return f"{explanation.labels[0]} against {explanation.labels[1]}{where}, run {stored.header.run}"
 
 
-def _command(stored: StoredRun, found: Explanation) -> str:
+def _command(stored: StoredRun, explanation: Explanation) -> str:
     """How to ask for an explanation of this case."""
-    levels = {name: level for name, level in found.case.items() if name not in CONTROL_MARK}
-    role: Role = "control" if found.is_control else "treatment"
+    levels = {name: level for name, level in explanation.case.items() if name not in CONTROL_MARK}
+    role: Role = "control" if explanation.is_control else "treatment"
     text = choice_text(Case(levels=levels, role=role), stored.header.study)
     return f"tlstax explain {stored.header.run} --case {quote(text)}"

@@ -31,9 +31,9 @@ def flames_command(
     """Write a flame graph of a stored run, or its folded stacks; the exit status."""
     side = next((known for known in SIDES if known == side_name), None)
     if side is None:
-        raise UserMistake(f"--side: {side_name!r} is no side", remedy=f"choose one of {', '.join(SIDES)}")
+        raise UserMistake(f"--side: {side_name!r} is not a side", remedy=f"choose one of {', '.join(SIDES)}")
     if output is None and not folded and sys.stdout.isatty():
-        raise UserMistake("a picture is not for a terminal", remedy="name a file, such as -o flames.svg")
+        raise UserMistake("a picture cannot be shown here", remedy="name a file, such as -o flames.svg")
     if output is not None:
         check_writable(output)
     with open_store() as store:

@@ -14,7 +14,9 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
 ]
 Budget = Annotated[str | None, typer.Option(help="Time to spend on trials, such as 60s, 5m or 2h.")]
-Precision = Annotated[str | None, typer.Option(help="Stop when every ratio is known to this, such as 2%.")]
+Precision = Annotated[
+    str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2%.")
+]
 Rate = Annotated[str | None, typer.Option(help="Open loop: operations a second.")]
 Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
 Profile = Annotated[

@@ -48,31 +48,31 @@ def write_text(path: Path, text: str, *, remedy: str = "") -> None:
 
 
 def _try(path: Path) -> None:
-    target, found = _followed(path), _found(path)
+    target, existing = _followed(path), _existing(path)
     if isinstance(target, int):
         if fcntl.fcntl(target, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise _error(errno.EBADF)
         return
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    if existing is not None and not stat.S_ISREG(existing.st_mode):
         # Opening a device may do something, and a FIFO waits.
         if not os.access(path, os.W_OK):
             raise _error(errno.EACCES)
         return
-    if found is not None:
+    if existing is not None:
         os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
-    if found is None or _may_be_replaced(target, found):
+    if existing is None or _may_be_replaced(target, existing):
         partial, descriptor = _begun(target)
         os.close(descriptor)
         partial.unlink()
 
 
 def _write(path: Path, content: bytes) -> None:
-    target, found = _followed(path), _found(path)
+    target, existing = _followed(path), _existing(path)
     if isinstance(target, int):
         with os.fdopen(os.dup(target), "wb") as stream:
             stream.write(content)
-    elif found is None or _may_be_replaced(target, found):
-        _replace(target, found, content)
+    elif existing is None or _may_be_replaced(target, existing):
+        _replace(target, existing, content)
     else:
         with path.open("wb") as file:
             file.write(content)
@@ -90,25 +90,25 @@ def _followed(path: Path) -> Path | int:
     raise _error(errno.ELOOP)
 
 
-def _found(path: Path) -> os.stat_result | None:
+def _existing(path: Path) -> os.stat_result | None:
     """What is there now, None for nothing. The system itself follows links here, so its rules hold."""
     try:
-        found = path.stat()
+        existing = path.stat()
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(existing.st_mode):
         raise _error(errno.EISDIR)
-    if stat.S_ISBLK(found.st_mode):
+    if stat.S_ISBLK(existing.st_mode):
         raise UserMistake(f"{path} is a disk", remedy="name a file")
-    return found
+    return existing
 
 
-def _may_be_replaced(target: Path, found: os.stat_result) -> bool:
+def _may_be_replaced(target: Path, existing: os.stat_result) -> bool:
     """Whether another file can take its place unnoticed: ours, of one name, in a folder that is too."""
     return (
-        stat.S_ISREG(found.st_mode)
-        and found.st_uid == os.geteuid()
-        and found.st_nlink == 1
+        stat.S_ISREG(existing.st_mode)
+        and existing.st_uid == os.geteuid()
+        and existing.st_nlink == 1
         and os.access(target.parent, os.W_OK | os.X_OK)
     )
 
@@ -119,14 +119,14 @@ def _begun(target: Path) -> tuple[Path, int]:
     return partial, os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
-def _replace(target: Path, found: os.stat_result | None, content: bytes) -> None:
+def _replace(target: Path, existing: os.stat_result | None, content: bytes) -> None:
     partial, descriptor = _begun(target)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            if found is not None:
+            if existing is not None:
                 with contextlib.suppress(PermissionError):
-                    os.fchown(descriptor, -1, found.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+                    os.fchown(descriptor, -1, existing.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
             file.write(content)
         partial.replace(target)
     except BaseException:

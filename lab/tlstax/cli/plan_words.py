@@ -13,7 +13,7 @@ from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.support.text import counted
 
 FEW_CASES = 30
-"""So many cases are listed without being asked for."""
+"""How many cases are listed without being asked for."""
 
 
 def plan_words(planned: Plan, study: Study, *, every_case: bool, width: int) -> str:

@@ -29,7 +29,7 @@ class ProgressLine:
     """Steps as lines; trials in the terminal's last lines, which are rewritten; no thread disturbs a trial.
 
     Where standard error is no terminal, or one that cannot move its cursor, all are plain lines. `quiet`
-    shows nothing but warnings. `size` tells the terminal's size, None where the stream itself does.
+    shows nothing but warnings. `size` gives the terminal's size, None where the stream itself does.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class ProgressLine:
 def _known(progress: Progress | None) -> str:
     """How far the ratios are from what is wanted; nothing in the first blocks.
 
-    Of a few, the widest interval tells; of many, one is always wide, and half of them tell more.
+    Of a few, the widest interval counts; of many, one is always wide, so half of them do.
     """
     if progress is None:
         return ""

@@ -19,7 +19,7 @@ from tlstax.report.core.printed import printed
 from tlstax.report.core.untrusted import printable
 
 MOST_RATIOS = 8
-"""So many are taken in at a glance; the report has all."""
+"""How many are taken in at a glance; the report has all."""
 
 LONGEST_BAR = 50
 WIDE = 59
@@ -76,36 +76,36 @@ def _bar(elapsed: str, share: float, left: str, width: int) -> RenderableType:
     return line
 
 
-def _ratios(found: SoFar, indent: str, width: int, room: int) -> Iterator[RenderableType]:
+def _ratios(so_far: SoFar, indent: str, width: int, room: int) -> Iterator[RenderableType]:
     """The ratios below their heading, and how many more there are, in at most `room` lines."""
     most = min(MOST_RATIOS, room - 1)
-    if len(found.ratios) > most:
+    if len(so_far.ratios) > most:
         most = min(MOST_RATIOS, room - 2)
-    shown = most_telling(found.ratios, most)
+    shown = most_telling(so_far.ratios, most)
     if not shown:
         return
-    blocks = "1 block" if found.blocks == 1 else f"{found.blocks} blocks"
-    heading = Text(f"{indent}{found.outcome} against {found.baseline}, {blocks}", style="bold")
-    wanted = Text(f" (wanted: ±{percent(found.wanted)})")
+    blocks = "1 block" if so_far.blocks == 1 else f"{so_far.blocks} blocks"
+    heading = Text(f"{indent}{so_far.outcome} against {so_far.baseline}, {blocks}", style="bold")
+    wanted = Text(f" (wanted: ±{percent(so_far.wanted)})")
     fits = heading.cell_len + wanted.cell_len <= width
     yield _cut(heading + wanted if fits else heading, width)
     yield from _rows(shown, indent, width)
-    if more := len(found.ratios) - len(shown):
+    if more := len(so_far.ratios) - len(shown):
         yield _cut(Text(f"{indent}and {more:,} more"), width)
 
 
 def _rows(shown: Sequence[RatioSoFar], indent: str, width: int) -> Iterator[Text]:
     noisy = NOISY if width >= WIDE else NOISY_SHORT
-    cells = [(change(one.ratio), _known_to(one), "" if one.precise else noisy) for one in shown]
+    cells = [(change(entry.ratio), _known_to(entry), "" if entry.precise else noisy) for entry in shown]
     widths = [max(cell_len(row[column]) for row in cells) for column in range(3)]
     numbers = sum(GAP + column for column in widths if column)
-    longest = max(cell_len(printable(one.label)) for one in shown)
+    longest = max(cell_len(printable(entry.label)) for entry in shown)
     room = max(1, min(longest, width - len(indent) - numbers))
-    for one, (changed, known, mark) in zip(shown, cells, strict=True):
-        label = Text(_shortened(printable(one.label), room))
+    for entry, (changed, known, mark) in zip(shown, cells, strict=True):
+        label = Text(_shortened(printable(entry.label), room))
         label.truncate(room, overflow="ellipsis", pad=True)
         row = Text(indent) + label
-        row.append(f"{'':{GAP}}{changed:>{widths[0]}}", style="bold" if one.precise else "")
+        row.append(f"{'':{GAP}}{changed:>{widths[0]}}", style="bold" if entry.precise else "")
         row.append(f"{'':{GAP}}{known:>{widths[1]}}" if widths[1] else "")
         row.append(f"{'':{GAP}}{mark}")
         yield _cut(row, width)

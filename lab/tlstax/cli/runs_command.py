@@ -15,7 +15,7 @@ def list_command(*, as_json: bool) -> int:
         show_json(RunListing(runs=tuple(runs)).model_dump_json(indent=2) + "\n")
         return 0
     if not runs:
-        show("There is no run yet; `tlstax run` makes one.\n")
+        show("There are no runs yet; `tlstax run` makes one.\n")
         return 0
     show(f"{'run':22}{'study':18}{'status':13}{'trials':>7}  {'invalid':>7}  stopped because\n")
     for run in runs:

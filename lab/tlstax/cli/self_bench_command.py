@@ -32,7 +32,7 @@ Document = SelfBenchDocument | HoldDocument
 FORMATS = ("terminal", "md", "json")
 
 DEFAULT_BUDGET_S = 600.0
-"""Six or seven blocks of all cells, which tell most ratios of CPU to within a few per cent."""
+"""Six or seven blocks of all cells, which show most ratios of CPU to within a few per cent."""
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,7 @@ def specimens_list(json: Json = False) -> None:
 @specimens_app.command("fetch")
 def specimens_fetch(
     names: Annotated[list[str] | None, typer.Argument(help="Names from the list.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="All that there are, which takes a while.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All of them, which takes a while.")] = False,
 ) -> None:
     """Fetch or build specimens, checked against their checksums or signatures."""
     from tlstax.cli.specimens_command import fetch_command
@@ -55,10 +53,10 @@ def specimens_remove(names: Annotated[list[str], typer.Argument(help="Names from
 
 @specimens_app.command("add")
 def specimens_add(
-    name: Annotated[str, typer.Argument(help="What it is to be called, such as percona-8.4.")],
+    name: Annotated[str, typer.Argument(help="Its name from now on, such as percona-8.4.")],
     mysqld: Annotated[Path, typer.Option(help="The path of its mysqld or mariadbd.", dir_okay=False)],
     libssl: Annotated[
-        Path | None, typer.Option(help="The directory of its libssl, where it does not find it.")
+        Path | None, typer.Option(help="The directory of its libssl, where it does not find that itself.")
     ] = None,
 ) -> None:
     """Give a server of this machine a name, so that it can be measured like the others."""

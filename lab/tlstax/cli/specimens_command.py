@@ -17,8 +17,8 @@ from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Recipe
-from tlstax.specimens.telling import Telling
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import closest
@@ -69,12 +69,12 @@ def verify_command(names: Sequence[str]) -> int:
             line.now(f"checking {name}")
             reason = _verified(name)
             line.close()
-            show(f"{name}: {'broken: ' + reason if reason else 'as it was fetched, and runs'}\n")
+            show(f"{name}: {'broken: ' + reason if reason else 'unchanged since it was fetched, and runs'}\n")
             broken += bool(reason)
     finally:
         line.close()
     if not names and not there:
-        show("No specimen is here yet; `tlstax specimens fetch NAME` gets one.\n")
+        show("No specimens are here yet; `tlstax specimens fetch NAME` gets one.\n")
     return MachineFault.exit_status if broken else 0
 
 
@@ -120,7 +120,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
 
 def _fetch(name: str, line: ProgressLine) -> None:
     recipe = RECIPES[name]
-    kept = shelf.obtain(recipe, Telling(line.step, line.now))
+    kept = shelf.obtain(recipe, Reporter(line.step, line.now))
     if recipe.kind in {"fault", "variant", "path", "client"}:
         line.step(f"{name} is ready: {recipe.title}")
         return
@@ -143,7 +143,7 @@ def _asked(recipe: Recipe, kept: Kept) -> Facts:
 
 
 def _verified(name: str) -> str:
-    """Why the specimen is broken, which is noted; empty when it is as it was fetched, and runs."""
+    """Why the specimen is broken, which is noted; empty when it is unchanged and runs."""
     entry = added.find(name)
     if entry is not None:
         return specimen_list.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))

@@ -13,7 +13,7 @@ HEADINGS = {
     "tls_library": "TLS libraries",
     "client": "Clients",
     "path": "Paths",
-    "variant": "Variants of ours",
+    "variant": "Our own variants",
     "fault": "Faults",
 }
 
@@ -22,17 +22,17 @@ ROOM_FOR_CHECKSUMS = 100
 """From this width on there is room for the beginning of each checksum; the JSON has the whole."""
 
 
-def table_text(found: Listing, *, width: int, colour: bool) -> str:
+def table_text(listing: Listing, *, width: int, colour: bool) -> str:
     """One table a kind, then how much room they take."""
     parts: list[Table | Text] = []
     for kind, heading in HEADINGS.items():
-        of_kind = [one for one in found.specimens if one.kind == kind]
+        of_kind = [specimen for specimen in listing.specimens if specimen.kind == kind]
         if of_kind:
             parts.append(_table(heading, of_kind, checksums=width >= ROOM_FOR_CHECKSUMS))
-    there = [one for one in found.specimens if one.status == "ready"]
-    size_mb = sum(one.bytes or 0 for one in there) / 1e6
-    summary = f"{len(there)} of {len(found.specimens)} are here ({size_mb:,.0f} MB)."
-    broken = [one.name for one in found.specimens if one.status == "broken"]
+    there = [specimen for specimen in listing.specimens if specimen.status == "ready"]
+    size_mb = sum(specimen.bytes or 0 for specimen in there) / 1e6
+    summary = f"{len(there)} of {len(listing.specimens)} are here ({size_mb:,.0f} MB)."
+    broken = [specimen.name for specimen in listing.specimens if specimen.status == "broken"]
     if broken:
         summary += f" Broken: {', '.join(broken)}; `tlstax specimens fetch NAME` gets them anew."
     return printed([*parts, Text(summary)], width=width, colour=colour)
@@ -48,17 +48,25 @@ def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
         table.add_column("sha256", no_wrap=True)
     table.add_column("origin")
     table.add_column("its TLS")
-    for one in of_kind:
-        size = f"{one.bytes / 1e6:,.0f}" if one.bytes is not None else ""
-        checksum = [one.sha256[:8]] if checksums else []
-        table.add_row(one.name, one.version or "?", one.status, size, *checksum, one.origin, _words(one))
+    for specimen in of_kind:
+        size = f"{specimen.bytes / 1e6:,.0f}" if specimen.bytes is not None else ""
+        checksum = [specimen.sha256[:8]] if checksums else []
+        table.add_row(
+            specimen.name,
+            specimen.version or "?",
+            specimen.status,
+            size,
+            *checksum,
+            specimen.origin,
+            _words(specimen),
+        )
     table.add_row()
     return table
 
 
-def _words(one: Listed) -> str:
-    if one.status == "broken":
-        return one.reason
-    if one.status == "absent" or one.kind in {"fault", "variant", "path"}:
+def _words(specimen: Listed) -> str:
+    if specimen.status == "broken":
+        return specimen.reason
+    if specimen.status == "absent" or specimen.kind in {"fault", "variant", "path"}:
         return ""
-    return one.tls.words() if one.tls else "not asked yet"
+    return specimen.tls.words() if specimen.tls else "not asked yet"

@@ -47,7 +47,7 @@ _ASCII = str.maketrans(
 
 
 class NobodyReads(Exception):
-    """Whoever read standard output has enough; there is nobody to tell."""
+    """Whoever read standard output has enough; nobody reads on."""
 
 
 def prepare() -> None:

@@ -83,14 +83,14 @@ def study_run(
         str | None,
         typer.Option(
             metavar="[RUN]",
-            help="Bring a run that was cut off to its end: the last one of this study, or the one named.",
+            help="Finish a run that was cut off: the last one of this study, or the one named.",
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """Run a study: start its servers, measure in blocks, say what was found."""
+    """Run a study: start its servers, measure in blocks, report what was found."""
     from tlstax.cli.study_command import StudyRunOptions, run_command
     from tlstax.records.trial import Changes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlstax.clients import driver, engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.records.trial import Specimen
-from tlstax.specimens.telling import Progress
+from tlstax.specimens.progress import Progress
 from tlstax.study.client_kinds import mysqlslap as mysqlslap_kinds
 from tlstax.study.client_kinds import sysbench as sysbench_kind
 from tlstax.study.level_names import ENGINE

@@ -6,8 +6,8 @@ from tlstax.clients.borrowed import borrowed
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server, specimen_of
-from tlstax.specimens.telling import Progress
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.support.errors import UserMistake
 

@@ -65,7 +65,7 @@ class Link:
         try:
             return _USE.validate_json(answer)
         except ValidationError:
-            raise MachineFault(f"the link that makes the distance says {answer.strip()!r}") from None
+            raise MachineFault(f"the link that makes the distance reports {answer.strip()!r}") from None
 
     def is_alive(self) -> bool:
         """Whether it runs."""

@@ -3,7 +3,7 @@
 `python -m tlstax.distance.making SOCKET [no-netem]`: over the Unix socket with that descriptor comes one line
 of JSON, and with it the descriptors of the far and the near network namespace, of the user namespace where
 one was needed, and of both TUN devices where the kernel has no delay of its own. With `change FAR NEAR USER
-RTT JITTER RATE`, that delay is told another distance (USER is -1 without a user namespace).
+RTT JITTER RATE`, that delay is given another distance (USER is -1 without a user namespace).
 
 Only a process of one thread may make a user namespace (unshare(2)), and rights in it are lost when a program
 is executed: so all that needs rights is done here, and programs are moved in afterwards.
@@ -29,7 +29,7 @@ SETTINGS = {"net/ipv4/tcp_no_metrics_save": "1", "net/ipv6/conf/all/disable_ipv6
 address is now near, now far, so what was learned in one trial would be wrong in the next."""
 
 QUEUE_PACKETS = 10_000
-"""So many packets wait at a TUN device for the link, so that none is lost while it is not awake."""
+"""How many packets wait at a TUN device for the link, so that none is lost while it is not awake."""
 
 NOT_PERMITTED = frozenset({errno.EPERM, errno.EACCES, errno.ENOSPC, errno.ENOSYS, errno.EINVAL})
 """How a kernel refuses a namespace: no right, none left (sysctl user.max_user_namespaces), none built in."""

@@ -1,4 +1,4 @@
-"""What is told to the kernel's own delay (tc-netem(8)), where it has it. The two devices are a veth pair.
+"""What is given to the kernel's own delay (tc-netem(8)), where it has it. The two devices are a veth pair.
 
 Each end delays what it sends, so each has half of the round trip.
 """
@@ -15,7 +15,7 @@ from tlstax.distance import kernel
 from tlstax.plan.addresses import DEVICE, MTU
 
 LIMIT_PACKETS = 100_000
-"""So many packets may be delayed at once; tc-netem's own limit is 1,000, which a fast line over a long way
+"""How many packets may be delayed at once; tc-netem's own limit is 1,000, which a fast line over a long way
 exceeds."""
 
 _MOST_BYTES_PER_S = 2**32 - 1
@@ -27,14 +27,14 @@ _ROOT = "1:"
 
 def parameters(rtt_ms: float, jitter_ms: float, rate_mbit: float) -> dict[str, int]:
     """The options of the queueing discipline at each end: microseconds, packets, bytes a second."""
-    told = {"delay": round(rtt_ms * 500), "limit": LIMIT_PACKETS}
+    settings = {"delay": round(rtt_ms * 500), "limit": LIMIT_PACKETS}
     if jitter_ms:
-        told["jitter"] = round(jitter_ms * 1000)
+        settings["jitter"] = round(jitter_ms * 1000)
     if rate_mbit:
-        told["rate"] = round(rate_mbit * 125_000)
+        settings["rate"] = round(rate_mbit * 125_000)
     elif jitter_ms:
-        told["rate"] = _MOST_BYTES_PER_S
-    return told
+        settings["rate"] = _MOST_BYTES_PER_S
+    return settings
 
 
 def lay(far: int, near: int) -> bool:
@@ -52,7 +52,7 @@ def lay(far: int, near: int) -> bool:
             for place in (far, near):
                 kernel.enter_network(place)
                 with IPRoute() as there:
-                    _tell(there, "add", parameters(0, 0, 0))
+                    _set(there, "add", parameters(0, 0, 0))
         except NetlinkError:
             kernel.enter_network(near)
             with suppress(NetlinkError):
@@ -65,7 +65,7 @@ def change(place: int, rtt_ms: float, jitter_ms: float, rate_mbit: float) -> Non
     """Other options at the end in this network namespace. NetlinkError where the kernel refuses them."""
     kernel.enter_network(place)
     with IPRoute() as there:
-        _tell(there, "change", parameters(rtt_ms, jitter_ms, rate_mbit))
+        _set(there, "change", parameters(rtt_ms, jitter_ms, rate_mbit))
 
 
 def whole_packets(route: Any, index: int) -> None:
@@ -74,8 +74,8 @@ def whole_packets(route: Any, index: int) -> None:
         route.link("set", index=index, gso_max_segs=1, gso_max_size=MTU)
 
 
-def _tell(route: Any, what: str, told: dict[str, int]) -> None:
-    route.tc(what, "netem", _device(route), _ROOT, **told)
+def _set(route: Any, what: str, settings: dict[str, int]) -> None:
+    route.tc(what, "netem", _device(route), _ROOT, **settings)
 
 
 def _device(route: Any) -> int:

@@ -35,7 +35,7 @@ _WORDS = {
     ),
     "tun": (
         f"a distance needs {TUN}, or a kernel that delays packets itself (netem)",
-        f"load the kernel module tun or sch_netem; in a container, hand the device in (--device {TUN})",
+        f"load the kernel module tun or sch_netem; in a container, pass the device in (--device {TUN})",
     ),
 }
 
@@ -69,7 +69,9 @@ class Places:
         words = ["change", *map(str, (self.far, self.near, user)), *map(str, told)]
         done = _child(words, kept)
         if done.returncode:
-            raise MachineFault(f"the kernel does not take a distance of {distance.rtt_ms} ms ({_said(done)})")
+            raise MachineFault(
+                f"the kernel does not take a distance of {distance.rtt_ms} ms ({_output_of(done)})"
+            )
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def _places(said: bytes, came: list[int], done: subprocess.CompletedProcess[byte
     try:
         told = json.loads(said)
     except ValueError:
-        raise MachineFault(f"no place for a distance could be made ({_said(done)})") from None
+        raise MachineFault(f"no place for a distance could be made ({_output_of(done)})") from None
     if "lacking" in told:
         message, remedy = _WORDS[told["lacking"]]
         raise MachineFault(f"{message} ({told['why']})", remedy=remedy)
@@ -115,7 +117,7 @@ def _child(words: list[str], kept: list[int]) -> subprocess.CompletedProcess[byt
         raise MachineFault(f"no place for a distance was made within {MAKING_TIMEOUT_S} s") from error
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _output_of(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else f"status {done.returncode}"
 

@@ -50,4 +50,4 @@ def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
     try:
         return _FOUND.validate_json(out)
     except ValidationError as error:
-        raise MachineFault("the round trip could not be measured (what was printed is no time)") from error
+        raise MachineFault("the round trip could not be measured (what was printed is not a time)") from error

@@ -1,4 +1,4 @@
-"""All checks, in the order in which they are told: processor, room, network, observers, programs."""
+"""All checks, in the order in which they are shown: processor, room, network, observers, programs."""
 
 from __future__ import annotations
 

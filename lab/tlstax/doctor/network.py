@@ -20,7 +20,7 @@ TUN = Path("/dev/net/tun")
 TRIED_MS = 10.0
 PORTS_WANTED = 20_000
 SOURCE_ADDRESSES = 8
-"""Reconnecting clients take turns with so many loopback addresses, each with ports of its own."""
+"""Reconnecting clients take turns with this many loopback addresses, each with ports of its own."""
 
 
 def ports() -> Check:

@@ -41,9 +41,9 @@ def frequency() -> Check:
     """Whether the clock rate stays the same."""
     name = "CPU frequency"
     governors, turbo = machine.governors() - {""}, machine.turbo()
-    told = [f"governor {', '.join(sorted(governors))}"] if governors else []
-    told += [f"turbo {'on' if turbo else 'off'}"] if turbo is not None else []
-    if not told:
+    settings = [f"governor {', '.join(sorted(governors))}"] if governors else []
+    settings += [f"turbo {'on' if turbo else 'off'}"] if turbo is not None else []
+    if not settings:
         return Check(
             name=name,
             status="limited",
@@ -51,7 +51,7 @@ def frequency() -> Check:
             meaning="The clock rate may vary unseen. Cases are compared within blocks, which evens out slow"
             " changes; the control shows what is left.",
         )
-    found = ", ".join(told)
+    found = ", ".join(settings)
     if governors <= {"performance"} and not turbo:
         return Check(name=name, status="ok", found=found, meaning="The clock rate stays the same.")
     return Check(

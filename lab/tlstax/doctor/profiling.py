@@ -17,7 +17,7 @@ ALLOW = "as root, `sysctl kernel.perf_event_paranoid=-1`"
 def profiler() -> Check:
     """What `--profile` would sample; tried on a program that does nothing."""
     try:
-        return told(probe(), named=kernel_is_named())
+        return check_of(probe(), named=kernel_is_named())
     except MachineFault as fault:
         refused = "permitted" in fault.message
         return Check(
@@ -29,7 +29,7 @@ def profiler() -> Check:
         )
 
 
-def told(sampling: Sampling, *, named: bool) -> Check:
+def check_of(sampling: Sampling, *, named: bool) -> Check:
     """The check of a machine that can sample this, and shows the names of the kernel's functions or not."""
     event = f"perf, by {sampling.event}"
     if not sampling.kernel:

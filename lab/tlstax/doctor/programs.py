@@ -30,9 +30,9 @@ def openssl() -> Check:
         except OSError:
             continue
         library.OpenSSL_version.restype = ctypes.c_char_p
-        told = library.OpenSSL_version(0).decode()
+        version_text = library.OpenSSL_version(0).decode()
         meaning = "The client can use this machine's library."
-        return Check(name=name, status="ok", found=f"{told} (libssl.so.{version})", meaning=meaning)
+        return Check(name=name, status="ok", found=f"{version_text} (libssl.so.{version})", meaning=meaning)
     return Check(
         name=name,
         status="missing",
@@ -104,7 +104,7 @@ def paths() -> Check:
 
 
 def fetching() -> Check:
-    """Whether a server could be fetched, as far as that can be told without the network."""
+    """Whether a server could be fetched, as far as that can be known without the network."""
     name = "fetching servers"
     try:
         mirror = configured_mirror()

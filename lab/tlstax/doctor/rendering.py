@@ -26,13 +26,13 @@ def to_json(checks: Sequence[Check]) -> str:
 
 def _block(check: Check, margin: int, width: int) -> str:
     head = f"{check.status:<9}{check.name:<{margin}}"
-    told = [check.found]
+    parts = [check.found]
     if check.status != "ok":
-        told.append(check.meaning)
+        parts.append(check.meaning)
         if check.remedy:
-            told.append(f"What would help: {check.remedy}.")
+            parts.append(f"What would help: {check.remedy}.")
     indent = " " * len(head)
     # A path is left whole, to be copied.
     wrapper = textwrap.TextWrapper(max(20, width - len(head)), break_long_words=False, break_on_hyphens=False)
-    lines = [line for part in told for line in wrapper.wrap(part)]
+    lines = [line for part in parts for line in wrapper.wrap(part)]
     return "\n".join((head if place == 0 else indent) + line for place, line in enumerate(lines))

@@ -1,4 +1,4 @@
-"""How to get into a guest: the URL and the options that go with it, made one."""
+"""How to get into an external server: the URL and the options that go with it, combined."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GuestOptions:
 
 @dataclass(frozen=True)
 class GuestAccess:
-    """A guest's address, who logs in there, and how TLS is used on the way."""
+    """An external server's address, who logs in there, and how TLS is used on the way."""
 
     address: GuestAddress
     user: str
@@ -58,7 +58,7 @@ def settle(
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
     stored = _stored(options)
     password = stored.pop("password", None)
-    user = address.user or _said(stored, "user")
+    user = address.user or _value_of(stored, "user")
     if not user:
         raise UserMistake(
             f"no user was named for {address}", remedy="write the URL as mysql://user@host:port/schema"
@@ -66,7 +66,7 @@ def settle(
     # Before the password, so that nobody types one only to be told of another mistake.
     tls = guest_tls.choose(
         *(
-            _in_utf8(typed, f"--{name}") if typed else _said(stored, name)
+            _in_utf8(typed, f"--{name}") if typed else _value_of(stored, name)
             for name, typed in (
                 ("ssl-mode", options.ssl_mode),
                 ("ssl-ca", options.ssl_ca),
@@ -89,7 +89,7 @@ def settle(
 
 
 def _check_text(text: str, what: str) -> None:
-    """MySQL's protocol has these as text that ends with a NUL. The text itself is not told."""
+    """MySQL's protocol has these as text that ends with a NUL. The text itself is not shown."""
     if "\0" in _in_utf8(text, what):
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
@@ -104,7 +104,7 @@ def _stored(options: GuestOptions) -> dict[str, str | None]:
     return stored
 
 
-def _said(stored: dict[str, str | None], option: str) -> str | None:
+def _value_of(stored: dict[str, str | None], option: str) -> str | None:
     """The option's value, None where it is not there. UserMistake for one that should have a value."""
     if option not in stored:
         return None

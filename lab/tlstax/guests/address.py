@@ -14,7 +14,7 @@ SHAPE = "write it as mysql://user@host:port/schema, with special characters perc
 
 @dataclass(frozen=True)
 class GuestAddress:
-    """Where a guest is, who goes there and in which schema, as far as the URL says."""
+    """Where an external server is, who goes there and in which schema, as far as the URL says."""
 
     host: str
     port: int = DEFAULT_PORT
@@ -45,7 +45,7 @@ def parse(url: str) -> GuestAddress:
     if parts.scheme not in {"mysql", "mariadb"}:
         raise UserMistake("the server's URL does not begin with mysql://", remedy=SHAPE)
     if parts.query or parts.fragment:
-        raise UserMistake("the server's URL goes on after the schema", remedy=SHAPE)
+        raise UserMistake("the server's URL has something after the schema", remedy=SHAPE)
     if not parts.hostname:
         raise UserMistake("the server's URL names no host", remedy=SHAPE)
     return GuestAddress(

@@ -5,8 +5,8 @@ Pluggable Authentication"): over TLS, verified or not, caching_sha2_password and
 password itself, since that is their protocol and --ssl-mode is the user's word for how much is verified.
 Without TLS they take its proof alone, never the password under a key of which nobody says whose it is (the
 client's --get-server-public-key, which is off). mysql_clear_password, which the client has off too unless
-told otherwise, is answered where the server's certificate was verified. Hashes of before MySQL 4.1, which
-show the password to who sees them, and prompts of the server's are answered nowhere.
+set otherwise, is answered where the server's certificate was verified. Hashes of before MySQL 4.1, which
+show the password to whoever sees them, and prompts of the server's are never answered.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _CachingSha2(_Way):
         if verdict == bytes([_PROVED]):
             return self._connection._read_packet()
         if verdict != bytes([_WANTS_ALL]):
-            raise Malformed("a verdict of caching_sha2_password that there is none of")
+            raise Malformed("an unknown verdict of caching_sha2_password")
         if not self._is_encrypted():
             raise guest_failures.password_wanted(self._access, self._name)
         return self._send_password()

@@ -1,19 +1,18 @@
-"""A connection to a guest, made step by step so that each way to fail can be told apart."""
+"""A connection to an external server, made step by step so that each way to fail is distinguished."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import suppress
 
-from pymysql.err import MySQLError
-
 from tlstax.guests import authentication, greeting
 from tlstax.guests import failures as guest_failures
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.tls import DEMANDING
-from tlstax.guests.wire import GuardedConnection
-from tlstax.mysql.database import Database
+from tlstax.mysql import login
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.guarded_connection import GuardedConnection
 
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 600.0
@@ -91,11 +90,11 @@ def _greet(access: GuestAccess, channel: socket.socket, timeout_s: float) -> boo
 def _log_in(access: GuestAccess, connection: Database, channel: socket.socket) -> None:
     try:
         connection.connect(channel)
-    except MySQLError as error:
-        cause = getattr(error, "original_exception", None)
+    except SqlError as error:
+        cause = login.cause_of(error)
         if isinstance(cause, OSError):
             raise guest_failures.of_tls(access, cause) from error
-        raise guest_refusals.told(access, error) from error
+        raise guest_refusals.fault_of(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 
@@ -107,5 +106,5 @@ def wait_at_most(connection: Database, timeout_s: float) -> None:
 
 def close(connection: Database) -> None:
     """Close it, whatever state it is in."""
-    with suppress(MySQLError, OSError):
+    with suppress(SqlError, OSError):
         connection.close()

@@ -1,4 +1,4 @@
-"""Why a guest could not be reached: address, greeting, TLS; each in one sentence that names the server."""
+"""Why an external server could not be reached, in one sentence: address, greeting, TLS."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxE
         )
     if isinstance(error, TimeoutError):
         return MachineFault(
-            f"{where} did not take a connection within {timeout_s:.0f} s",
-            remedy="check that the server runs and that no firewall is between",
+            f"{where} did not accept a connection within {timeout_s:.0f} s",
+            remedy="check that the server runs and that no firewall is in the way",
         )
     if isinstance(error, ConnectionRefusedError):
         return UserMistake(f"nothing listens on {where}", remedy="check the URL, or start the server")
@@ -43,12 +43,12 @@ def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> Tl
         )
     if greeting.kind == "silent":
         return MachineFault(
-            f"{where} took the connection and then said nothing for {timeout_s:.0f} s",
+            f"{where} accepted the connection and then sent nothing for {timeout_s:.0f} s",
             remedy="check that a MySQL or MariaDB server listens there and is not stopped or overloaded",
         )
     if greeting.kind == "closed":
         return MachineFault(
-            f"{where} took the connection and closed it without a word",
+            f"{where} accepted the connection and closed it without sending anything",
             remedy="check that a MySQL or MariaDB server listens there",
         )
     return None
@@ -77,8 +77,8 @@ def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFaul
     return MachineFault(
         f"{access.address} wants the password of {access.user} in clear text (mysql_clear_password) over a "
         f"connection {how}, so it was not sent",
-        remedy="use --ssl-mode=VERIFY_IDENTITY with --ssl-ca if the account is to log in so, and find out "
-        "who is in between if it is not",
+        remedy="use --ssl-mode=VERIFY_IDENTITY with --ssl-ca if the account is meant to log in this way, "
+        "and find out who is in between if it is not",
     )
 
 
@@ -88,7 +88,9 @@ def of_tls(access: GuestAccess, error: OSError) -> TlstaxError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return _of_certificate(access, error)
     if isinstance(error, TimeoutError):
-        return MachineFault(f"{where} greeted and then said nothing more", remedy="check the server's log")
+        return MachineFault(
+            f"{where} sent its greeting and then nothing more", remedy="check the server's log"
+        )
     reason = getattr(error, "reason", None) or error.strerror or str(error)
     return MachineFault(
         f"the TLS handshake with {where} failed ({reason})",
@@ -109,12 +111,12 @@ def _of_certificate(access: GuestAccess, error: ssl.SSLCertVerificationError) ->
         )
     if code in WRONG_HOST:
         return UserMistake(
-            f"the certificate of {where} is not made out to {where.host}",
-            remedy="use a host name that stands in it, or --ssl-mode=VERIFY_CA",
+            f"the certificate of {where} was not issued for {where.host}",
+            remedy="use a host name that it contains, or --ssl-mode=VERIFY_CA",
         )
     if code in UNKNOWN_AUTHORITY:
         return UserMistake(
             f"the certificate of {where} was not issued by the authority in {access.tls.ca_file}",
-            remedy="give the authority's certificate that the server's was issued by with --ssl-ca",
+            remedy="give --ssl-ca the certificate of the authority that issued the server's",
         )
     return MachineFault(f"the certificate of {where} cannot be verified ({error.verify_message})")

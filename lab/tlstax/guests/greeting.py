@@ -54,7 +54,7 @@ def peek(connection: socket.socket, timeout_s: float) -> Greeting:
 
 
 def parse(received: bytes) -> Greeting | None:
-    """What the bytes so far tell; None when more are needed."""
+    """What the bytes so far mean; None when more are needed."""
     if len(received) <= HEADER_BYTES:
         return None if _may_be_header(received) else Greeting("foreign")
     length = int.from_bytes(received[:3], "little")

@@ -1,4 +1,4 @@
-"""What is still being done when a command ends, so that who presses Ctrl-C meanwhile can be told."""
+"""What is still being done when a command ends, for whoever presses Ctrl-C meanwhile."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ KEY_BYTES = 16
 LENGTH_BYTES = 4
 
 PATH_VARIABLE = "MYSQL_TEST_LOGIN_FILE"
-"""The environment variable by which MySQL's own programs are told another login file."""
+"""The environment variable by which MySQL's own programs are given another login file."""
 
 
 def login_path(name: str) -> dict[str, str | None]:
@@ -57,7 +57,7 @@ def read(path: Path) -> Groups:
         text = _decipher(content)
     except (ValueError, struct.error) as error:
         raise UserMistake(
-            f"the login file {path} is damaged or not of mysql_config_editor's making"
+            f"the login file {path} is damaged, or was not written by mysql_config_editor"
         ) from error
     return option_file.parse(text, str(path))
 

@@ -2,14 +2,14 @@
 
 The record is a table of ours, `tlstax_made`, to which rows are only added: an account needs no more rights
 than for the load tables. By it the next run finds what one that was killed had made, and knows it again by
-its sign (`objects.py`):
+its sign (`mysql/schema_objects.py`):
 
 - A table gets a comment with a number of its own in the same statement that creates it, and the row with this
   comment is written before. So whatever bears the comment was made by that statement, whenever the run ended.
 - Anything else, and a table that cannot be given a comment, is created first and then looked at. A run that
-  was killed in between leaves a row that does not tell; what stands there is left and named.
+  was killed in between leaves a row that proves nothing; what stands there is left and named.
 
-A CREATE that succeeds made the object: the server says no to a name that is taken, and with IF NOT EXISTS
+A CREATE that succeeds made the object: the server refuses a name that is taken, and with IF NOT EXISTS
 warns. Before an object is dropped, it must still have the sign that is on record. Between that look and the
 DROP there is a millisecond in which another could put something else in its place; neither MySQL nor MariaDB
 has a DROP that asks.
@@ -19,26 +19,19 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from pymysql.constants import ER
-from pymysql.err import MySQLError
-
-from tlstax.guests import objects, statements
-from tlstax.guests.objects import Thing
-from tlstax.guests.statements import KINDS, Creation, Kind, Unrecognised
-from tlstax.mysql import answers, table
-from tlstax.mysql.database import Database
+from tlstax.guests import statements
+from tlstax.guests.statements import Creation, Unrecognised
+from tlstax.mysql import answers, error_codes, made_record, schema_objects, server_facts, session, table
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.made_record import Entry
+from tlstax.mysql.schema_objects import KINDS, Kind, Thing
 from tlstax.support.errors import UserMistake
 
-RECORD = "tlstax_made"
-_COLUMNS = (
-    "id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, run CHAR(32) NOT NULL, step VARCHAR(8) NOT NULL,"
-    " kind VARCHAR(16) NOT NULL, name VARCHAR(64) NOT NULL, sign VARCHAR(128) NOT NULL"
-)
-_ALREADY_THERE = {ER.TABLE_EXISTS_ERROR, ER.SP_ALREADY_EXISTS, ER.TRG_ALREADY_EXISTS, 1537}
-"""The last is ER_EVENT_ALREADY_EXISTS."""
+RECORD = made_record.NAME
+"""The record's name, `tlstax_made`."""
 
 _DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FUNCTION")
 """What works on others goes before them; a trigger may stand at a table that is not ours."""
@@ -50,9 +43,9 @@ Warn = Callable[[str], None]
 
 
 class StatementRefused(Exception):
-    """The server does not carry out a statement of the user's; `error` is pymysql's."""
+    """The server does not carry out a statement of the user's; `error` is what it says."""
 
-    def __init__(self, error: MySQLError) -> None:
+    def __init__(self, error: SqlError) -> None:
         super().__init__(error)
         self.error = error
 
@@ -77,39 +70,32 @@ class Made:
         """What statements of the user's made or found there, as far as it is ours or was named."""
         return {*self._signs, *self._named}
 
-    def begin(self, house: Database, comment: str) -> None:
+    def begin(self, database: Database, comment: str) -> None:
         """Make the record anew, with this run in it; what a killed run left is cleared before.
 
         UserMistake where a table of its name is not ours.
         """
-        self._lower_case = answers.row(house, "SELECT @@lower_case_table_names", columns=1)[0] == 1
-        if table.exists(house, RECORD):
-            table.check_ours(house, RECORD)
-            self._clear_left_over(house)
-            table.drop(house, RECORD)
+        self._lower_case = server_facts.lowers_table_names(database)
+        if table.exists(database, RECORD):
+            table.check_ours(database, RECORD)
+            self._clear_left_over(database)
+            table.drop(database, RECORD)
         self._filled.add(Thing("TABLE", RECORD))
-        with house.cursor() as cursor:
-            cursor.execute(
-                f"CREATE TABLE {RECORD} ({_COLUMNS}) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COMMENT %s",
-                (comment,),
-            )
-        self._write(house, "run")
+        made_record.create(database, comment)
+        self._write(database, "run")
 
     def fills(self, load_table: str) -> None:
         """A load table is about to be made."""
         self._filled.add(Thing("TABLE", load_table))
 
-    def is_on_record(self, house: Database) -> bool:
+    def is_on_record(self, database: Database) -> bool:
         """Whether the record there is still this run's, so that no other run has settled in since."""
-        if not table.exists(house, RECORD):
-            return False
-        asked = f"SELECT COUNT(*) FROM {RECORD} WHERE run = %s"  # noqa: S608 - the name is our own
-        return answers.number(answers.row(house, asked, self._run, columns=1)[0]) > 0
+        return table.exists(database, RECORD) and made_record.has(database, self._run)
 
-    def carry_out(self, house: Database, worker: Database, statement: str) -> None:
+    def carry_out(self, database: Database, worker: Database, statement: str) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
 
-        Raises StatementRefused, pymysql's errors for what is asked beside it, and UserMistake for a statement
+        Raises StatementRefused, SqlError for what is asked beside it, and UserMistake for a statement
         whose work could not be taken back.
         """
         try:
@@ -120,22 +106,22 @@ class Made:
                 remedy="change the statement, or carry it out there yourself before the run",
             ) from why
         if creation is None:
-            _say(worker, statement)
+            _execute(worker, statement)
         else:
-            self._create(house, worker, statement, creation)
+            self._create(database, worker, statement, creation)
 
-    def leave(self, house: Database, load_tables: Iterable[str]) -> list[str]:
+    def leave(self, database: Database, load_tables: Iterable[str]) -> list[str]:
         """Drop all that was made, the load tables and the record; what has to be left, in words.
 
-        Nothing is dropped that is not known for ours any more, or that tables of others refer to.
+        Nothing is dropped that is no longer known to be ours, or that tables of others refer to.
         """
-        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(house, name)}
-        left = self._settle(house) + self._drop_all(house)
-        table.drop(house, RECORD)
+        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(database, name)}
+        left = self._settle(database) + self._drop_all(database)
+        table.drop(database, RECORD)
         self._filled.discard(Thing("TABLE", RECORD))
         return left
 
-    def _create(self, house: Database, worker: Database, statement: str, creation: Creation) -> None:
+    def _create(self, database: Database, worker: Database, statement: str, creation: Creation) -> None:
         name = (
             creation.name.lower()
             if self._lower_case and creation.kind in {"TABLE", "VIEW"}
@@ -144,7 +130,7 @@ class Made:
         thing = Thing(creation.kind, name)
         comment = f"{table.COMMENT} made this for a workload {secrets.token_hex(16)}"
         marked = statements.with_comment(statement, creation, comment)
-        self._write(house, "intended", thing, comment if thing.kind == "TABLE" else "")
+        self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
         self._unsettled = thing, int(worker.thread_id())  # type: ignore[no-untyped-call]
         if thing.kind == "TABLE":
             # Before it is made: whatever bears this comment when we are interrupted is ours.
@@ -152,155 +138,139 @@ class Made:
         try:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or refused.error.args[0] != ER.PARSE_ERROR:
-                self._give_up(house, thing, comment)
+            if marked is None or error_codes.number_of(refused.error) != error_codes.PARSE_ERROR:
+                self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
-        found = objects.sign(house, self._schema, thing)
+        sign = schema_objects.sign(database, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
-            found = _commented(house, thing, comment)
-        if found and (found == comment if thing.kind == "TABLE" else is_new):
-            self._signs.setdefault(thing, set()).add(found)
+            sign = _commented(database, thing, comment)
+        if sign and (sign == comment if thing.kind == "TABLE" else is_new):
+            self._signs.setdefault(thing, set()).add(sign)
             self._unsettled = None
-            self._write(house, "made", thing, found)
+            self._write(database, "made", thing, sign)
             return
-        self._give_up(house, thing, comment)
+        self._give_up(database, thing, comment)
         if thing not in {*self._signs, *self._named}:
             self._named.add(thing)
-            why = "cannot be told from what others make" if is_new else "was there before"
+            why = "cannot be distinguished from what others make" if is_new else "was there before"
             self._warn(f"{thing} in {self._schema} {why}, so it stays there when the run ends")
 
-    def _give_up(self, house: Database, thing: Thing, comment: str) -> None:
+    def _give_up(self, database: Database, thing: Thing, comment: str) -> None:
         """The statement made nothing that is ours."""
         self._unsettled = None
         known = self._signs.get(thing, set())
         known.discard(comment)
         if not known:
             self._signs.pop(thing, None)
-        self._write(house, "void", thing)
+        self._write(database, "void", thing)
 
-    def _settle(self, house: Database) -> list[str]:
+    def _settle(self, database: Database) -> list[str]:
         """Where a CREATE was broken off, wait for the server to end it; what it may have made, in words."""
         if self._unsettled is None:
             return []
         thing, connection = self._unsettled
-        with suppress(MySQLError), house.cursor() as cursor:
-            cursor.execute(f"KILL {connection}")
-        asked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"
+        with suppress(SqlError):
+            session.end(database, connection)
         deadline = time.monotonic() + BROKEN_OFF_S
-        while time.monotonic() < deadline and answers.row(house, asked, connection, columns=1)[0] != 0:
+        while time.monotonic() < deadline and session.is_there(database, connection):
             time.sleep(LOOK_AGAIN_S)
-        if thing.kind == "TABLE" or objects.sign(house, self._schema, thing) is None:
+        if thing.kind == "TABLE" or schema_objects.sign(database, self._schema, thing) is None:
             return []
-        return [f"tlstax may have made {thing} in {self._schema}; that cannot be told, so it stays there"]
+        return [f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there"]
 
-    def _clear_left_over(self, house: Database) -> None:
-        """Drop what a killed run has on record and is still as it was made; name what cannot be told."""
-        asked = f"SELECT step, kind, name, sign FROM {RECORD} ORDER BY id"  # noqa: S608 - the name is our own
+    def _clear_left_over(self, database: Database) -> None:
+        """Drop what a killed run has on record and is still as it was made; name what is not certain."""
         signs: dict[Thing, set[str]] = {}
         open_steps: dict[Thing, int] = {}
-        for step, kind, name, sign in answers.rows(house, asked, columns=4):
+        for step, kind, name, sign in made_record.entries(database):
             if kind not in KINDS:
                 continue
-            thing = Thing(kind, str(name))
+            thing = Thing(kind, name)
             open_steps[thing] = open_steps.get(thing, 0) + (1 if step == "intended" else -1)
             if sign:
-                signs.setdefault(thing, set()).add(str(sign))
+                signs.setdefault(thing, set()).add(sign)
         for thing, steps in open_steps.items():
-            found = objects.sign(house, self._schema, thing)
-            if found and found in signs.get(thing, ()):
+            current = schema_objects.sign(database, self._schema, thing)
+            if current and current in signs.get(thing, ()):
                 self._signs[thing] = signs[thing]
-            elif found is not None and steps > 0:
+            elif current is not None and steps > 0:
                 self._warn(
-                    f"a run that was killed may have made {thing} in {self._schema}; that cannot be told, "
+                    f"a run that was killed may have made {thing} in {self._schema}; that is not certain, "
                     "so it stays there: drop it if nobody needs it"
                 )
-        for words in self._drop_all(house):
+        for words in self._drop_all(database):
             self._warn(words)
         self._signs.clear()
 
-    def _drop_all(self, house: Database) -> list[str]:
+    def _drop_all(self, database: Database) -> list[str]:
         """All but the record, in an order that foreign keys allow; what has to be left, in words."""
         left: list[str] = []
         for kind in _DROPPED_FIRST:
             for thing in [one for one in self._signs if one.kind == kind]:
-                self._drop(house, thing, left)
+                self._drop(database, thing, left)
         record = Thing("TABLE", RECORD)
         waiting = [one for one in (*self._signs, *sorted(self._filled)) if one != record]
         untied = False
         while waiting:
-            held = [thing for thing in waiting if not self._drop(house, thing, left)]
+            held = [thing for thing in waiting if not self._drop(database, thing, left)]
             if len(held) == len(waiting):
-                if untied or not _untied(house, self._schema, held):
+                if untied or not _untied(database, self._schema, held):
                     break
                 untied = True
             waiting = held
         why = "because a foreign key of another table refers to it"
         return left + [f"{thing} in {self._schema} stays there, {why}" for thing in waiting]
 
-    def _drop(self, house: Database, thing: Thing, left: list[str]) -> bool:
+    def _drop(self, database: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        found = objects.sign(house, self._schema, thing)
+        current = schema_objects.sign(database, self._schema, thing)
         known = self._signs.get(thing)
-        if found is not None:
-            if found in known if known is not None else found.startswith(table.COMMENT):
-                if not objects.drop(house, thing):
+        if current is not None:
+            if current in known if known is not None else current.startswith(table.COMMENT):
+                if not schema_objects.drop(database, thing):
                     return False
             else:
-                left.append(f"{thing} in {self._schema} is not as tlstax made it any more, so it stays there")
+                left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
         self._signs.pop(thing, None)
         self._filled.discard(thing)
         return True
 
-    def _write(self, house: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
-        values: Mapping[str, str] = {
-            "run": self._run,
-            "step": step,
-            "kind": thing.kind if thing else "",
-            "name": thing.name if thing else "",
-            "sign": sign,
-        }
-        with house.cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO {RECORD} ({', '.join(values)})"  # noqa: S608 - the names are our own
-                " VALUES (%s, %s, %s, %s, %s)",
-                tuple(values.values()),
-            )
+    def _write(self, database: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
+        kind, name = (thing.kind, thing.name) if thing else ("", "")
+        made_record.add(database, self._run, Entry(step, kind, name, sign))
 
 
-def _say(worker: Database, statement: str) -> None:
+def _execute(worker: Database, statement: str) -> None:
     try:
-        with worker.cursor() as cursor:
-            cursor.execute(statement)
-            cursor.fetchall()
-    except MySQLError as error:
+        answers.carry_out(worker, statement)
+    except SqlError as error:
         raise StatementRefused(error) from error
 
 
 def _created(worker: Database, statement: str, creation: Creation) -> bool:
     """Carry out a CREATE; whether it made the object, which IF NOT EXISTS leaves open."""
-    warns = creation.if_not_exists and answers.row(worker, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1
-    _say(worker, statement)
+    warns = creation.if_not_exists and session.warns_of_notes(worker)
+    _execute(worker, statement)
     if not creation.if_not_exists:
         return True
-    codes = {answers.number(code) for _, code, _ in answers.rows(worker, "SHOW WARNINGS", columns=3)}
-    return warns and not codes & _ALREADY_THERE
+    codes = session.warning_codes(worker)
+    return warns and not codes & error_codes.OBJECT_EXISTS
 
 
-def _commented(house: Database, thing: Thing, comment: str) -> str:
+def _commented(database: Database, thing: Thing, comment: str) -> str:
     """Give a table that was just made its comment; empty where the account may not alter it."""
     try:
-        with house.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {thing.quoted()} COMMENT = %s", (comment,))
-    except MySQLError:
+        schema_objects.comment_on(database, thing, comment)
+    except SqlError:
         return ""
     return comment
 
 
-def _untied(house: Database, schema: str, tables: list[Thing]) -> bool:
+def _untied(database: Database, schema: str, tables: list[Thing]) -> bool:
     """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
     try:
-        return objects.untie(house, schema, tables)
-    except MySQLError:
+        return schema_objects.untie(database, schema, tables)
+    except SqlError:
         return False

@@ -1,4 +1,4 @@
-"""What a guest's error numbers mean here, in one sentence that names the server and whose fault it is.
+"""What an external server's error numbers mean, in a sentence that names the server and whose fault it is.
 
 The numbers are those of MySQL's and MariaDB's error references (server: 1xxx, 3xxx, 4xxx; client: 2xxx).
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pymysql.err import MySQLError
-
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.given_password import PASSWORD_VARIABLE
-from tlstax.mysql import answers
+from tlstax.mysql import answers, error_codes
+from tlstax.mysql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
@@ -39,22 +38,22 @@ REFUSALS = (
     Refusal(
         (1130,),
         UserMistake,
-        "{where} takes no connection from this machine",
+        "{where} accepts no connections from this machine",
         "create an account for this host there",
     ),
     Refusal(
-        (3159,), UserMistake, "{where} takes encrypted connections only", "leave --ssl-mode=DISABLED out"
+        (3159,), UserMistake, "{where} accepts encrypted connections only", "leave --ssl-mode=DISABLED out"
     ),
     Refusal(
         (2059,),
         UserMistake,
-        "the account {user} at {where} logs in by a method that tlstax does not have ({said})",
+        "the account {user} at {where} logs in by a method that tlstax does not support ({said})",
         "use an account with caching_sha2_password or mysql_native_password",
     ),
     Refusal(
         (1040,),
         MachineFault,
-        "{where} has no connection free (max_connections)",
+        "{where} has no free connection (max_connections)",
         "wait, or raise max_connections",
     ),
     Refusal(
@@ -90,13 +89,13 @@ REFUSALS = (
     Refusal(
         (2027,),
         MachineFault,
-        "{where} does not keep to MySQL's protocol ({said})",
+        "{where} does not follow MySQL's protocol ({said})",
         "check what listens there, and what is in between",
     ),
     Refusal(
         (2068,),
         MachineFault,
-        "{where} asked for a file of this machine, which it does not get ({said})",
+        "{where} asked for a file of this machine, which was not sent ({said})",
         "check whether that server, and what is in between, can be trusted",
     ),
     Refusal((2006, 2013), MachineFault, "{where} broke the connection ({said})", "check the server's log"),
@@ -107,19 +106,19 @@ REFUSALS = (
 )
 
 
-def told(access: GuestAccess, error: MySQLError) -> TlstaxError:
+def fault_of(access: GuestAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
-    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    said = answers.said(error)
+    code = error_codes.number_of(error)
+    message = answers.message_of(error)
     names = {
         "where": access.address,
         "user": access.user,
         "schema": access.address.schema,
-        "said": said,
+        "said": message,
         "variable": PASSWORD_VARIABLE,
         "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
     }
     for refusal in REFUSALS:
         if code in refusal.codes:
             return refusal.fault(refusal.message.format_map(names), remedy=refusal.remedy.format_map(names))
-    return MachineFault(f"{access.address} reports an error ({said}, {code})")
+    return MachineFault(f"{access.address} reports an error ({message}, {code})")

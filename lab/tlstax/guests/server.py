@@ -12,21 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
-
-from pymysql.err import MySQLError
+from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.guests import connection as guest_connection
-from tlstax.guests import objects
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
-from tlstax.guests.lock import JUST_ENDED_S, SchemaLock
 from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
 from tlstax.guests.tls import GuestTls
-from tlstax.mysql import answers, table, tls_facts
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql import schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
@@ -40,7 +37,6 @@ OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in
 OWN_SCHEMA_COMMENT = f"{table.COMMENT} load table, in a schema that tlstax created"
 LENT_SCHEMA_COMMENT = f"{table.COMMENT} load table"
 
-SCHEMA_EXISTS = 1007
 CONNECTIONS_OF_OUR_OWN = 2
 """The connection that holds the lock, and one for the laboratory's questions."""
 
@@ -58,38 +54,38 @@ NAMED_AT_MOST = 5
 
 
 def _unsaid(_: str) -> None:
-    """Nobody is there to be told."""
+    """Nobody listens."""
 
 
 class GuestServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
-    def __init__(self, access: GuestAccess, house: Database, warn: Warn) -> None:
-        self._access, self._house, self._warn = access, house, warn
+    def __init__(self, access: GuestAccess, database: Database, warn: Warn) -> None:
+        self._access, self._database, self._warn = access, database, warn
         self._schema = access.address.schema or OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._lock = SchemaLock(self._schema)
         self._made = Made(self._schema, warn)
-        self._facts = tls_facts.read(house)
-        self._version = str(self._row("SELECT VERSION()")[0])
+        self._facts = tls_facts.read(database)
+        self._version = server_facts.version(database)
 
     @classmethod
     def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
-        `warn` is told what the user should know although the work goes on: above all, what has to be left.
+        `warn` gets what the user should know although the work goes on: above all, what has to be left.
         UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
-        house = guest_connection.connect(access, access.address.schema)
+        database = guest_connection.connect(access, access.address.schema)
         try:
-            with _told(access):
-                server = cls(access, house, warn)
+            with _reported(access):
+                server = cls(access, database, warn)
                 server._take_the_lock()
         except BaseException:
-            guest_connection.close(house)
+            guest_connection.close(database)
             raise
         try:
-            with _told(access):
+            with _reported(access):
                 server._settle_in()
         except BaseException as error:
             server.__exit__(type(error), error, None)
@@ -114,7 +110,7 @@ class GuestServer:
 
     @property
     def tls_library_version(self) -> str | None:
-        """The server's own word for its TLS library; None where it does not tell."""
+        """The server's own word for its TLS library; None where it does not report it."""
         return self._facts.library_version
 
     @property
@@ -161,10 +157,10 @@ class GuestServer:
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
-        with _told(self._access):
+        with _reported(self._access):
             name = GUEST_TABLES[content.shape]
             self._made.fills(name)
-            return table.prepare(self._house, name, content, comment=self._comment(), progress=progress)
+            return table.prepare(self._database, name, content, comment=self._comment(), progress=progress)
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates is dropped at the end.
@@ -172,17 +168,17 @@ class GuestServer:
         What else appears meanwhile is named and left, where the statement is carried out `once`.
         """
         try:
-            with _told(self._access):
-                before = objects.listed(self._house, self._schema) if once else set()
-                self._made.carry_out(self._house, database, statement)
-                after = objects.listed(self._house, self._schema) if once else set()
+            with _reported(self._access):
+                before = schema_objects.listed(self._database, self._schema) if once else set()
+                self._made.carry_out(self._database, database, statement)
+                after = schema_objects.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
         appeared = sorted(after - before - known)
         if appeared:
             self._warn(
-                f"while a workload was prepared, there appeared in {self._schema} what tlstax did not make "
+                f"while a workload was prepared, objects appeared in {self._schema} that tlstax did not make "
                 f"and does not drop: {_named(appeared)}"
             )
 
@@ -191,29 +187,27 @@ class GuestServer:
 
         MachineFault where another tlstax has had it meanwhile, or the server does not answer.
         """
-        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
+        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         try:
-            if self._lock.is_held(self._house):
+            if self._lock.is_held(self._database):
                 return
-        except MySQLError:
+        except SqlError:
             pass
-        guest_connection.close(self._house)
+        guest_connection.close(self._database)
         try:
-            with _told(self._access):
+            with _reported(self._access):
                 self._return()
         except UserMistake as error:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
     def check_connections(self, wanted: int) -> None:
         """UserMistake when the server or the account is allowed fewer connections than are wanted."""
-        with _told(self._access):
-            limits = self._row("SELECT @@max_connections, @@session.max_user_connections", columns=2)
-            limit, per_user = map(answers.number, limits)
-            in_use = answers.number(self._row("SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1])
+        with _reported(self._access):
+            limit, per_user, in_use = server_facts.connection_limits(self._database)
         free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
         if wanted > free:
             raise UserMistake(
-                f"{wanted} connections were asked for, and {self._access.address} has {max(free, 0)} to give "
+                f"{wanted} connections were asked for, and {self._access.address} has {max(free, 0)} free "
                 f"(max_connections is {limit}, {in_use} are in use)",
                 remedy="ask for fewer, or raise max_connections",
             )
@@ -225,7 +219,7 @@ class GuestServer:
             )
 
     def pause(self) -> None:
-        """Nothing happens: a guest does not stop its host."""
+        """Nothing happens: an external server is not ours to stop."""
 
     def resume(self) -> None:
         """Nothing happens."""
@@ -251,7 +245,7 @@ class GuestServer:
             return
         self._is_left = True
         try:
-            with leaving(f"dropping what it made at {self._access.address}"), _told(self._access):
+            with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
                 self.hold()
                 self._clean_up()
         except TlstaxError as error:
@@ -263,7 +257,7 @@ class GuestServer:
                 self._warn(remains)
             raise
         finally:
-            guest_connection.close(self._house)
+            guest_connection.close(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -296,7 +290,7 @@ class GuestServer:
         return f"{enumerated(names)} {verb} at {self._access.address}" if names else ""
 
     def _take_the_lock(self) -> None:
-        if not self._lock.take(self._house, JUST_ENDED_S):
+        if not self._lock.take(self._database, JUST_ENDED_S):
             raise UserMistake(
                 f"another tlstax is at work in the schema {self._schema} at {self._access.address}",
                 remedy="wait for it to end, or name another schema in the URL",
@@ -305,37 +299,27 @@ class GuestServer:
     def _settle_in(self) -> None:
         """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
-            self._schema_is_ours = self._create_schema()
-            self._run(f"USE `{OWN_SCHEMA}`")
-        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
+            self._schema_is_ours = schema.create(self._database, OWN_SCHEMA)
+            schema.use(self._database, OWN_SCHEMA)
+        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
         for name in (*OUR_TABLES, RECORD):
-            if table.exists(self._house, name):
-                table.check_ours(self._house, name)
-                left_over = table.comment_of(self._house, name) == OWN_SCHEMA_COMMENT
+            if table.exists(self._database, name):
+                table.check_ours(self._database, name)
+                left_over = table.comment_of(self._database, name) == OWN_SCHEMA_COMMENT
                 self._schema_is_ours = self._schema_is_ours or left_over
-        self._made.begin(self._house, self._comment())
+        self._made.begin(self._database, self._comment())
 
     def _comment(self) -> str:
         return OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
 
-    def _create_schema(self) -> bool:
-        """True when it was not there before."""
-        try:
-            self._run(f"CREATE DATABASE `{OWN_SCHEMA}`")
-        except MySQLError as error:
-            if error.args[0] == SCHEMA_EXISTS:
-                return False
-            raise
-        return True
-
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
-        self._house = guest_connection.connect(self._access, self._schema)
-        self._run("SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", IDLE_S, LOCKED_AT_MOST_S)
-        guest_connection.wait_at_most(self._house, CLEAN_UP_TIMEOUT_S)
-        if not (self._made.is_on_record(self._house) and self._lock.take_again(self._house)):
+        self._database = guest_connection.connect(self._access, self._schema)
+        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
+        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        if not (self._made.is_on_record(self._database) and self._lock.take_again(self._database)):
             self._is_anothers = True
-            guest_connection.close(self._house)
+            guest_connection.close(self._database)
             raise MachineFault(
                 f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
                 "was cut, and another tlstax has used the schema since",
@@ -343,45 +327,37 @@ class GuestServer:
             )
 
     def _clean_up(self) -> None:
-        # Whatever the server's default is: what tables of others refer to is not dropped.
-        self._run("SET SESSION foreign_key_checks = 1")
-        for words in self._made.leave(self._house, OUR_TABLES):
+        session.heed_foreign_keys(self._database)
+        for words in self._made.leave(self._database, OUR_TABLES):
             self._warn(words)
         if self._schema_is_ours:
             self._drop_schema()
 
     def _drop_schema(self) -> None:
-        found = objects.listed(self._house, self._schema)
+        objects = schema_objects.listed(self._database, self._schema)
         stays = f"the schema {self._schema} was created by tlstax and stays there, because"
-        if found:
-            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(found))}")
-        elif not objects.sees_all(self._house, self._schema):
+        if objects:
+            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(objects))}")
+        elif not schema_objects.sees_all(self._database, self._schema):
             self._warn(
                 f"{stays} {self._access.user} is not shown whether others have put routines or events "
                 f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"
             )
         else:
-            self._run(f"DROP DATABASE `{self._schema}`")
+            schema.drop(self._database, self._schema)
             self._schema_is_ours = False
-
-    def _run(self, statement: str, *values: object) -> None:
-        with self._house.cursor() as cursor:
-            cursor.execute(statement, values or None)
-
-    def _row(self, statement: str, *values: object, columns: int = 1) -> tuple[Any, ...]:
-        return answers.row(self._house, statement, *values, columns=columns)
 
 
 def _named(things: list[str]) -> str:
-    """So many that a sentence holds them."""
+    """As many as a sentence holds."""
     more = len(things) - NAMED_AT_MOST
     return ", ".join(things[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 @contextmanager
-def _told(access: GuestAccess) -> Iterator[None]:
+def _reported(access: GuestAccess) -> Iterator[None]:
     """Statements in this block fail in a sentence."""
     try:
         yield
-    except MySQLError as error:
-        raise guest_refusals.told(access, error) from error
+    except SqlError as error:
+        raise guest_refusals.fault_of(access, error) from error

@@ -1,4 +1,4 @@
-"""What a statement of the user's creates, read from its beginning; what is not recognised is refused. Pure.
+"""What a statement of the user's creates, read from its beginning; what is not recognised is refused.
 
 Source of the grammar: MySQL's reference manual, "Data Definition Statements", "Schema Object Names" and
 "Comments"; MariaDB's Knowledge Base has the same beginnings.
@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from tlstax.mysql.schema_objects import KINDS, Kind
 
 _TOKEN = re.compile(
     r"""
@@ -107,7 +105,7 @@ def _creation(tokens: _Tokens, schema: str) -> Creation | None:
             raise Unrecognised(f"it would create something in the schema {name}")
         name, end = tokens.take_name(), tokens.position
     if kind == "FUNCTION" and re.search(r"\bSONAME\b", tokens.statement[end:], re.IGNORECASE):
-        raise Unrecognised("a function from a library is the whole server's")
+        raise Unrecognised("a function from a library belongs to the whole server")
     return None if is_temporary else Creation(kind, name, if_not_exists, end)
 
 
@@ -159,7 +157,7 @@ class _Tokens:
         if token.sort == "quoted" and token.text[0] != "'" and len(token.text) > 2:
             quote = token.text[0]
             return token.text[1:-1].replace(quote * 2, quote)
-        raise Unrecognised("the name of what it creates cannot be told")
+        raise Unrecognised("the name of what it creates cannot be read")
 
     def pass_definer(self) -> None:
         """= user [@ host] or = CURRENT_USER [()]."""
@@ -182,9 +180,9 @@ class _Tokens:
         return 0
 
     def _from_here(self) -> Iterator[_Token]:
-        for found in _TOKEN.finditer(self.statement, self.position):
-            sort = str(found.lastgroup)
-            if sort == "mark" and found[0] in "`\"'":
-                raise Unrecognised(f"a quote ({found[0]}) does not end")
+        for match in _TOKEN.finditer(self.statement, self.position):
+            sort = str(match.lastgroup)
+            if sort == "mark" and match[0] in "`\"'":
+                raise Unrecognised(f"a quote ({match[0]}) is not closed")
             if sort != "space":
-                yield _Token(sort, found[0], found.end())
+                yield _Token(sort, match[0], match.end())

@@ -1,4 +1,4 @@
-"""How the laboratory's own connections to a guest use TLS: the mysql client's options and their meaning.
+"""How the laboratory's own connections to an external server use TLS: the options of the mysql client.
 
 Source: MySQL's manual, "Command Options for Encrypted Connections", and what mysql 9.7 was seen to do.
 Without --ssl-mode, --ssl-ca means VERIFY_CA, and otherwise PREFERRED holds; VERIFY_CA and VERIFY_IDENTITY

@@ -1,1 +1,1 @@
-"""Talking to a server in SQL: its connection, answers, tables, accounts, counters, what it says of TLS."""
+"""Talking to a server: all SQL, what its answers mean, connections, tables, accounts, counters, settings."""

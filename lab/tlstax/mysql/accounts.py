@@ -1,7 +1,8 @@
-"""The statements that make the two accounts of a private server, in SQL that every product has."""
+"""The accounts of a private server: the statements that make them, in SQL that every product has."""
 
 from __future__ import annotations
 
+from tlstax.mysql import answers
 from tlstax.mysql.credentials import (
     ADMINISTRATOR,
     LOAD_USER,
@@ -9,6 +10,7 @@ from tlstax.mysql.credentials import (
     SCHEMA,
     Credentials,
 )
+from tlstax.mysql.database import Database
 
 
 def by_plugin(plugin: str, password: str) -> list[str]:
@@ -33,3 +35,20 @@ def statements(credentials: Credentials) -> list[str]:
         f"CREATE USER {load} IDENTIFIED BY '{credentials.load_password}'",
         f"GRANT ALL ON `{SCHEMA}`.* TO {load}",
     ]
+
+
+def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
+    """Make the second load account. Raises SqlError where the server does not have the plugin."""
+    for statement in by_plugin(plugin, password):
+        answers.carry_out(admin, statement)
+
+
+def plugin_of_load_account(admin: Database) -> str:
+    """The plugin by which the load account is proved, which was made without naming one.
+
+    Empty where the server reports none, as an old one does whose accounts have the native plugin by default.
+    """
+    asked = "SELECT plugin FROM mysql.user WHERE User = %s"
+    for (plugin,) in answers.rows(admin, asked, LOAD_USER, columns=1):
+        return str(plugin)
+    return ""

@@ -27,7 +27,7 @@ _LOADER = re.compile(r"ld(-linux[^/]*|-\d[^/]*|64)\.so[^/]*")
 
 
 class Answering(Frozen):
-    """The server that a connection ends at, as the kernel and the server itself tell.
+    """The server that a connection ends at, as the kernel and the server itself report.
 
     `pid` is None where the connection is not over a Unix socket or its end is out of reach; `program` then
     too. `version` and `data_directory` are the server's own words. `listening_port` is the TCP port that this
@@ -44,7 +44,7 @@ class Answering(Frozen):
 class Listener(Frozen):
     """A listening TCP socket and the process that holds it as one of its files.
 
-    Once known, one look tells whether the process still has it: a socket's inode is its own for life.
+    Once known, one look shows whether the process still has it: a socket's inode is its own for life.
     """
 
     pid: int
@@ -62,7 +62,7 @@ class Listener(Frozen):
 def identity(database: Database, listener: Listener | None) -> Answering:
     """Who answers on this connection; `listener` is the socket that its clients are sent to.
 
-    Raises pymysql's errors when the server does not answer.
+    Raises SqlError when the server does not answer.
     """
     with database.cursor() as cursor:
         cursor.execute("SELECT VERSION(), @@datadir")

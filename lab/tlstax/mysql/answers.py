@@ -6,15 +6,17 @@ import re
 from typing import Any
 
 from pymysql.constants import CR
-from pymysql.err import MySQLError, OperationalError
+from pymysql.err import OperationalError
 
-from tlstax.mysql.database import Database
+from tlstax.mysql.database import Database, SqlError
+from tlstax.support.errors import MachineFault
+from tlstax.support.text import counted
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 """What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
 
 
-SAID_AT_MOST = 300
+MESSAGE_AT_MOST = 300
 """Characters; MySQL's own messages have no more than 512 bytes."""
 
 
@@ -25,39 +27,55 @@ class Malformed(OperationalError):
         super().__init__(CR.CR_MALFORMED_PACKET, what)
 
 
-def said(error: MySQLError) -> str:
+def message_of(error: SqlError) -> str:
     """What the server or the connection says is wrong: on one line, and no more than a sentence holds."""
     text = " ".join(str(error.args[-1]).split()) if error.args else ""
     text = text or type(error).__name__
-    return text if len(text) <= SAID_AT_MOST else f"{text[:SAID_AT_MOST]}..."
+    return text if len(text) <= MESSAGE_AT_MOST else f"{text[:MESSAGE_AT_MOST]}..."
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
-    """All rows of the answer, each with so many columns. Raises pymysql's errors, Malformed among them."""
+    """All rows of the answer, each with N columns. Raises SqlError, Malformed among them."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
-        found = list(cursor.fetchall())
-    for row in found:
+        answer = list(cursor.fetchall())
+    for row in answer:
         if len(row) != columns:
-            raise Malformed(f"{len(row)} columns came where {columns} were asked for")
-    return found
+            raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
+    return answer
+
+
+def carry_out(database: Database, statement: str, *values: object) -> None:
+    """Carry out a statement and pass over its answer. Raises SqlError."""
+    with database.cursor() as cursor:
+        cursor.execute(statement, values or None)
+
+
+def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
+    """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
+    try:
+        with admin.cursor() as cursor:
+            cursor.execute(statement, values or None)
+            return tuple(cursor.fetchall())
+    except (SqlError, OSError) as error:
+        raise MachineFault(f"the server did not carry out {statement} ({error.args[-1]})") from error
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
-    """The values of one column, counted from 0, of an answer with at least so many. Raises as `rows` does."""
+    """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
     with database.cursor() as cursor:
         cursor.execute(statement, values or None)
-        found = list(cursor.fetchall())
-    if any(len(row) <= place for row in found):
-        raise Malformed(f"no column {place + 1} came where one was asked for")
-    return [row[place] for row in found]
+        answer = list(cursor.fetchall())
+    if any(len(row) <= place for row in answer):
+        raise Malformed(f"an answer has no column {place + 1} where one was expected")
+    return [row[place] for row in answer]
 
 
 def row(database: Database, statement: str, *values: object, columns: int) -> tuple[Any, ...]:
     """The first row of the answer, which must have one. Raises as `rows` does."""
-    for found in rows(database, statement, *values, columns=columns):
-        return found
-    raise Malformed("no row came where one was asked for")
+    for first in rows(database, statement, *values, columns=columns):
+        return first
+    raise Malformed("an answer has no row where one was expected")
 
 
 def as_number(value: object) -> int | None:
@@ -68,7 +86,7 @@ def as_number(value: object) -> int | None:
 
 def number(value: object) -> int:
     """The integer that a server's value must be. Raises Malformed."""
-    found = as_number(value)
-    if found is None:
-        raise Malformed(f"{str(value)[:40]!r} came where a number was asked for")
-    return found
+    integer = as_number(value)
+    if integer is None:
+        raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
+    return integer

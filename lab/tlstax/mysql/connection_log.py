@@ -1,6 +1,6 @@
-"""Connections that tell the server of themselves: for load clients that cannot be asked what they negotiated.
+"""Connections that record themselves at the server: for load clients that do not say what they negotiated.
 
-Each begins with a statement that writes down, at the server, which connection it is and what the server
+Each begins with a statement that records, at the server, which connection it is and what the server
 says of its encryption. So the word is the server's own, and of every connection that did measured work.
 """
 
@@ -28,14 +28,14 @@ def create(admin: Database) -> None:
         )
 
 
-def telling(job: Job, server_version: str) -> Job:
-    """The job, each of whose connections begins by telling of itself."""
+def reporting(job: Job, server_version: str) -> Job:
+    """The job, each of whose connections begins by recording itself."""
     on_connect = (statement(server_version), *job.workload.on_connect)
     return job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": on_connect})})
 
 
 def statement(server_version: str) -> str:
-    """What a connection says to write itself down; said twice, it is written down once."""
+    """The statement by which a connection records itself; said twice, it records it once."""
     source = f"{_schema(server_version)}.session_status"
     return (
         f"REPLACE INTO {TABLE} SELECT CONNECTION_ID(), "  # noqa: S608 - every name is our own
@@ -52,7 +52,7 @@ def clear(admin: Database) -> None:
 
 
 def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
-    """Those that have told of themselves since the table was cleared, counted by what they said."""
+    """Those recorded since the table was cleared, counted by what the server said of their encryption."""
     with admin.cursor() as cursor:
         cursor.execute(
             f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608

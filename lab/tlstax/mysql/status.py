@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-import pymysql
-
 from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
@@ -21,16 +19,26 @@ def read_status(connection: Database) -> dict[str, int]:
     """Every numeric counter of SHOW GLOBAL STATUS; needs no privilege on MySQL or MariaDB."""
     try:
         rows = answers.rows(connection, "SHOW GLOBAL STATUS", columns=2)
-    except pymysql.Error as error:
-        raise MachineFault(f"the server's counters could not be read ({answers.said(error)})") from None
+    except SqlError as error:
+        raise MachineFault(f"the server's counters could not be read ({answers.message_of(error)})") from None
     numbers = {str(name): answers.as_number(value) for name, value in rows}
     return {
         name: number for name, number in numbers.items() if number is not None and name not in _OWN_STATEMENTS
     }
 
 
-def read_settled_status(connection: Database, connected: int) -> dict[str, int]:
-    """`read_status`, once no more than `connected` connections are left, or after a second.
+def connected(counters: Mapping[str, int]) -> int:
+    """How many connections were open; 0 where the server does not report it."""
+    return counters.get("Threads_connected", 0)
+
+
+def sessions_resumed(before: Mapping[str, int], after: Mapping[str, int]) -> int:
+    """How many TLS sessions the server resumed from its cache between two readings."""
+    return after.get("Ssl_session_cache_hits", 0) - before.get("Ssl_session_cache_hits", 0)
+
+
+def read_settled_status(connection: Database, expected: int) -> dict[str, int]:
+    """`read_status`, once no more than `expected` connections are left, or after a second.
 
     A server adds what a session counted to its own counters while it closes the session; in between it is
     in neither (MySQL 9.7: a busy server was seen to count some SELECTs of closed sessions late).
@@ -38,7 +46,7 @@ def read_settled_status(connection: Database, connected: int) -> dict[str, int]:
     deadline = time.monotonic() + _SETTLING_S
     while True:
         status = read_status(connection)
-        if status.get("Threads_connected", 0) <= connected or time.monotonic() > deadline:
+        if connected(status) <= expected or time.monotonic() > deadline:
             return status
         time.sleep(_LOOK_AGAIN_S)
 

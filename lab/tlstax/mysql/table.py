@@ -1,6 +1,6 @@
 """The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
 
-Statements that fail raise pymysql's errors; the servers' `prepare_table` tells them in a sentence.
+Statements that fail raise SqlError; the servers' `prepare_table` reports them in a sentence.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def prepare(
     workload) is replaced. UserMistake when a table of this name is not ours.
     """
     _check_name(name)
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     if exists(database, name):
         check_ours(database, name)
         if _is_equal(database, name, content):
             return content.rows
         drop(database, name)
-    tell(f"filling table {name} with {content.rows:,} rows")
+    report(f"filling table {name} with {content.rows:,} rows")
     layout = LAYOUTS[content.shape]
     _create(database, name, layout, comment)
     for statements in _transactions(name, content):
@@ -77,7 +77,7 @@ def check_ours(database: Database, name: str) -> None:
     """UserMistake when the table, which exists, is not ours."""
     if not (_comment_of(database, name) or "").startswith(COMMENT):
         raise UserMistake(
-            f"the schema already has a table {name} that is not of tlstax's making",
+            f"the schema already has a table {name} that tlstax did not make",
             remedy="rename or drop that table, or name another schema in the server's URL",
         )
 
@@ -187,5 +187,5 @@ def _transactions(name: str, content: TableContent) -> Iterator[list[str]]:
 
 def _values(row: Row) -> str:
     """A row as SQL. Its text has no backslash, so a doubled quote is all the quoting that it takes."""
-    values = (str(one) if isinstance(one, int) else "'" + one.replace("'", "''") + "'" for one in row)
+    values = (str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'" for value in row)
     return f"({','.join(values)})"

@@ -13,7 +13,7 @@ VARIABLES = "WHERE Variable_name LIKE '%ssl%' OR Variable_name LIKE 'tls%'"
 
 
 class TlsFacts(Frozen):
-    """A server's own word; None where it does not tell.
+    """What a server reports; None where it does not report it.
 
     `offered` is the flag CLIENT_SSL of its greeting. `versions` are those it may negotiate;
     `cipher_list` holds for TLS 1.2 and before, `ciphersuites` for TLS 1.3, both as configured: empty means
@@ -32,8 +32,8 @@ class TlsFacts(Frozen):
 def read(database: Database) -> TlsFacts:
     """Ask the server.
 
-    MySQL tells its library in the status variable Tls_library_version from 8.0.30 on, what is in force in
-    the status variables Current_tls_* from 8.0.16 on; MariaDB tells its library in the system variable
+    MySQL reports its library in the status variable Tls_library_version from 8.0.30 on, what is in force in
+    the status variables Current_tls_* from 8.0.16 on; MariaDB reports its library in the system variable
     version_ssl_library.
     """
     status = _pairs(database, f"SHOW GLOBAL STATUS {STATUS}")

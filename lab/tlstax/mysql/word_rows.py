@@ -1,6 +1,6 @@
 """The table of words of the published study of Connector/J: an id that the server gives, and a word.
 
-The study names the table and its column; that the id is the server's own shows in its answer, which tells it.
+The study names the table and its column; its answer contains the id, which is therefore the server's own.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ NO_EVENTS = "this kernel has no perf events"
 REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 MOST_US = 3.0
-"""Counting may make a change of threads dearer by so much. A server of one thread for each connection makes
-some four changes for a connection, which takes it 150 µs and more."""
+"""Counting may make a change of threads more expensive by this. A server of one thread for each connection
+makes some four changes for a connection, which takes it 150 µs and more."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def usable_events(
 ) -> Usable:
     """What can be counted on this machine by this user, tried on ourselves.
 
-    Hardware counters that make changes of threads much dearer would be what is measured, so they are left
-    alone. It takes a tenth of a second to see that, where they are cheap.
+    Hardware counters that make changes of threads much more expensive would be what is measured, so they are
+    left alone. It takes a tenth of a second to see that, where they are cheap.
     """
     faults = {event: fault(event) for event in EVENTS}
     why_not = {event: _why(event, number) for event, number in faults.items() if number}
@@ -85,8 +85,8 @@ def _too_dear(cost_us: float | None) -> str:
     if cost_us is None:
         return "what counting them costs could not be tried"
     return (
-        f"counting them makes every change of threads {cost_us:.0f} µs dearer here, as on a virtual machine "
-        "whose host has to help"
+        f"counting them adds {cost_us:.0f} µs to every change of threads here, as on a virtual machine whose "
+        "host has to help"
     )
 
 

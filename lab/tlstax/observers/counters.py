@@ -92,12 +92,12 @@ def counted(before: Readings, after: Readings) -> dict[str, int]:
 
     An event that had to share its counter is left out: what the kernel would extrapolate is not a count.
     """
-    found = {}
+    counts = {}
     for name, now in after.items():
         then = before.get(name)
         if then is None:
             continue
         wanted_ns, had_ns = now.enabled_ns - then.enabled_ns, now.running_ns - then.running_ns
         if wanted_ns - had_ns <= SHARED_NS:
-            found[name] = now.times - then.times
-    return found
+            counts[name] = now.times - then.times
+    return counts

@@ -1,4 +1,4 @@
-"""What counting costs: how much dearer a change of threads is while events are counted.
+"""What counting costs: how much more a change of threads costs while events are counted.
 
 Counters are saved and loaded at every change of threads. On a virtual machine each of these accesses may be
 carried out by its host, which can take longer than all that a server does for a connection.
@@ -22,7 +22,7 @@ SWITCHES_PER_TURN = 2
 
 
 def us_per_switch(events: Collection[Event]) -> float | None:
-    """How many microseconds dearer a change of threads is while these events are counted.
+    """How many microseconds more a change of threads costs while these events are counted.
 
     Two processes on one processor wake each other in turns, with and without; the fastest rounds are
     compared, so what else runs on the machine is left out. None where that could not be tried.

@@ -21,7 +21,7 @@ CPUS = "sys/devices/system/cpu"
 BUSY_LOAD = 0.5
 """Runnable processes (load average over a minute) above which something else is running."""
 MUCH_STEAL = 0.01
-"""Share of the CPU time since boot, taken by the host, above which a guest is told so."""
+"""Share of the CPU time since boot, taken by the host, above which a virtual machine is told so."""
 
 
 class Split(NamedTuple):

@@ -72,8 +72,8 @@ SOFTWARE_EVENTS = (
     Event("cpu_migrations", "CPU migrations", _SOFTWARE, 4),
 )
 """The kernel's own events, which every machine has; by them counting is proved where there are no hardware
-counters. Not counted in trials: an event makes every change of threads dearer (with these three, a point
-select cost its server 7 % more CPU where that was measured), and /proc tells the same."""
+counters. Not counted in trials: an event makes changes of threads more expensive (with these three, a point
+select cost its server 7 % more CPU where that was measured), and /proc has the same."""
 
 HARDWARE_EVENTS = (*INSTRUCTIONS, *CYCLES, *CACHE_MISSES)
 """What trials count where the machine does, and where counting costs next to nothing."""

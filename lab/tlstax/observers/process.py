@@ -63,7 +63,7 @@ def server_cpu(use: ProcessUse | None) -> ServerCpu | None:
 
 
 def ticks_per_s() -> int:
-    """The ticks of a second in which the kernel tells what processes and processors did (times(2))."""
+    """The ticks of a second in which the kernel reports what processes and processors did (times(2))."""
     return os.sysconf("SC_CLK_TCK")
 
 
@@ -96,8 +96,8 @@ def _mapped(pid: int, wanted: re.Pattern[str]) -> tuple[MappedLibrary, ...] | No
     except OSError:
         return None
     paths = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count("/")}
-    found = sorted(path for path in paths if wanted.search(path))
-    return tuple(MappedLibrary(path=path, sha256=_sha256(path)) for path in found)
+    matching = sorted(path for path in paths if wanted.search(path))
+    return tuple(MappedLibrary(path=path, sha256=_sha256(path)) for path in matching)
 
 
 def _sha256(path: str) -> str:

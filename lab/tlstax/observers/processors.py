@@ -27,7 +27,7 @@ class Ticks(NamedTuple):
 
 
 def read_ticks(server_cpus: Collection[int], root: Path = ROOT) -> Ticks | None:
-    """What the processors have done since boot; None where the kernel does not tell."""
+    """What the processors have done since boot; None where the kernel does not report it."""
     try:
         text = (root / "proc/stat").read_text("ascii")
     except OSError:
@@ -60,7 +60,7 @@ class CpuSeries:
         self._thread.start()
 
     def stop(self) -> tuple[CpuSlice, ...]:
-        """The window is over: what was done in each of its seconds. Empty where the kernel does not tell."""
+        """End the window: what was done in each of its seconds, empty where the kernel does not report it."""
         self.end()
         self._read()
         begun_s = self._readings[0][0] if self._readings else 0.0
@@ -94,7 +94,7 @@ class CpuSeries:
 
 
 def _ticks(lines: list[list[str]]) -> CpuTicks:
-    """The sum of some lines; a field that an old kernel has not is 0."""
+    """The sum of some lines; a field that an old kernel lacks is 0."""
     sums = dict.fromkeys(FIELDS, 0)
     for line in lines:
         for name, value in zip(FIELDS, line, strict=False):

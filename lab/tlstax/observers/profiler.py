@@ -35,7 +35,7 @@ FREQUENCY_HZ = 999
 """Not 1,000, so that samples do not keep step with timers that beat a thousand times a second."""
 
 STACK_BYTES = 16384
-"""So much of each thread's stack is kept with a sample, for the unwinder to read. Of MySQL 9.7's samples 8 KB
+"""How much of each thread's stack is kept with a sample, for the unwinder. Of MySQL 9.7's samples 8 KB
 cut off a third (its parser alone has a frame of 4 KB), 16 KB a twelfth and 32 KB none; what is cut off is
 the beginning of the thread, never the function that ran. Each costs the server about the same."""
 
@@ -86,7 +86,7 @@ def probe(perf: str = "perf") -> Sampling:
     """What can be sampled here, tried on a program that does nothing. MachineFault where nothing can be.
 
     Where there are no hardware counters perf takes the processor's clock of its own accord, and user space
-    alone where it may not see the kernel; its recording tells.
+    alone where it may not see the kernel; its recording says so.
     """
     if shutil.which(perf) is None:
         raise MachineFault("perf is not installed, and nothing can be sampled without it", remedy=PACKAGE)
@@ -97,19 +97,19 @@ def probe(perf: str = "perf") -> Sampling:
                 with _recording(None) as recording:
                     whom = ("-a",) if processors else ()
                     done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
-                    told = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
+                    events = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
             except (OSError, subprocess.TimeoutExpired) as error:
                 why = f"it does not run ({error})"
                 continue
-            if done.returncode == 0 and (sampling := sampling_of(told, processors=processors)):
+            if done.returncode == 0 and (sampling := sampling_of(events, processors=processors)):
                 return sampling
             why = _refused(done.stderr)
     raise MachineFault(f"perf cannot sample here: {why}", remedy=LEAVE_OUT)
 
 
-def sampling_of(told: str, *, processors: bool) -> Sampling | None:
+def sampling_of(events: str, *, processors: bool) -> Sampling | None:
     """From what `perf evlist` prints: `cpu-clock`, `cycles:P`, `cycles:u`, `cpu_core/cycles/u`."""
-    for line in told.splitlines():
+    for line in events.splitlines():
         for event in (CYCLES, CLOCK):
             _, found, modifiers = line.strip().partition(event)
             if found:
@@ -122,7 +122,7 @@ class Profiler:
 
     Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
     server is what is measured. `folder` is where its file without a name takes its room: where sessions have
-    theirs, unless told otherwise. Nothing is raised: what goes wrong is told by `stop`.
+    theirs, unless another is given. Nothing is raised: what goes wrong is reported by `stop`.
     """
 
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)

@@ -34,18 +34,18 @@ def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
     switches = {}
     for task in tasks:
         try:
-            told = (task / "status").read_text(encoding="utf-8", errors="replace")
+            status = (task / "status").read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        switches[int(task.name)] = sum(map(int, _SWITCHES.findall(told)))
+        switches[int(task.name)] = sum(map(int, _SWITCHES.findall(status)))
     return Threads(switches, int(fields[_MINOR]) + int(fields[_MAJOR]))
 
 
 def threads_between(before: Threads | None, after: Threads | None) -> dict[str, int]:
     """What was counted between two readings.
 
-    What a thread counted goes with it when it ends: where one has, context switches are not told. (Servers
-    keep the threads of ended connections for the next ones, as many as their thread cache holds.)
+    What a thread counted goes with it when it ends: where one has, context switches are not reported.
+    (Servers keep the threads of ended connections for the next ones, as many as their thread cache holds.)
     """
     if before is None or after is None:
         return {}

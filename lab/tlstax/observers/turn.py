@@ -77,9 +77,9 @@ class Turn:
 
     def close(self) -> None:
         """Let the next run have its turn. May be called twice."""
-        for one in (self._own, self._ahead, *self._came):
-            if one is not None:
-                one.close()
+        for channel in (self._own, self._ahead, *self._came):
+            if channel is not None:
+                channel.close()
         self._own = self._ahead = None
         self._came = {}
 
@@ -114,7 +114,7 @@ class Turn:
         return ahead
 
     def _join(self) -> bool:
-        """Whether the run whose turn it is has been told of this one."""
+        """Whether the run whose turn it is knows of this one."""
         self._ahead = self._connected()
         if self._ahead is not None:
             with contextlib.suppress(OSError):
@@ -128,13 +128,13 @@ class Turn:
             while True:
                 self._came[self._own.accept()[0]] = False
         beside = False
-        for one, measures in list(self._came.items()):
-            said = _said(one)
-            self._came[one] = measures or said == _BESIDE
-            beside = beside or self._came[one]
-            if said == b"":
-                one.close()
-                del self._came[one]
+        for channel, measures in list(self._came.items()):
+            received = _received(channel)
+            self._came[channel] = measures or received == _BESIDE
+            beside = beside or self._came[channel]
+            if received == b"":
+                channel.close()
+                del self._came[channel]
         return beside
 
 
@@ -152,23 +152,23 @@ def turn(say: Say, *, beside_others: bool) -> Iterator[Turn]:
         mine.close()
 
 
-def _said(one: socket.socket) -> bytes | None:
-    """What was said and not yet read: None for nothing, empty where the other end is gone."""
+def _received(channel: socket.socket) -> bytes | None:
+    """What has come and is not read yet: None for nothing, empty where the other end is gone."""
     try:
-        return one.recv(1, socket.MSG_DONTWAIT)
+        return channel.recv(1, socket.MSG_DONTWAIT)
     except BlockingIOError:
         return None
     except OSError:
         return b""
 
 
-def _is_gone(one: socket.socket) -> bool:
-    return _said(one) == b""
+def _is_gone(channel: socket.socket) -> bool:
+    return _received(channel) == b""
 
 
-def _until_gone(one: socket.socket) -> None:
+def _until_gone(channel: socket.socket) -> None:
     with contextlib.suppress(ConnectionError):
-        while one.recv(1):
+        while channel.recv(1):
             pass
 
 
@@ -176,8 +176,8 @@ def _who(ahead: socket.socket | None) -> str:
     """Which process has the turn, whose it is, since when, and what it was started for."""
     if ahead is None:
         return "one that has just ended"
-    told = ahead.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, user, _ = _CREDENTIALS.unpack(told)
+    credentials = ahead.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(credentials)
     try:
         process = psutil.Process(pid)
         since, command = datetime.fromtimestamp(process.create_time()).astimezone(), process.cmdline()

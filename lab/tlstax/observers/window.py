@@ -96,7 +96,7 @@ class Watch:
         self._series.end()
 
     def begin(self) -> None:
-        """Everything as it is before the window. MachineFault where the server does not tell its counters."""
+        """Read everything as it is before the window. MachineFault where the server does not report."""
         watched = self._watched
         if watched.read_status is not None:
             self.status_at_begin = watched.read_status()
@@ -108,7 +108,7 @@ class Watch:
         self._begun = self._counts(), self._clocks()
 
     def end(self) -> Window:
-        """What has changed since `begin`. MachineFault where the server does not tell its counters."""
+        """What has changed since `begin`. MachineFault where the server does not report its counters."""
         clocks, counts, watched = self._clocks(), self._counts(), self._watched
         if self._begun is None:
             raise RuntimeError("a window ends that has not begun")

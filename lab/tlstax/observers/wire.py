@@ -16,7 +16,7 @@ ROOT = Path("/")
 
 
 def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
-    """Everything since boot where this process is; None where the kernel does not tell.
+    """Everything since boot where this process is; None where the kernel does not report it.
 
     /proc/PID/net/snmp has a line of names and a line of values for each protocol, /proc/PID/net/dev a line
     for each device, whose first field is the bytes received, and whose ninth those sent (proc(5)). Each byte
@@ -63,13 +63,13 @@ def _tcp(text: str) -> dict[str, int]:
 
 def _devices(text: str) -> dict[str, tuple[int, int]]:
     """Bytes received and sent, by device."""
-    found = {}
+    devices = {}
     for line in text.splitlines():
         device, colon, counts = line.partition(":")
         if colon:
             fields = counts.split()
-            found[device.strip()] = int(fields[0]), int(fields[8])
-    return found
+            devices[device.strip()] = int(fields[0]), int(fields[8])
+    return devices
 
 
 def _text(path: Path) -> str:

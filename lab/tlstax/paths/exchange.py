@@ -69,8 +69,8 @@ def _exchanged(asked: Exchange) -> bytes:
 
 
 def _main() -> None:
-    told = Exchange(**json.load(sys.stdin))
-    sys.stdout.write(base64.b64encode(_exchanged(told)).decode("ascii"))
+    asked = Exchange(**json.load(sys.stdin))
+    sys.stdout.write(base64.b64encode(_exchanged(asked)).decode("ascii"))
 
 
 if __name__ == "__main__":

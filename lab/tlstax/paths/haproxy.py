@@ -141,8 +141,8 @@ class Haproxy:
 
     @staticmethod
     def _total(file: Path) -> int | None:
-        """So many connections the entry has taken since its start (management guide, `show stat`, stot)."""
-        said = _said(file, "show stat")
+        """How many connections the entry has taken since its start (management guide, `show stat`, stot)."""
+        said = _answer_of(file, "show stat")
         rows = csv.DictReader(said.removeprefix("# ").splitlines())
         counts = (row["stot"] for row in rows if (row["pxname"], row["svname"]) == (ENTRY, "FRONTEND"))
         return next((int(count) for count in counts if count), None)
@@ -168,7 +168,7 @@ def _in_one_file(issued: Certificates) -> Path:
     return file
 
 
-def _said(file: Path, command: str) -> str:
+def _answer_of(file: Path, command: str) -> str:
     """The answer to a command on a statistics socket; empty where there is none."""
     received = b""
     try:

@@ -15,8 +15,8 @@ from tlstax.paths.ssh import Ssh
 from tlstax.paths.stunnel import Stunnel
 from tlstax.records.trial import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
+from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
-from tlstax.specimens.telling import Progress
 from tlstax.study.path_exclusions import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 

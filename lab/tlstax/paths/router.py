@@ -92,7 +92,7 @@ class Router:
 
     said_by = "the status page of MySQL Router"
     protection = None
-    """It has one program, and so nothing between two ends; what is on either side of it both sides tell."""
+    """It has one program, and so nothing between two ends; what is on either side of it both sides report."""
 
     def __init__(self, name: str) -> None:
         self._modes = MODES[name]

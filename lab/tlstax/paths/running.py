@@ -64,7 +64,7 @@ class Running:
                 self.stop()
             else:
                 return
-        raise MachineFault(f"the path {self._name} does not come up: {why}")
+        raise MachineFault(f"the path {self._name} did not come up: {why}")
 
     def stop(self) -> None:
         """End its programs and remove its keys and logs."""
@@ -87,7 +87,7 @@ class Running:
         parts = self._parts()
         for part in parts:
             if not part.alive:
-                raise MachineFault(f"{part.program} of the path {self._name} does not run any more")
+                raise MachineFault(f"{part.program} of the path {self._name} is no longer running")
         self._design.connections(self._programs)
 
     def observe(self) -> PathObservation:

@@ -33,7 +33,7 @@ _CHANNEL = re.compile(r"channel \d+: new direct-tcpip")
 
 SILENT_S = 5
 """After so long a silence sshd asks whether ssh is there, and ends after three times: where the distance
-between them is gone, nothing else tells it."""
+between them is gone, nothing else reports it."""
 
 SERVER_CONFIGURATION = """\
 Port {between}

@@ -173,29 +173,34 @@ def _openssl(library: TlsLibrary, tree: Path) -> list[str]:
 
 
 def _ask_openssl(command: list[str], library: TlsLibrary) -> Facts:
-    told = _said([*command, "version"])
-    if library.specimen.version not in told:
-        raise MachineFault(f"its openssl says {told.strip() or 'nothing'!r}, not {library.specimen.version}")
+    reported = _output_of([*command, "version"])
+    if library.specimen.version not in reported:
+        raise MachineFault(
+            f"its openssl says {reported.strip() or 'nothing'!r}, not {library.specimen.version}"
+        )
     versions = []
     for version in VERSIONS:
         option = "-tls" + version.replace(".", "_").replace("1_0", "1")
-        if _said([*command, "ciphers", "-s", option, "ALL:@SECLEVEL=0"]).strip():
+        if _output_of([*command, "ciphers", "-s", option, "ALL:@SECLEVEL=0"]).strip():
             versions.append(version)
     return Facts(
         tls_versions=tuple(versions),
-        library=told.split(" (")[0].strip(),
+        library=reported.split(" (")[0].strip(),
         groups=tuple(group for group in GROUPS if _knows(command, group)),
-        cipher_suites=len(_said([*command, "ciphers"]).strip().split(":")),
+        cipher_suites=len(_output_of([*command, "ciphers"]).strip().split(":")),
     )
 
 
 def _knows(command: list[str], group: str) -> bool:
     """Whether s_client takes the group; then it fails later, for nobody listens at port 1."""
     refused = re.compile(rf"SSL_CONF_cmd\(-groups|Error with command: \"-groups {group}")
-    return refused.search(_said([*command, "s_client", "-groups", group, "-connect", "127.0.0.1:1"])) is None
+    return (
+        refused.search(_output_of([*command, "s_client", "-groups", group, "-connect", "127.0.0.1:1"]))
+        is None
+    )
 
 
-def _said(command: list[str]) -> str:
+def _output_of(command: list[str]) -> str:
     """All that the program wrote. MachineFault when it does not run."""
     try:
         done = subprocess.run(

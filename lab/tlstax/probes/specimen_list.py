@@ -21,7 +21,7 @@ Status = Literal["ready", "absent", "broken"]
 
 
 class Listed(Frozen):
-    """One specimen. `version` and `sha256` (of its program) are empty where only fetching it tells them.
+    """One specimen. `version` and `sha256` (of its program) are empty where only fetching it shows them.
 
     `reason` says why it is broken; `tls` is None where it was never asked.
     """

@@ -41,7 +41,7 @@ MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
 
 TABLE_SEED = 1
-"""The same data in every run, so that runs can be set beside each other."""
+"""The same data in every run, so that runs can be compared."""
 
 Say = Callable[[str], None]
 
@@ -99,7 +99,7 @@ class Bench:
         return Route(endpoint, sources, entering, path, span if near else None, distance)
 
     def terms_of(self, levels: Levels) -> JobTerms:
-        """What jobs of the case with these levels are told."""
+        """What jobs of the case with these levels have in common."""
         route = self.route(levels)
         return self.terms.model_copy(
             update={"endpoint": route.endpoint, "source_addresses": route.source_addresses}
@@ -117,8 +117,8 @@ class Bench:
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
-        MachineFault when one dies too often. A guest is not ours to start again: MachineFault when it does
-        not answer any more; where only the connection to it was cut, it is made again.
+        MachineFault when one dies too often. An external server is not ours to start again:
+        MachineFault when it no longer answers; where only the connection to it was cut, it is made again.
         """
         if not failure or self.server.is_alive():
             if not self.admin.open:
@@ -128,7 +128,7 @@ class Bench:
         self.crashes += 1
         server = self.server
         if not isinstance(server, PrivateServer):
-            raise MachineFault(f"{server.specimen.name} does not answer any more")
+            raise MachineFault(f"{server.specimen.name} no longer answers")
         if self.crashes > MOST_CRASHES:
             raise MachineFault(f"{server.specimen.name} died {self.crashes} times: {server.log_tail(1)}")
         say(f"the server died in a trial, which is not counted; starting it again ({self.crashes})")
@@ -145,7 +145,7 @@ class Bench:
                 continue
             self.path_deaths += 1
             if self.path_deaths > MOST_CRASHES:
-                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s at last")
+                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s last")
             say(f"the path {name} died in a trial, which is not counted; starting it again")
             path.restart(self.server.endpoint().port)
 
@@ -186,7 +186,7 @@ class Wanted:
 
 @contextmanager
 def open_private_bench(needs: Needs, say: Say, wanted: Wanted | None = None) -> Iterator[Bench]:
-    """Bring up a private server with its table and take it down at the end, however that comes.
+    """Bring up a private server with its table and take it down at the end, however it ends.
 
     MachineFault before anything is started when the engine has not been built.
     """
@@ -229,7 +229,7 @@ def private_bench(
 
 @contextmanager
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
-    """An external server, and what jobs on it have in common; `warn` is told what is left there."""
+    """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
     with GuestServer.open(access, warn) as server:
         verification = Verification(

@@ -66,7 +66,7 @@ class Specimens:
 class Benches:
     """The servers of a study, ready to be measured. With several, all are paused but the one in use.
 
-    `turn` is the run's turn to measure, and tells of others; None where that is nobody's concern.
+    `turn` is the run's turn to measure, and reports others; None where that does not matter.
     """
 
     machine: Machine
@@ -107,8 +107,8 @@ class Benches:
 def obtain(study: Study, say: Say) -> Specimens:
     """Everything that the study names, fetched where it is not there yet; nothing is started.
 
-    A specimen that cannot be had stops the study here, before its first trial. MachineFault and UserMistake
-    name it, and the option that leaves it out.
+    A specimen that is not available stops the study here, before its first trial. MachineFault and
+    UserMistake name it, and the option that leaves it out.
     """
     engine_command()
     names = dict.fromkeys(choice.server for choice in server_choices(study))
@@ -222,8 +222,8 @@ def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> 
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
-            told = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
-            bench.terms = bench.terms.model_copy(update=told)
+            terms = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
+            bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(kind_of(name).asks for name in specimens.clients):
                 connection_log.create(bench.admin)
@@ -283,7 +283,7 @@ def open_guest(
 ) -> Iterator[Benches]:
     """The bench on an external server. UserMistake where the study needs a private one.
 
-    `warn` is told what has to be left there, in place of `say`.
+    `warn` gets what has to be left there, in place of `say`.
     """
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
@@ -304,8 +304,8 @@ def open_guest(
         )
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
-    found, events = _with_counters(describe_machine())
-    machine = found.model_copy(update={"server_cpus": (), "client_cpus": ()})
+    described, events = _with_counters(describe_machine())
+    machine = described.model_copy(update={"server_cpus": (), "client_cpus": ()})
     with guest_terms(guest, needs, warn or say) as (server, own_terms):
         terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
         with furnished(server, terms, needs, machine, say) as bench:

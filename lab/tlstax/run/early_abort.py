@@ -1,4 +1,4 @@
-"""When a run is given up because what was asked for cannot be: each further trial would only repeat it."""
+"""When a run is given up: what was asked for is impossible, and each further trial would only repeat that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "
 
 REMEDIES = {
     "no_tls": "turn TLS on at the server, or there is nothing to compare",
-    "certificate": "mend the certificate, or choose an --ssl-mode that does not verify it",
+    "certificate": "fix the certificate, or choose an --ssl-mode that does not verify it",
 }
 
 
@@ -28,7 +28,7 @@ def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
     if record.trial.block > 0 or kind_of(record.trial.case.typed.client).is_driver:
         return
     if mistake := _mistake(record):
-        raise _told(record, mistake, study)
+        raise _as_user_mistake(record, mistake, study)
     own = record.trial.case.typed.workload
     if own in study.workloads and not (record.done and record.done.operations):
         for error in record.client_errors:
@@ -40,7 +40,7 @@ def stop_where_nothing_can_be_done(block: Sequence[TrialRecord], study: Study) -
     """UserMistake where not one trial of the first block could be done, each for a mistake of that kind."""
     mistakes = [_mistake(record) for record in block]
     if block and block[0].trial.block <= 0 and mistakes[0] and all(mistakes):
-        raise _told(block[0], mistakes[0], study)
+        raise _as_user_mistake(block[0], mistakes[0], study)
 
 
 def _mistake(record: TrialRecord) -> ErrorEvent | None:
@@ -48,6 +48,6 @@ def _mistake(record: TrialRecord) -> ErrorEvent | None:
     return next((error for error in fatal if error.kind in SAME_MISTAKE), None)
 
 
-def _told(record: TrialRecord, mistake: ErrorEvent, study: Study) -> UserMistake:
+def _as_user_mistake(record: TrialRecord, mistake: ErrorEvent, study: Study) -> UserMistake:
     case = full_label(record.trial.case, study)
     return UserMistake(f"{case}: {mistake.message}", remedy=REMEDIES.get(mistake.kind, ""))

@@ -37,7 +37,7 @@ from tlstax.support.errors import Interrupted, TlstaxError
 
 
 class Watcher(Protocol):
-    """Who is told what goes on."""
+    """Who is kept informed of a run."""
 
     def step(self, text: str) -> None:
         """Something begins that may take a while."""
@@ -61,7 +61,7 @@ class Request:
     """What is to be measured. `guest` is None for servers of our own, `seed` None for a random one.
 
     `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
-    options that changed the study's file. Where `tls_as_able`, a server that has not the study's TLS
+    options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already.
     """
@@ -80,7 +80,7 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """Carry out a study and give back what the store holds of it.
 
     Every trial is on disk before the next begins. Ctrl-C ends the run in order and keeps what was
-    measured; the run's status tells. UserMistake and MachineFault where nothing could be measured.
+    measured; the run's status says so. UserMistake and MachineFault where nothing could be measured.
     """
     needs = _needs(request)
     with _opened(request, needs, watcher) as benches:
@@ -203,4 +203,4 @@ def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) ->
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     job = captured(job) if trial.captured else job
-    return job if bench.client_asks(levels) else connection_log.telling(job, bench.server.version)
+    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

@@ -1,4 +1,4 @@
-"""How far a run is and how long it will take, told at every trial. Pure: it is given the time."""
+"""How far a run is and how long it will take, reported at every trial. Pure: it is given the time."""
 
 from __future__ import annotations
 

@@ -7,15 +7,11 @@ up at the server.
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, field
 
-from pymysql.constants import ER
-from pymysql.err import MySQLError
-
-from tlstax.mysql import answers, table
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql import answers, error_codes, innodb, table
+from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
 from tlstax.study import Levels
@@ -24,9 +20,6 @@ from tlstax.study.workload_level import DataNeeds, changes_data, table_of
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload, with_table
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-
-CLIENT_ERRORS = range(2000, 3000)
-"""Errors of the connection; those of the server have other numbers."""
 
 SETTLING_S, LOOK_AGAIN_S = 2.0, 0.01
 """How long a trial waits for the purge of what an earlier one changed, at most."""
@@ -45,7 +38,7 @@ class TrialData:
     def ready(self, database: Database, levels: Levels) -> tuple[TableState, ...]:
         """Make the data as the case's trial needs it; what a table that will change holds then.
 
-        MachineFault where it is not what it must be, pymysql's errors where the server fails, UserMistake
+        MachineFault where it is not what it must be, SqlError where the server fails, UserMistake
         where it refuses a statement of the user's.
         """
         own, shape = self.needs.own.get(CaseLevels.of(levels).workload), table_of(levels, self.needs.own)
@@ -55,7 +48,7 @@ class TrialData:
             table.put_back(database, name)
             self._unsettled = True
         if own is not None and own.restore:
-            self._said(database, own, "restore")
+            self._carry_out(database, own, "restore")
             self._unsettled = True
         if self._unsettled:
             _settle(database, name)
@@ -68,7 +61,7 @@ class TrialData:
         return states
 
     def prepare(self, database: Database) -> None:
-        """Keep copies of what will change, and say what the user's workloads say once.
+        """Keep copies of what will change, and carry out what the user's workloads prepare once.
 
         What those statements create is the server's to drop in the end. UserMistake where it refuses one of
         them, MachineFault where it fails.
@@ -77,29 +70,29 @@ class TrialData:
             name = self.server.tables[shape]
             try:
                 table.keep_copy(database, name)
-            except MySQLError as error:
+            except SqlError as error:
                 raise MachineFault(
-                    f"{self.server.specimen.name} did not copy the table {name} ({answers.said(error)})"
+                    f"{self.server.specimen.name} did not copy the table {name} ({answers.message_of(error)})"
                 ) from error
         for own in self.needs.own.values():
-            self._said(database, own, "prepare")
+            self._carry_out(database, own, "prepare")
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]
-        found, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
-        if found != wanted:
+        actual, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
+        if actual != wanted:
             raise MachineFault(
-                f"the table {name} holds {found.rows:,} rows (checksum {found.checksum}) before a trial, "
+                f"the table {name} holds {actual.rows:,} rows (checksum {actual.checksum}) before a trial, "
                 f"where it must hold {wanted.rows:,} (checksum {wanted.checksum})"
             )
-        return found
+        return actual
 
-    def _said(self, database: Database, own: UserWorkload, which: str) -> None:
+    def _carry_out(self, database: Database, own: UserWorkload, which: str) -> None:
         name = self.server.tables[own.table]
         for sql in own.said_by_themselves()[which]:
             try:
                 self.server.carry_out(database, with_table(sql, name), once=which == "prepare")
-            except MySQLError as error:
+            except SqlError as error:
                 raise _refused(own, which, sql, error) from error
             except UserMistake as mistake:
                 raise UserMistake(
@@ -107,16 +100,15 @@ class TrialData:
                 ) from mistake
 
 
-def _refused(own: UserWorkload, which: str, sql: str, error: MySQLError) -> TlstaxError:
+def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
     """The statement was refused, or it was not carried out because the connection is gone."""
-    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    why = f"({answers.said(error)}): {' '.join(sql.split())}"
-    if code in CLIENT_ERRORS:
+    why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
+    if error_codes.is_of_connection(error):
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
         f"workload {own.name}: the server refuses a statement of {which} {why}",
-        remedy="give yours another name, or drop what has it if nobody needs it"
-        if code == ER.TABLE_EXISTS_ERROR
+        remedy="give yours another name, or drop the existing one if nobody needs it"
+        if error_codes.number_of(error) == error_codes.TABLE_EXISTS
         else "",
     )
 
@@ -124,30 +116,10 @@ def _refused(own: UserWorkload, which: str, sql: str, error: MySQLError) -> Tlst
 def _settle(database: Database, name: str) -> None:
     """Let what putting back has left to do be done before the trial, not in it.
 
-    Changed pages of the table are written, as an export has it (MySQL reference manual, FLUSH TABLES ... FOR
-    EXPORT); then InnoDB's purge is waited for. An account that may not do the one or know the other goes
-    without: a guest's server does its work whenever it likes.
+    Changed pages of the table are written, and InnoDB's purge is waited for. An account that may not do the
+    one or see the other goes without: an external server does its work whenever it likes.
     """
-    with database.cursor() as cursor:
-        try:
-            cursor.execute(f"FLUSH TABLES `{name}` FOR EXPORT")
-            cursor.execute("UNLOCK TABLES")
-        except MySQLError:
-            pass
+    innodb.write_changed_pages(database, name)
     deadline = time.monotonic() + SETTLING_S
-    while _is_purging(database) and time.monotonic() < deadline:
+    while innodb.is_purging(database) and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN_S)
-
-
-def _is_purging(database: Database) -> bool:
-    """Whether InnoDB says that it removes what transactions left behind; False where it may not be asked.
-
-    The length of its history does not tell: MySQL shortens the list long after the work is done (seen with
-    5.6.14 to 9.7).
-    """
-    try:
-        told = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
-    except MySQLError:
-        return False
-    purge = re.search(r"^Purge done .* state: (.*)$", told, re.MULTILINE)
-    return purge is not None and purge[1].strip() == "running"

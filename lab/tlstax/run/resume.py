@@ -1,4 +1,4 @@
-"""Taking up a run that was cut off: which one, and that nothing has changed since."""
+"""Resuming a run that was cut off: which one, and that nothing has changed since."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANEW = "leave out --resume to begin a new run"
 def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
     """The run to be resumed: the last one of this study that was cut off, or the one that is named.
 
-    Its trials are `slim`. UserMistake where there is none, or where it came to its end, is still going on or
+    Its trials are `slim`. UserMistake where there is none, or where it came to its end, is still running or
     is of another study.
     """
     run = run_or_prefix
@@ -35,10 +35,10 @@ def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
         raise UserMistake(f"run {name} is one of study {stored.header.study.name}, not of {study_name}")
     if stored.status == "complete":
         raise UserMistake(
-            f"run {name} came to its end ({stored.stopped_because}): nothing is left to do", remedy=ANEW
+            f"run {name} is complete ({stored.stopped_because}): nothing is left to do", remedy=ANEW
         )
     if stored.status == "running":
-        raise UserMistake(f"run {name} is still going on", remedy="end it, or wait for it")
+        raise UserMistake(f"run {name} is still running", remedy="end it, or wait for it")
     if stored.header.guest:
         raise UserMistake(f"run {name} was made on an external server, and cannot be resumed")
     trials = tuple(slim(record, stored.header.study) for record in stored.trials)
@@ -52,7 +52,7 @@ def check_study(stored: StoredRun, study: Study) -> None:
     if differ:
         raise UserMistake(
             f"the study is not what run {stored.header.run} began with: {enumerated(differ)} changed since",
-            remedy=f"resume it with the options and the file of then, or {ANEW}",
+            remedy=f"resume it with the same options and file as then, or {ANEW}",
         )
     per_block = trials_per_block(study)
     in_blocks = len(stored.trials) - len(stored.captured)
@@ -91,7 +91,7 @@ def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machin
         if known is None or (known.sha256, known.version) != (now.sha256, now.version):
             raise UserMistake(
                 f"{now.name} is not the one that run {header.run} began with{_versions(known, now)}",
-                remedy=f"bring that one back, or {ANEW}",
+                remedy=f"restore that one, or {ANEW}",
             )
     for what, before, after in (
         ("processor", header.machine.cpu_model, machine.cpu_model),

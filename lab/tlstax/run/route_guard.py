@@ -10,7 +10,7 @@ from tlstax.paths.route import Route, Span
 from tlstax.records.trial import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
 
-LINK_DIED = "the link that makes the distance died in the trial"
+LINK_DIED = "the link that makes the distance ended in the trial"
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Travelled:
 
 @contextmanager
 def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
-    """The route as the case has it while the block runs. MachineFault where it cannot be had."""
+    """The route as the case has it while the block runs. MachineFault where it is not available."""
     span, path, distance = route.span, route.path, route.distance
     if span is not None:
         span.set(distance)

@@ -90,10 +90,12 @@ def _why_not(
 def _served(study: Study) -> list[dict[str, Level]]:
     """The levels that choose each of the study's servers."""
     names = [name for name in SERVER_FACTORS if name in study.levels_of()]
-    found: dict[ServerChoice, dict[str, Level]] = {}
+    levels_by_choice: dict[ServerChoice, dict[str, Level]] = {}
     for levels in study.included():
-        found.setdefault(CaseLevels.of(levels).server_choice, {name: levels[name] for name in names})
-    return list(found.values())
+        levels_by_choice.setdefault(
+            CaseLevels.of(levels).server_choice, {name: levels[name] for name in names}
+        )
+    return list(levels_by_choice.values())
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
@@ -116,9 +118,9 @@ def _asked(benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> d
 
 
 def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
-    """Whether sessions of this version are resumed; None where the server has not the version.
+    """Whether sessions of this version are resumed; None where the server lacks the version.
 
-    A client that fails for another reason is taken for a yes: the trials will show what is wrong.
+    A client that fails for another reason counts as a yes: the trials will show what is wrong.
     """
     levels: dict[str, Level] = {
         "tls": version,

@@ -8,13 +8,11 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pymysql
-
 from tlstax.checks import judged
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Done, ErrorEvent, Job, Ready, RowSample, TlsOff
-from tlstax.mysql import connection_log, status
-from tlstax.mysql.database import Database
+from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
+from tlstax.mysql import connection_log, row_samples, status
+from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Profiler, Sampled
@@ -76,7 +74,7 @@ def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     except ClientFailure as failure:
         gathered.failure = str(failure)
         gathered.client_errors = failure.errors
-    except (MachineFault, pymysql.Error, OSError) as fault:
+    except (MachineFault, SqlError, OSError) as fault:
         gathered.failure = (
             fault.message if isinstance(fault, MachineFault) else f"the trial broke off ({fault})"
         )
@@ -142,9 +140,7 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
                 path=tuple(route.path.pids) if route.path else (),
             )
             if observed:
-                watched = _all_observers(
-                    watched, _kept(job, asks), status_before.get("Threads_connected", 0), bench
-                )
+                watched = _all_observers(watched, _kept(job, asks), status.connected(status_before), bench)
             watch = watching.enter_context(Watch(watched))
             watch.begin()
             captured.begin_window()
@@ -159,9 +155,9 @@ def _measure(trial: Trial, bench: Bench, gathered: _Gathered) -> None:
             gathered.client_log = client.log()
     status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
     gathered.server = _observed_of_server(levels, bench, gathered.window, status_delta)
-    # Rows that the trial itself may have changed since tell nothing.
+    # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
-        gathered.row_mismatches = row_mismatches(admin, gathered.done.row_samples)
+        gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples)
 
 
 def _fill_authentication_cache(server: Server) -> None:
@@ -229,8 +225,8 @@ def _kept(job: Job, asks: bool) -> tuple[int, int]:
 def _all_observers(watched: Watched, kept: tuple[int, int], others: int, bench: Bench) -> Watched:
     """What is watched beside the CPU clocks and memory, which results need.
 
-    Beside `others`, so many of the client's connections are there before the window and after it; at a
-    guest's others come and go.
+    Beside `others`, `kept` of the client's connections are there before the window and after it; at an
+    external server those of others come and go.
     """
     expected = iter(kept)
 
@@ -249,28 +245,14 @@ def _all_observers(watched: Watched, kept: tuple[int, int], others: int, bench: 
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
-    """Which TLS library the client was told to load; none is loaded for plaintext."""
+    """Which TLS library the client was to load; none is loaded for plaintext."""
     if isinstance(job.tls, TlsOff):
         return None
     return bench.client_claims.get(trial.case.typed.client_tls_library)
 
 
 def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:
-    """The server's counters when the client has gone; at a guest's others come and go as they like."""
+    """The server's counters when the client has gone; at an external server others come and go."""
     if bench.guest:
         return status.read_status(bench.admin)
-    return status.read_settled_status(bench.admin, before["Threads_connected"])
-
-
-def row_mismatches(admin: Database, samples: tuple[RowSample, ...]) -> tuple[str, ...]:
-    """The statements whose rows, asked again by the laboratory, are not what the client read."""
-    wrong = []
-    with admin.cursor() as cursor:
-        for sample in samples:
-            cursor.execute(sample.sql)
-            rows = tuple(
-                tuple(None if value is None else str(value) for value in row) for row in cursor.fetchall()
-            )
-            if rows != sample.rows:
-                wrong.append(sample.sql)
-    return tuple(wrong)
+    return status.read_settled_status(bench.admin, status.connected(before))

@@ -72,7 +72,7 @@ def _negotiated_differently(cells: Sequence[CellFigures]) -> list[str]:
 
 
 def _client_bound(cells: Sequence[CellFigures]) -> list[str]:
-    """Where a client is at its limit, operations a second tell of the client, not of the server."""
+    """Where a client is at its limit, operations a second describe the client, not of the server."""
     bound = []
     for name in CONTESTANTS:
         shares = [(figures.client_cpu_share, c) for c in cells if (figures := getattr(c, name))]

@@ -1,4 +1,4 @@
-"""Which contestants are to be had on this machine, and how each is started."""
+"""Which contestants are available on this machine, and how each is started."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RIVALS: dict[Contestant, Source] = {
 
 @dataclass(frozen=True)
 class Contestants:
-    """The command of each contestant that can be had, what they are, and who is missing."""
+    """The command of each contestant that is available, what they are, and who is missing."""
 
     commands: dict[Contestant, list[str]]
     specimens: tuple[Specimen, ...]
@@ -34,7 +34,7 @@ class Contestants:
 
 
 def find(say: Say, rivals: Mapping[Contestant, Source] = RIVALS) -> Contestants:
-    """Look for all of them; who cannot be had is said once, with the reason.
+    """Look for all of them; who is missing is named once, with the reason.
 
     MachineFault when the engine has not been built: without it there is nothing to compare.
     """

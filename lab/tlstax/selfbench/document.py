@@ -16,7 +16,7 @@ from tlstax.selfbench.records import ServerFacts, Status
 class ContestantFigures(Frozen):
     """The outcomes of one contestant in one cell (see `outcomes.OUTCOMES`), and with what.
 
-    None is an outcome that cannot be had on this machine; `tls_library` is empty in plaintext.
+    None is an outcome that is not available on this machine; `tls_library` is empty in plaintext.
     """
 
     ops_per_s: Interval | None = None

@@ -15,13 +15,13 @@ from tlstax import __version__
 from tlstax.clients.engine import engine_specimen
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
-from tlstax.mysql import status
+from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.run.trial import GRACE_S, row_mismatches
+from tlstax.run.trial import GRACE_S
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial
@@ -65,7 +65,7 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     """Hold the connections in plaintext and under TLS 1.3. Ctrl-C keeps the levels that are complete.
 
     `say` hears the steps, `warn` what the user should know although the work goes on, or waits.
-    UserMistake where this machine's limits do not allow so many; MachineFault where the client or the
+    UserMistake where this machine's limits do not allow that many; MachineFault where the client or the
     server failed.
     """
     check_limits(request.connections)
@@ -106,7 +106,7 @@ def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, say: Say) -> Hol
 
 
 def check_limits(connections: int) -> None:
-    """UserMistake when a server may not open so many files here, before one is fetched or started."""
+    """UserMistake when a server may not open that many files here, before one is fetched or started."""
     needed = connections + SPARE_CONNECTIONS
     most = bounded_connections(needed)
     if most < needed:
@@ -168,11 +168,11 @@ def _observe(cell: Cell, job: Job, bench: Bench) -> Held:
             setup_delta=status.status_delta(at_start, watch.status_at_begin),
             window_delta=window.status_delta,
             server_cpu=process.server_cpu(window.server),
-            row_mismatches=row_mismatches(admin, done.row_samples),
+            row_mismatches=row_samples.mismatches(admin, done.row_samples),
             **seen,
         ),
         memory=memory,
-        connected=max(0, watch.status_at_begin.get("Threads_connected", 0) - 1),
+        connected=max(0, status.connected(watch.status_at_begin) - 1),
     )
 
 

@@ -71,7 +71,7 @@ class HeldFigures(Frozen):
     """One TLS level. Memory is per connection: all less one, over their difference in number.
 
     `connected` is how many connections the server counted before the window. `start_delay_us` is the
-    time from when an operation was due to when it was started, None from a client that does not tell.
+    time from when an operation was due to when it was started, None from a client that does not report it.
     `latency_us` counts from when it was due to the answer. `doubts` say why the figures must not be
     used; empty where all claims are proved.
     """

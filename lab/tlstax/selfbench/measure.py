@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pymysql
-
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
-from tlstax.mysql import status
+from tlstax.mysql import row_samples, status
+from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
@@ -17,7 +16,7 @@ from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.records.window import ProcessUse
 from tlstax.run.bench import Bench
-from tlstax.run.trial import GRACE_S, row_mismatches
+from tlstax.run.trial import GRACE_S
 from tlstax.selfbench.plan import Contestant, Trial
 from tlstax.selfbench.records import Instructions, Observation
 from tlstax.support.errors import MachineFault
@@ -64,7 +63,7 @@ class Measurer:
             seen["failure"] = str(failure)
         except MachineFault as fault:
             seen["failure"] = fault.message
-        except (pymysql.Error, OSError) as fault:
+        except (SqlError, OSError) as fault:
             seen["failure"] = f"the trial broke off ({fault})"
         self._bench.revive(str(seen.get("failure", "")), self._warn)
         return Observation.model_validate(seen)
@@ -78,7 +77,7 @@ class Measurer:
             seen["ready"] = ready
             # Only now: the program that answers may be a child of the one that was started.
             counters.attach(ready.pid)
-            connected = at_start["Threads_connected"] + (0 if job.workload.reconnect else job.connections)
+            connected = status.connected(at_start) + (0 if job.workload.reconnect else job.connections)
             watched = Watched(
                 client=Side(ready.pid, counters),
                 server=Side(server.pid),
@@ -93,7 +92,7 @@ class Measurer:
         seen["setup_delta"] = status.status_delta(at_start, watch.status_at_begin)
         seen["window_delta"] = window.status_delta
         seen["server_cpu"] = process.server_cpu(window.server)
-        seen["row_mismatches"] = row_mismatches(admin, done.row_samples)
+        seen["row_mismatches"] = row_samples.mismatches(admin, done.row_samples)
 
 
 def ready_within_s(job: Job) -> float:

@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 
 
 class Cell(Frozen):
-    """What all contestants are asked to do: a workload, a TLS level, so many connections."""
+    """What all contestants are asked to do: a workload, a TLS level, N connections."""
 
     workload: Workload
     tls: Tls
@@ -89,7 +89,7 @@ def cells(
 
 
 def contestants_of(cell: Cell, present: Collection[Contestant]) -> tuple[Contestant, ...]:
-    """Who takes part in a cell, of those that are to be had: all of them, or the engine alone."""
+    """Who takes part in a cell, of those that are available: all of them, or the engine alone."""
     return tuple(
         name for name in CONTESTANTS if name in present and (name == "engine" or cell.tls != RESUMED)
     )

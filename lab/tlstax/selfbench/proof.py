@@ -1,4 +1,4 @@
-"""Did a contestant do what it was told? The server's own counters against what the client says."""
+"""Did a contestant do what it was asked to do? The server's own counters against what the client says."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Measure = Callable[[Trial], Observation]
 
 
 class Watcher(Protocol):
-    """Who is told what goes on."""
+    """Who is kept informed of the blocks."""
 
     def trial(self, trial: Trial, number: int, left_s: float | None) -> None:
         """A trial begins; `left_s` is how long the rest may take, None while that is not known."""
@@ -70,7 +70,7 @@ def run_blocks(
 def left_s(elapsed_s: float, done: int, in_block: int, budget_s: float) -> float | None:
     """How long the trials that are still to come may take; None before there is anything to judge by.
 
-    So many whole blocks are run as fit the budget at the speed so far, and at least one.
+    As many whole blocks are run as fit the budget at the speed so far, and at least one.
     """
     if done == 0 or elapsed_s <= 0:
         return None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
+from tlstax.mysql import tls_switch
 from tlstax.observers.countable import Usable, usable_events
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.turn import turn
@@ -27,7 +28,7 @@ ROWS = 100_000
 
 
 class Watcher(rounds.Watcher, Protocol):
-    """Who is told what goes on."""
+    """Who is kept informed of a self-bench."""
 
     def step(self, text: str) -> None:
         """Something begins that may take a while."""
@@ -108,12 +109,9 @@ def _why_none(events: Sequence[Event], usable: Usable) -> str:
 def server_facts(bench: Bench) -> ServerFacts:
     """What the server says of itself."""
     server = bench.server
-    with bench.admin.cursor() as cursor:
-        cursor.execute("SELECT @@tls_version")
-        (tls_versions,) = cursor.fetchone() or ("",)
     return ServerFacts(
         name=server.specimen.name,
         version=server.version,
         tls_library_version=server.tls_library_version,
-        tls_versions=str(tls_versions),
+        tls_versions=tls_switch.session_versions(bench.admin),
     )

@@ -16,7 +16,7 @@ OPERATIONS = {"point-select": "a point select", "reconnect": "a reconnect"}
 TLS_WORDS = {"off": "in plaintext", "1.3": "under TLS 1.3", "1.3-resumed": "resuming TLS 1.3"}
 
 USUAL_CONNECTIONS = 64
-"""The answer is given for so many connections, or, where these were not measured, the nearest below."""
+"""How many connections the answer is given for, or, where these were not measured, the nearest below."""
 
 RIVALS = {"sysbench": "client_cpu_to_sysbench", "the bare floor": "client_cpu_to_floor"}
 

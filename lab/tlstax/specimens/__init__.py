@@ -1,1 +1,1 @@
-"""What is measured: real servers, private ones that are fetched and started here, and guests elsewhere."""
+"""What is measured: real servers, private ones that are fetched and started here, and external ones."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tlstax.specimens import processes
 from tlstax.specimens.apt_mirror import Mirror
+from tlstax.specimens.progress import megabytes
 from tlstax.specimens.sources import tool
-from tlstax.specimens.telling import megabytes
 from tlstax.support.errors import MachineFault
 
 UPDATE_TIMEOUT_S = 300.0
@@ -140,7 +140,7 @@ def prepare(directory: Path, mirror: Mirror, suites: tuple[str, ...], given: tup
     A directory that was prepared before keeps what was downloaded to it.
 
     `given` packages are entered as installed, so that nothing is fetched for them. The expiry date of the
-    mirror's lists is not enforced, since mirrors lag: the signature is, so what can be had is what Debian
+    mirror's lists is not enforced, since mirrors lag: the signature is, so what is available is what Debian
     signed at some time.
     """
     architecture = _architecture()
@@ -161,7 +161,7 @@ def prepare(directory: Path, mirror: Mirror, suites: tuple[str, ...], given: tup
 
 
 def fault(what: str, output: str) -> MachineFault:
-    """The failure of a package tool, told by the reason that its output gives."""
+    """The failure of a package tool, reported by the reason that its output gives."""
     for pattern, reason, remedy in REASONS:
         if re.search(pattern, output, re.IGNORECASE):
             return MachineFault(f"{what}: {reason} ({_reason_line(output, pattern)})", remedy=remedy)
@@ -199,13 +199,13 @@ REASONS = (
         "name another mirror in TLSTAX_APT_MIRROR",
     ),
 )
-"""Reasons that apt and dpkg-deb give, the most telling first: pattern, meaning, what to do."""
+"""Reasons that apt and dpkg-deb give, the most specific first: pattern, meaning, what to do."""
 
 
 def _reason_line(output: str, pattern: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
-    line = (telling or lines or ["no reason given"])[0]
+    matching = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
+    line = (matching or lines or ["no reason given"])[0]
     return re.sub(r"^([EW]|Err:\d+|dpkg-deb: error): ?", "", line)[:300]
 
 

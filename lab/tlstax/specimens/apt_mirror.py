@@ -58,7 +58,7 @@ def _checked(uri: str) -> str:
 def _archive_of_apt() -> str:
     """The first source that holds Debian's own suites, not its security updates.
 
-    apt tells the origin of a source only when its lists have been fetched. Before that, the sources of
+    apt reports the origin of a source only when its lists have been fetched. Before that, the sources of
     a Debian machine without a hyphen in the release are taken (bookworm, not bookworm-security).
     """
     for origin, _, uri in _targets():
@@ -115,8 +115,8 @@ def _output_of(command: list[str]) -> str:
 
 def codename() -> str:
     """The name of this machine's release, such as bookworm; empty where it has none (os-release(5))."""
-    found = (line.partition("=")[2] for line in _os_release() if line.startswith("VERSION_CODENAME="))
-    return next(found, "").strip("\"'")
+    names = (line.partition("=")[2] for line in _os_release() if line.startswith("VERSION_CODENAME="))
+    return next(names, "").strip("\"'")
 
 
 def _os_release() -> list[str]:

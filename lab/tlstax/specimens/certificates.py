@@ -33,7 +33,7 @@ class CertificateRequest:
 
     It is valid from an hour ago for `valid_for` from now; a negative `valid_for` makes one that expired so
     long ago. `host_names` and `addresses` go into subjectAltName. An `rsa-1024` key needs a server whose
-    OpenSSL is told `CipherString = DEFAULT:@SECLEVEL=0`.
+    OpenSSL is given `CipherString = DEFAULT:@SECLEVEL=0`.
     """
 
     key: KeyKind = "rsa-2048"

@@ -21,11 +21,11 @@ def tail(path: Path, lines: int) -> str:
 
 
 def reason(path: Path, offset: int = 0) -> str:
-    """The last line after `offset` bytes that tells of an error in its own right, without decoration."""
+    """The last line after `offset` bytes that reports an error in its own right, without decoration."""
     lines = [line.strip() for line in _text(path, offset).splitlines() if line.strip()]
     errors = [line for line in lines if ERROR.search(line)]
-    telling = [line for line in errors if not HOLLOW.search(line)] or errors or lines
-    return DECORATION.sub("", telling[-1])[:300] if telling else "no message in its error log"
+    meaningful = [line for line in errors if not HOLLOW.search(line)] or errors or lines
+    return DECORATION.sub("", meaningful[-1])[:300] if meaningful else "no message in its error log"
 
 
 def size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""How a private MariaDB (10.1 and later) is told its paths, initialised and given its accounts."""
+"""How a private MariaDB (10.1 and later) is given its paths, initialised and given its accounts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MariaDb:
         self._era = era
 
     def path_options(self, build: ServerBuild) -> list[str]:
-        """A build of this machine knows its own paths; one that was unpacked elsewhere must be told."""
+        """A build of this machine knows its own paths; one that was unpacked elsewhere must be given them."""
         return tree_options(build)
 
     def initialise_options(self) -> list[str]:

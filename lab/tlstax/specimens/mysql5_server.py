@@ -1,4 +1,4 @@
-"""How a private MySQL 5.5 or 5.6 is told its paths, initialised and given its accounts."""
+"""How a private MySQL 5.5 or 5.6 is given its paths, initialised and given its accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a private MySQL (5.7 and later) is told its paths, initialised and given its accounts."""
+"""How a private MySQL (5.7 and later) is given its paths, initialised and given its accounts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MySql:
     """`Product` for MySQL: all accounts use caching_sha2_password, its default since 8.0.4."""
 
     def path_options(self, build: ServerBuild) -> list[str]:
-        """A build of this machine knows its own paths; one that was unpacked elsewhere must be told."""
+        """A build of this machine knows its own paths; one that was unpacked elsewhere must be given them."""
         return [
             "--loose-mysqlx=OFF",
             "--secure-file-priv=NULL",

@@ -13,7 +13,7 @@ very machine, on which they check less."""
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports that were free a moment ago; the caller tries others when one is not any more."""
+    """N ports that were free a moment ago; the caller tries others when one no longer is."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

@@ -13,13 +13,20 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-import pymysql
-from pymysql.err import MySQLError
-
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import accounts, answering, credentials, table, tls_facts
+from tlstax.mysql import (
+    accounts,
+    answering,
+    answers,
+    credentials,
+    error_codes,
+    login,
+    server_facts,
+    table,
+    tls_facts,
+)
 from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
 from tlstax.specimens.certificates import Certificates
@@ -30,11 +37,6 @@ from tlstax.specimens.sessions import Session
 from tlstax.study.level_names import NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.support.errors import MachineFault, UserMistake
-
-LOGIN_TIMEOUT_S = 10
-STATEMENT_TIMEOUT_S = 600
-
-ACCESS_DENIED = 1045
 
 
 class PrivateServer:
@@ -60,7 +62,7 @@ class PrivateServer:
     def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
         """Create its data, start it and wait until it answers.
 
-        MachineFault, with the telling line of its error log, when it does not; nothing is left behind then.
+        MachineFault, with the decisive line of its error log, when it does not; nothing is left behind then.
         """
         server = cls(build, session, settings or ServerSettings())
         try:
@@ -88,7 +90,7 @@ class PrivateServer:
 
     @property
     def tls_library_version(self) -> str | None:
-        """The server's own word for its TLS library; None from one too old to tell."""
+        """The server's own word for its TLS library; None from one too old to report it."""
         return self._tls_library_version
 
     @property
@@ -111,12 +113,11 @@ class PrivateServer:
             database=credentials.SCHEMA,
         )
         try:
-            with self.admin() as database, database.cursor() as cursor:
-                if _default_plugin(database) == plugin:
+            with self.admin() as database:
+                if (accounts.plugin_of_load_account(database) or NATIVE_PASSWORD) == plugin:
                     return self.load_account
-                for statement in accounts.by_plugin(plugin, account.password):
-                    cursor.execute(statement)
-        except MySQLError as error:
+                accounts.make_by_plugin(database, plugin, account.password)
+        except SqlError as error:
             raise UserMistake(
                 f"{self.specimen.name} has no account with {plugin} ({error.args[-1]})",
                 remedy="choose another server, or leave auth at default",
@@ -162,7 +163,7 @@ class PrivateServer:
         """Which server a trial on it is meant to measure. MachineFault when it does not run."""
         pid = self.pid
         if pid is None:
-            raise MachineFault(f"{self.specimen.name} does not run any more: {self._reason()}")
+            raise MachineFault(f"{self.specimen.name} is no longer running: {self._reason()}")
         return ServerClaim(
             name=self.specimen.name,
             version=self.specimen.version,
@@ -177,7 +178,7 @@ class PrivateServer:
         """Who answers on this connection of the laboratory's, and on which TCP port it listens.
 
         It is this very connection that is asked, so that counters read over it are known to be that
-        process's. Raises pymysql's errors when the server does not answer.
+        process's. Raises SqlError when the server does not answer.
         """
         return answering.identity(database, self._listener)
 
@@ -185,7 +186,7 @@ class PrivateServer:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
         try:
             return self._login(credentials.ADMINISTRATOR, self._credentials.admin_password)
-        except MySQLError as error:
+        except SqlError as error:
             raise MachineFault(
                 f"{self.specimen.name} does not answer ({error.args[-1]}): {self._reason()}"
             ) from error
@@ -195,16 +196,14 @@ class PrivateServer:
         try:
             with self.admin() as database:
                 return table.prepare(database, TABLES[content.shape], content, progress=progress)
-        except MySQLError as error:
+        except SqlError as error:
             raise MachineFault(
-                f"{self.specimen.name} did not take the table's data ({error.args[-1]}): {self._reason()}"
+                f"{self.specimen.name} did not accept the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
         """Carry it out, whatever it creates: all data goes with the server."""
-        with database.cursor() as cursor:
-            cursor.execute(statement)
-            cursor.fetchall()
+        answers.carry_out(database, statement)
 
     def hold(self) -> None:
         """Nothing is to be done: nobody else gets in."""
@@ -253,10 +252,10 @@ class PrivateServer:
         """Whether a login succeeds; a refused one means that the accounts were not made."""
         try:
             self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
-        except MySQLError as error:
-            if error.args[0] == ACCESS_DENIED:
+        except SqlError as error:
+            if error_codes.number_of(error) == error_codes.ACCESS_DENIED:
                 reason = self._reason()
-                raise MachineFault(f"{self.specimen.name} did not make its accounts: {reason}") from error
+                raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False
         return True
 
@@ -269,28 +268,10 @@ class PrivateServer:
         self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
         for account in filter(None, (self.load_account, self._by_plugin)):
             self._login(account.user, account.password).close()
-        with self.admin() as database, database.cursor() as cursor:
-            cursor.execute("SELECT VERSION(), @@max_connections")
-            version, limit = cursor.fetchone() or ("", 0)
-            self._version, self._max_connections = str(version), int(limit)
+        with self.admin() as database:
+            self._version, self._max_connections = server_facts.version_and_limit(database)
             self._tls_library_version = tls_facts.read(database).library_version
 
     def _login(self, user: str, password: str) -> Database:
-        return pymysql.connect(
-            unix_socket=str(self._process.socket_path),
-            user=user,
-            password=password,
-            database=credentials.SCHEMA,
-            autocommit=True,
-            ssl_disabled=True,
-            connect_timeout=LOGIN_TIMEOUT_S,
-            read_timeout=STATEMENT_TIMEOUT_S,
-        )
-
-
-def _default_plugin(database: Database) -> str:
-    """The plugin of the load account, which was made without naming one; an old server leaves it empty."""
-    with database.cursor() as cursor:
-        cursor.execute("SELECT plugin FROM mysql.user WHERE User = %s", (credentials.LOAD_USER,))
-        (plugin,) = cursor.fetchone() or ("",)
-    return str(plugin) or NATIVE_PASSWORD
+        account = Account(user=user, password=password, database=credentials.SCHEMA)
+        return login.over_socket(self._process.socket_path, account)

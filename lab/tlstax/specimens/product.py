@@ -11,7 +11,7 @@ from tlstax.support.errors import MachineFault
 
 
 class Product(Protocol):
-    """How one product is told its paths, gets its system tables, and gets its accounts."""
+    """How one product is given its paths, gets its system tables, and gets its accounts."""
 
     def path_options(self, build: ServerBuild) -> list[str]:
         """Options that name the build's own messages, character sets and plugins."""
@@ -50,7 +50,7 @@ def sql_file(build: ServerBuild, *names: str) -> Path:
     found = existing(*(directory / name for directory in build.shared_files() for name in names))
     if found is None:
         raise MachineFault(
-            f"{build.executable} cannot be initialised: its file {names[0]} is nowhere to be found",
+            f"{build.executable} cannot be initialised: its file {names[0]} cannot be found",
             remedy="reinstall the server's packages, or choose another server",
         )
     return found

@@ -154,7 +154,7 @@ Source = Annotated[
 
 
 class Recipe(Frozen):
-    """A specimen that can be had by its name.
+    """A specimen that is available by its name.
 
     `version` is the exact one where it is known beforehand; a suite of Debian decides it itself (empty).
     `program` is the file in the tree that the specimen exists for. `bytes_needed` is the room that having it

@@ -16,11 +16,11 @@ from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import Flavour, ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
-from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault, UserMistake
@@ -31,7 +31,7 @@ LISTED = "`tlstax specimens list` names them all"
 SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
 
 
-def default_server(progress: Progress | Telling) -> ServerBuild:
+def default_server(progress: Progress | Reporter) -> ServerBuild:
     """The default server, or what takes its place; `specimen.why` says which and why.
 
     The order is that of `default_servers`, then a mysqld or mariadbd of this machine. What was fetched in
@@ -45,7 +45,7 @@ def default_server(progress: Progress | Telling) -> ServerBuild:
     for recipe in default_servers(codename()):
         why = _why(first_fault, recipe.title)
         if first_fault:
-            telling(progress).step(why)
+            reporter(progress).step(why)
         try:
             return named_server(recipe.name, progress, why=why)
         except MachineFault as error:
@@ -57,17 +57,17 @@ def default_server(progress: Progress | Telling) -> ServerBuild:
                 path, why=f"no server could be fetched ({reason}), so this machine's {path} was taken"
             )
         except UserMistake as error:
-            telling(progress).step(error.message)
+            reporter(progress).step(error.message)
     raise MachineFault(
         f"no database server is available: {reason}, and there is no mysqld or mariadbd on this machine",
         remedy=first_fault.remedy if first_fault else "install a MySQL or MariaDB server",
     )
 
 
-def named_server(name: str, progress: Progress | Telling, why: str = "asked for by name") -> ServerBuild:
+def named_server(name: str, progress: Progress | Reporter, why: str = "asked for by name") -> ServerBuild:
     """A server by its name: one of the catalogue, fetched if it is not there, or one that was added.
 
-    UserMistake when there is none of this name; MachineFault when it cannot be had or does not run.
+    UserMistake when there is none of this name; MachineFault when it is not available or does not run.
     """
     recipe = RECIPES.get(name)
     if recipe is not None and recipe.kind == "server":
@@ -78,7 +78,7 @@ def named_server(name: str, progress: Progress | Telling, why: str = "asked for 
     raise UserMistake(f"there is no server named {name!r}{_known(name, 'server')}", remedy=LISTED)
 
 
-def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
+def named_tls_library(name: str, progress: Progress | Reporter) -> TlsLibrary:
     """A TLS library by its name, fetched or built if it is not there. Raises as of `named_server`."""
     recipe = RECIPES.get(name)
     if recipe is None or recipe.kind != "tls_library":
@@ -88,7 +88,7 @@ def named_tls_library(name: str, progress: Progress | Telling) -> TlsLibrary:
     return library_of(shelf.obtain(recipe, progress))
 
 
-def named_fault(name: str, progress: Progress | Telling) -> Fault:
+def named_fault(name: str, progress: Progress | Reporter) -> Fault:
     """A fault or variant by its name, compiled if it is not there. Raises as of `named_server`."""
     recipe = RECIPES.get(name)
     if recipe is None or not isinstance(recipe.source, CSource):
@@ -123,7 +123,7 @@ def library_of(kept: Kept) -> TlsLibrary:
 
 
 def added_server(entry: Added, why: str = "asked for by name") -> ServerBuild:
-    """A server that the user added; MachineFault when its program is gone or does not run any more."""
+    """A server that the user added; MachineFault when its program is gone or is no longer running."""
     try:
         libraries = (Path(entry.libssl),) if entry.libssl else ()
         return server_at(Path(entry.mysqld), name=entry.name, why=why, own_libraries=libraries)

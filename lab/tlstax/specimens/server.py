@@ -1,4 +1,4 @@
-"""What the laboratory needs of a server, whether it is private or a guest elsewhere."""
+"""What the laboratory needs of a server, whether it is private or external."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Server(Protocol):
 
     @property
     def tls_library_version(self) -> str | None:
-        """The server's own word for its TLS library; None where it does not tell."""
+        """The server's own word for its TLS library; None where it does not report it."""
         ...
 
     @property
@@ -78,7 +78,7 @@ class Server(Protocol):
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates goes when the server is left.
 
-        `once` for one that is not said again in the run. Raises pymysql's errors where it is refused,
+        `once` for one that is not said again in the run. Raises SqlError where it is refused,
         UserMistake for what could not be taken back from an external server.
         """
         ...
@@ -88,11 +88,11 @@ class Server(Protocol):
         ...
 
     def check_connections(self, wanted: int) -> None:
-        """UserMistake when the server does not allow so many connections of the load account at once."""
+        """UserMistake when the server does not allow that many connections of the load account at once."""
         ...
 
     def pause(self) -> None:
-        """Let it use no CPU until `resume`; nothing happens to a guest."""
+        """Let it use no CPU until `resume`; nothing happens to an external one."""
         ...
 
     def resume(self) -> None:
@@ -100,15 +100,15 @@ class Server(Protocol):
         ...
 
     def is_alive(self) -> bool:
-        """Whether its process runs; of a guest, whether it still answers."""
+        """Whether its process runs; of an external one, whether it still answers."""
         ...
 
     def log_tail(self, lines: int = 20) -> str:
-        """The end of its error log; empty for a guest."""
+        """The end of its error log; empty for an external one."""
         ...
 
     def stop(self) -> None:
-        """Leave nothing behind: stop it and remove its data; at a guest's, drop what was created."""
+        """Leave nothing behind: stop it and remove its data; at an external one, drop what was created."""
         ...
 
     def __enter__(self) -> Self:

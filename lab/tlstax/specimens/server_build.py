@@ -78,7 +78,7 @@ class ServerBuild:
     def environment(
         self, tls_library: TlsLibrary | None = None, preload: Path | None = None
     ) -> dict[str, str]:
-        """Environment variables that `command` needs: where libraries are, if no loader is told."""
+        """Environment variables that `command` needs: where libraries are, if no loader is given them."""
         if self.root is not None:
             return {}
         first = {"LD_PRELOAD": str(preload)} if preload else {}

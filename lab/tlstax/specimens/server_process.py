@@ -70,7 +70,7 @@ class ServerProcess:
     def launch(self, credentials: Credentials, answers: Callable[[], bool]) -> None:
         """Create the system tables, start the server, and wait until `answers` is true.
 
-        MachineFault with the telling line of the error log when it ends or stays silent for longer than
+        MachineFault with the decisive line of the error log when it ends or stays silent for longer than
         `start_timeout_s`.
         """
         directories.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")

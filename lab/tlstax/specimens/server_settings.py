@@ -76,7 +76,7 @@ def measurement_options(settings: ServerSettings) -> list[str]:
 
 
 def buffer_pool_bytes(rows: int) -> int:
-    """A buffer pool that holds a table of so many rows."""
+    """A buffer pool that holds a table of N rows."""
     return max(LEAST_BUFFER_POOL_BYTES, rows * ROW_BYTES)
 
 

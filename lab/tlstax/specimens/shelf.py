@@ -20,6 +20,7 @@ from pathlib import Path
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
+from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import (
     AptPackages,
     CSource,
@@ -31,7 +32,6 @@ from tlstax.specimens.recipe import (
 )
 from tlstax.specimens.sources import apt, companions, compiler, driver, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Progress, Telling, telling
 from tlstax.support import directories
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
@@ -60,7 +60,7 @@ def broken(recipe: Recipe) -> str:
     return ""
 
 
-def obtain(recipe: Recipe, progress: Progress | Telling) -> Kept:
+def obtain(recipe: Recipe, progress: Progress | Reporter) -> Kept:
     """The specimen of this recipe, made now if it is not there.
 
     Raises MachineFault when it is not available: no tool, no network, a checksum or signature that does not
@@ -69,14 +69,14 @@ def obtain(recipe: Recipe, progress: Progress | Telling) -> Kept:
     found = present(recipe)
     if found is not None:
         return found
-    told = telling(progress)
-    with _alone(recipe, told):
-        return present(recipe) or _make(recipe, told)
+    report = reporter(progress)
+    with _alone(recipe, report):
+        return present(recipe) or _make(recipe, report)
 
 
 def remove(recipe: Recipe) -> None:
     """Remove the specimen, what unfinished fetches left, and its downloads."""
-    with _alone(recipe, telling(lambda _: None)):
+    with _alone(recipe, reporter(lambda _: None)):
         _remove_unfinished(recipe)
         shutil.rmtree(_downloads(recipe), ignore_errors=True)
         path = directories.specimens_dir() / recipe.name
@@ -110,7 +110,7 @@ def mark(recipe: Recipe, reason: str) -> None:
         note.unlink(missing_ok=True)
 
 
-def _make(recipe: Recipe, told: Telling) -> Kept:
+def _make(recipe: Recipe, report: Reporter) -> Kept:
     _remove_unfinished(recipe)
     shelf = directories.specimens_dir()
     directories.check_room(shelf, recipe.bytes_needed, recipe.title)
@@ -121,10 +121,10 @@ def _make(recipe: Recipe, told: Telling) -> Kept:
         )
         for directory in (place.tree, place.work):
             directories.ensure_directory(directory)
-        version, parts = _fill(recipe, place, told)
+        version, parts = _fill(recipe, place, report)
         if not (place.tree / recipe.program).is_file():
             raise MachineFault(
-                f"what was fetched for {recipe.title} does not hold {recipe.program}",
+                f"what was fetched for {recipe.title} does not contain {recipe.program}",
                 remedy="choose another specimen",
             )
         shutil.rmtree(place.work)
@@ -140,37 +140,37 @@ def _make(recipe: Recipe, told: Telling) -> Kept:
     shutil.rmtree(_downloads(recipe), ignore_errors=True)
     kept = manifests.read(final)
     if kept is None:
-        raise MachineFault(f"{recipe.title} was removed while it was put on the shelf", remedy="start again")
+        raise MachineFault(f"{recipe.title} was removed while it was being stored", remedy="start again")
     return kept
 
 
-def _fill(recipe: Recipe, place: Place, told: Telling) -> tuple[str, tuple[Part, ...]]:
+def _fill(recipe: Recipe, place: Place, report: Reporter) -> tuple[str, tuple[Part, ...]]:
     """Have the recipe's tool fill the tree; the exact version and the parts."""
     source = recipe.source
     match source:
         case AptPackages():
-            return apt.fill(recipe, source, place, told)
+            return apt.fill(recipe, source, place, report)
         case MavenArtefact():
-            parts = maven.fill(recipe, source, place, told)
-            return recipe.version, (*parts, *companions.fill(recipe, place, told))
+            parts = maven.fill(recipe, source, place, report)
+            return recipe.version, (*parts, *companions.fill(recipe, place, report))
         case NpmPackage():
-            parts = npm.fill(recipe, source, place, told)
-            return recipe.version, (*parts, *companions.fill(recipe, place, told))
+            parts = npm.fill(recipe, source, place, report)
+            return recipe.version, (*parts, *companions.fill(recipe, place, report))
         case OpensslBuild():
-            return recipe.version, openssl.fill(recipe, source, place, told)
+            return recipe.version, openssl.fill(recipe, source, place, report)
         case CSource():
-            return recipe.version, compiler.fill(recipe, source, place, told)
+            return recipe.version, compiler.fill(recipe, source, place, report)
         case DriverBuild():
-            return recipe.version, driver.fill(recipe, source, place, told)
+            return recipe.version, driver.fill(recipe, source, place, report)
 
 
 @contextlib.contextmanager
-def _alone(recipe: Recipe, told: Telling) -> Iterator[None]:
+def _alone(recipe: Recipe, report: Reporter) -> Iterator[None]:
     with (directories.specimens_dir() / f".{recipe.name}.lock").open("w", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told.step(f"waiting for another tlstax that is fetching {recipe.title}")
+            report.step(f"waiting for another tlstax that is fetching {recipe.title}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

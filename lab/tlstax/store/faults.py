@@ -18,14 +18,14 @@ _MEANINGS = {
     sqlite3.SQLITE_LOCKED: ("another program keeps it locked", "try again when that has ended"),
     sqlite3.SQLITE_IOERR: ("its disk reports an error", "check the disk"),
     sqlite3.SQLITE_CORRUPT: ("it is damaged", "move it away, and a new one is made"),
-    sqlite3.SQLITE_CONSTRAINT: ("it has this run or trial already", "give the run another name"),
-    sqlite3.SQLITE_NOTADB: ("it is not a store of tlstax", "move it away, or choose another file"),
+    sqlite3.SQLITE_CONSTRAINT: ("it already has this run or trial", "give the run another name"),
+    sqlite3.SQLITE_NOTADB: ("it is not a tlstax store", "move it away, or choose another file"),
 }
 """SQLite's primary result codes (sqlite.org/rescode.html): what they mean here, and what to do."""
 
 
 @contextmanager
-def told(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
+def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
     """Turn what SQLite raises into a MachineFault; `kept` says what is safe ("" for nothing to say)."""
     try:
         yield

@@ -91,7 +91,7 @@ def _not_ours(path: Path, run: str, fault: ValidationError) -> MachineFault:
     first = fault.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"])) or "all of it"
     return MachineFault(
-        f"the store {path} cannot be read: run {run} is not as this version of tlstax writes "
-        f"runs ({where}: {first['msg']})",
+        f"the store {path} cannot be read: run {run} is not in the form that this version of "
+        f"tlstax writes ({where}: {first['msg']})",
         remedy=f"read it with the version that wrote it, or delete run {run}",
     )

@@ -81,9 +81,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     version = _pragma(connection, "user_version")
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if application != APPLICATION_ID and (application or version or tables):
-        raise UserMistake(
-            f"{path} is a database of another program", remedy="choose another file for the store"
-        )
+        raise UserMistake(f"{path} is another program's database", remedy="choose another file for the store")
     if version > len(MIGRATIONS):
         raise UserMistake(
             f"the store {path} was written by a newer tlstax (version {version} of its tables, this one "

@@ -16,7 +16,7 @@ from typing import Literal, Self
 from tlstax.contract import Frozen
 from tlstax.findings.answer.export import exported
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.faults import told
+from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
 from tlstax.store.writer import this_process
@@ -82,7 +82,7 @@ class Store:
                 f"the store {path} cannot be written ({fault.strerror})",
                 remedy="choose another file, or check who owns its folder",
             ) from fault
-        with told(path):
+        with reported(path):
             connection = sqlite3.connect(path, timeout=lock_timeout_s, isolation_level=None)
             try:
                 with _alone_in(path.parent):
@@ -163,7 +163,7 @@ class Store:
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
         run = self._found(run_or_prefix)
-        with told(self._path):
+        with reported(self._path):
             row = self._row(run)
             records = self._connection.execute(
                 "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
@@ -178,7 +178,7 @@ class Store:
 
     def runs(self) -> list[RunSummary]:
         """All runs, the one begun last first."""
-        with told(self._path):
+        with reported(self._path):
             rows = self._connection.execute(_LISTING).fetchall()
         return [self._summary(*row) for row in rows]
 
@@ -190,7 +190,7 @@ class Store:
                 row = self._row(run)
                 if row.status_now == "running":
                     raise UserMistake(
-                        f"run {run} is still going on, in process {row.pid}", remedy="end that first"
+                        f"run {run} is still running, in process {row.pid}", remedy="end that first"
                     )
             self._connection.execute("DELETE FROM runs WHERE run = ?", (run,))
         return run
@@ -201,7 +201,7 @@ class Store:
         return json.dumps(document, ensure_ascii=False)
 
     def _found(self, run_or_prefix: str) -> str:
-        with told(self._path):
+        with reported(self._path):
             rows = self._connection.execute("SELECT run FROM runs ORDER BY rowid DESC").fetchall()
         names = [name for (name,) in rows if isinstance(name, str)]
         if not names:
@@ -216,7 +216,9 @@ class Store:
         if not matching:
             raise UserMistake(f"there is no run {run_or_prefix!r}", remedy="`tlstax runs list` shows all")
         shown = ", ".join(matching[:4]) + (" and more" if len(matching) > 4 else "")
-        raise UserMistake(f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="say more of it")
+        raise UserMistake(
+            f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="give more of it"
+        )
 
     def _summary(self, *columns_and_counts: object) -> RunSummary:
         row = checked(self._path, dict(zip(_COLUMNS, columns_and_counts, strict=False)))
@@ -251,7 +253,7 @@ class Store:
 
     @contextmanager
     def _transaction(self, run: str) -> Iterator[None]:
-        with told(self._path, kept=lambda: self._kept(run)):
+        with reported(self._path, kept=lambda: self._kept(run)):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

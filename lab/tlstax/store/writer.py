@@ -1,4 +1,4 @@
-"""Which process writes a run, told apart from any later process that gets the same number."""
+"""Which process writes a run, distinguished from any later process that gets the same number."""
 
 from __future__ import annotations
 

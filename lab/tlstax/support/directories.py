@@ -30,12 +30,12 @@ ones, since what is built may know its own path."""
 
 
 def cache_dir() -> Path:
-    """What can be had again: fetched servers and, while they run, their data. Not created."""
+    """What can be made again: fetched servers and, while they run, their data. Not created."""
     return _chosen("TLSTAX_CACHE") or platformdirs.user_cache_path("tlstax")
 
 
 def data_dir() -> Path:
-    """What cannot be had again: the store of runs. Not created."""
+    """What cannot be made again: the store of runs. Not created."""
     return _chosen("TLSTAX_DATA") or platformdirs.user_data_path("tlstax")
 
 
@@ -131,7 +131,7 @@ def _links(link: Path, directory: Path) -> bool:
 def _chosen(variable: str) -> Path | None:
     """A colon separates directories in lists, Python's own among them.
 
-    Line ends and what is no UTF-8 the kernel tells in a spelling of its own, or the store cannot hold.
+    Line ends and what is no UTF-8 the kernel reports in a spelling of its own, or the store cannot hold.
     """
     value = os.environ.get(variable)
     if value and ":" in value:

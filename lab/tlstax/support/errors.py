@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TlstaxError(Exception):
-    """A failure that is told to the user as one sentence, never as a traceback.
+    """A failure that is shown to the user as one sentence, never as a traceback.
 
     `message` says what is wrong and whose fault it is; `remedy`, where there is one, what to do.
     """

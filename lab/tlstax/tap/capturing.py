@@ -26,7 +26,7 @@ class Captured:
             self.tap.begin_window()
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations."""
+        """The client has done N operations."""
         if self.tap is not None:
             self.tap.end_window(operations)
 
@@ -39,7 +39,7 @@ def capturing(captured: Captured) -> Iterator[None]:
     """
     endpoint = captured.job.endpoint
     if not isinstance(endpoint, TcpEndpoint):
-        raise MachineFault("a Unix socket has no place for a tap")
+        raise MachineFault("a tap cannot be put before a Unix socket")
     with open_tap(endpoint) as tap:
         captured.tap = tap
         captured.job = captured.job.model_copy(update={"endpoint": tap.entry, "source_addresses": ()})

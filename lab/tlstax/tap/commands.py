@@ -13,7 +13,7 @@ CLIENT_ZSTD, CLIENT_QUERY_ATTRIBUTES = 1 << 26, 1 << 27
 """Capability flags of MySQL's client/server protocol."""
 
 LONGEST_TEXT = 4096
-"""So many characters of a statement are kept."""
+"""How many characters of a statement are kept."""
 
 _SSL_REQUEST_BYTES = 32
 _OK, _EOF, _ERR, _INFILE = 0x00, 0xFE, 0xFF, 0xFB
@@ -22,7 +22,7 @@ _QUERY = 0x03
 _WITH_TEXT = frozenset({0x02, _QUERY, _PREPARE})
 _LONGEST_EOF_BYTES = 9
 _FIXED_BYTES = {0x01: 1, 0x02: 2, 0x0D: 2, 0x03: 4, 0x09: 4, 0x04: 4, 0x05: 8, 0x08: 8, 0x06: 0}
-"""How long the value of a query attribute is, by its type, where that is not told with it."""
+"""How long the value of a query attribute is, by its type, where that is not given with it."""
 
 Stage = Literal["greeting", "login", "commands", "compressed", "tls"]
 

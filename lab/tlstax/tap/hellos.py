@@ -22,7 +22,7 @@ _NAMED_CURVE = 3
 
 @dataclass(frozen=True)
 class ServerSaid:
-    """A ServerHello: what the server chose. `group` is None where it is told later, or there is none."""
+    """A ServerHello: what the server chose. `group` is None where it is sent later, or there is none."""
 
     version: int
     suite: int
@@ -76,7 +76,7 @@ def server_hello(body: bytes) -> ServerSaid:
 def key_exchange_group(body: bytes, suite: str) -> str | None:
     """The group of a ServerKeyExchange; None for a cipher suite that has none.
 
-    It is a curve (RFC 8422, section 5.4), or a prime, which is told by its size (RFC 5246, section 7.4.3).
+    It is a curve (RFC 8422, section 5.4), or a prime, which is named by its size (RFC 5246, section 7.4.3).
     """
     cursor = Cursor(body)
     if "ECDHE" in suite:

@@ -11,13 +11,13 @@ from tlstax.tap.handshake import APPLICATION_DATA, Handshake
 from tlstax.tap.units import COMPRESSED_PACKETS, PACKETS, RECORDS, Framing, Malformed, Splitter, Unit
 
 MOST_FRAMES = 16
-"""So many frames of a connection are kept."""
+"""How many frames of a connection are kept."""
 
 FRAME_BYTES = 128
-"""So much of a frame is kept."""
+"""How much of a frame is kept."""
 
 MOST_STATEMENTS = 100
-"""So many statements of a connection are kept."""
+"""How many statements of a connection are kept."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Growing:
 class Listening:
     """Hears what both sides of one connection say, in the order in which it reaches the other.
 
-    `total` is added to with every byte and turn, over all connections; `on_frame` is told every frame that
+    `total` is added to with every byte and turn, over all connections; `on_frame` gets every frame that
     begins. Whatever the bytes are, nothing is raised: what is not understood is counted as it comes.
     """
 

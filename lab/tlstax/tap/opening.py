@@ -14,10 +14,10 @@ from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.tap.relay import Hearer, Relay
 
 MOST_BEFORE = 8
-"""So many connections that began before the window are kept."""
+"""How many connections that began before the window are kept."""
 
 MOST_CONVERSATIONS = 16
-"""So many connections are kept in all."""
+"""How many connections are kept in all."""
 
 _AT_REST_WITHIN_S = 5.0
 
@@ -35,7 +35,7 @@ class Tap(Protocol):
         ...
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations and stands still again."""
+        """The client has done N operations and stands still again."""
         ...
 
     def capture(self) -> Capture:
@@ -68,7 +68,7 @@ class RelayTap:
         self._relay.at_rest(self._begin, _AT_REST_WITHIN_S)
 
     def end_window(self, operations: int) -> None:
-        """The client has done so many operations and stands still again."""
+        """The client has done N operations and stands still again."""
         self._relay.at_rest(lambda: self._end(operations), _AT_REST_WITHIN_S)
 
     def capture(self) -> Capture:
@@ -134,7 +134,7 @@ class RelayTap:
 
 @contextmanager
 def open_tap(server: TcpEndpoint, *, at: str | None = None) -> Iterator[Tap]:
-    """A tap in front of this server, closed at the end. MachineFault where no port can be had.
+    """A tap in front of this server, closed at the end. MachineFault where no port is available.
 
     `at` is the address where clients find it; left out, it is the server's own.
     """

@@ -19,7 +19,7 @@ class Framing:
     length_bytes: int
     order: Literal["little", "big"]
     kept_bytes: int
-    """So much of a unit is kept to be read; of a longer one its length alone is known beyond."""
+    """How much of a unit is kept to be read; of a longer one its length alone is known beyond."""
 
     def length(self, header: bytes) -> int:
         """How many bytes follow this header."""
@@ -97,7 +97,7 @@ class Cursor:
         return int.from_bytes(self.take(count), order)
 
     def vector(self, length_bytes: int) -> bytes:
-        """A length of so many bytes, and what follows (RFC 8446, section 3.4)."""
+        """A length of N bytes, and what follows (RFC 8446, section 3.4)."""
         return self.take(self.number(length_bytes))
 
     def length_encoded(self) -> int:

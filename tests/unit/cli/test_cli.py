@@ -241,7 +241,7 @@ def test_no_run_yet_is_no_mistake_for_the_list(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status_of(monkeypatch, "runs", "list") == 0
-    assert "no run yet" in capsys.readouterr().out
+    assert "no runs yet" in capsys.readouterr().out
 
 
 def test_an_unbuilt_engine_is_the_machines_fault(

@@ -29,7 +29,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (("pymysql-1.0",), "did you mean 'pymysql-1.2'?"),
         (("pymysql-1.1", "--budget", "soon"), "write it like 60s"),
@@ -42,11 +42,11 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
-    told: str,
+    expected: str,
 ) -> None:
     assert status_of(monkeypatch, "drivers", "probe", *arguments) == 2
     said = capsys.readouterr().err
-    assert told in said
+    assert expected in said
     assert said.count("\n") == 1
 
 

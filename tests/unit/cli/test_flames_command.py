@@ -71,7 +71,7 @@ def test_the_picture_goes_to_a_file_with_its_title(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--side", "servers"), "--side: 'servers' is no side; choose one of server, client"),
+        (("--side", "servers"), "--side: 'servers' is not a side; choose one of server, client"),
         (("--case", "tls=1.4"), "1.4"),
         (("--case", "tls=1.1"), "no such case"),
         (("--case", "tsl=1.3"), "did you mean 'tls'?"),

@@ -288,8 +288,8 @@ def test_quiet_progress_shows_warnings_only() -> None:
 
 
 def test_a_terminal_that_does_not_tell_its_size_is_taken_for_a_usual_one() -> None:
-    for told in ((0, 0), (80, 0), (0, 24)):
-        assert InPlace(StringIO(), lambda told=told: os.terminal_size(told)).size() == (80, 24)
+    for size in ((0, 0), (80, 0), (0, 24)):
+        assert InPlace(StringIO(), lambda size=size: os.terminal_size(size)).size() == (80, 24)
     assert InPlace(StringIO()).size() == (80, 24)
 
 

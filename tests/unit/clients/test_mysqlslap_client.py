@@ -369,7 +369,7 @@ def test_a_death_is_told() -> None:
     ],
 )
 def test_a_connection_asks_for_itself_where_its_server_tells(version: str, schema: str) -> None:
-    job_told = connection_log.telling(job(), version)
+    job_told = connection_log.reporting(job(), version)
     (statement,) = job_told.workload.on_connect
     assert f"FROM {schema}.session_status" in statement
     assert "\n" not in statement

@@ -38,8 +38,8 @@ DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of
 
 
 def test_each_end_has_half_of_the_round_trip() -> None:
-    told = netem.parameters(45, 0, 0)
-    assert told == {"delay": 22_500, "limit": netem.LIMIT_PACKETS}
+    parameters = netem.parameters(45, 0, 0)
+    assert parameters == {"delay": 22_500, "limit": netem.LIMIT_PACKETS}
     assert netem.parameters(0.5, 0, 0)["delay"] == 250
 
 
@@ -68,9 +68,9 @@ def test_a_place_is_entered_with_its_user_namespace_only_where_there_is_one() ->
     ],
 )
 def test_what_the_machine_lacks_is_named_with_a_remedy(lacking: str, words: list[str]) -> None:
-    told = json.dumps({"lacking": lacking, "why": "out of it"}).encode()
+    answer = json.dumps({"lacking": lacking, "why": "out of it"}).encode()
     with pytest.raises(MachineFault) as failure:
-        _places(told, [], DONE)
+        _places(answer, [], DONE)
     for word in words:
         assert word in failure.value.sentence()
 

@@ -40,8 +40,8 @@ def test_a_check_that_fails_is_told_as_such() -> None:
 
     assert guarded("sums", fails).status == "limited"
     assert "by nought" in guarded("sums", fails).found
-    told = guarded("apt", fails_with_advice)
-    assert (told.found, told.remedy) == ("no apt here", "install it")
+    check = guarded("apt", fails_with_advice)
+    assert (check.found, check.remedy) == ("no apt here", "install it")
 
 
 def test_json_is_the_documented_form() -> None:
@@ -192,7 +192,7 @@ def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_can_be_sampled(sampling: Sampling, named: bool, status: str, words: str) -> None:
-    check = profiling.told(sampling, named=named)
+    check = profiling.check_of(sampling, named=named)
     assert (check.status, bool(check.remedy)) == (status, status != "ok")
     assert words in check.found
 

@@ -73,7 +73,7 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> Non
         ("mysql://db:70000/", "port"),
         ("mysql://db:0/", "port 0"),
         ("mysql://db/one/two", "more than one schema"),
-        ("mysql://db/one?ssl=1", "goes on"),
+        ("mysql://db/one?ssl=1", "has something after the schema"),
         ("mysql://a%ff@db/one", "UTF-8"),
         ("mysql://[::1/one", "host or port"),
     ],

@@ -61,8 +61,8 @@ def test_an_error_packet_is_a_refusal() -> None:
     assert greeting.parse(b"\x17\x00\x00\x00\xff\x10\x04Too many connections") == Greeting("refusal")
 
 
-def told(code: int, said: str = "as the server says") -> TlstaxError:
-    return guest_refusals.told(ACCESS, OperationalError(code, said))
+def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
+    return guest_refusals.fault_of(ACCESS, OperationalError(code, said))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def told(code: int, said: str = "as the server says") -> TlstaxError:
         (1290, UserMistake, "read-only"),
         (1820, UserMistake, "expired"),
         (2013, MachineFault, "broke the connection"),
-        (2059, UserMistake, "a method that tlstax does not have"),
+        (2059, UserMistake, "a method that tlstax does not support"),
         (3118, UserMistake, "locked"),
         (3159, UserMistake, "encrypted connections only"),
         (1114, MachineFault, "no room"),
@@ -91,7 +91,7 @@ def told(code: int, said: str = "as the server says") -> TlstaxError:
 def test_each_refusal_is_one_sentence_with_the_address(
     code: int, fault: type[TlstaxError], words: str
 ) -> None:
-    error = told(code)
+    error = fault_of(code)
     assert type(error) is fault
     assert words in error.sentence()
     assert "db.example:3307" in error.message
@@ -109,8 +109,8 @@ def test_no_number_means_two_things() -> None:
     [
         (10, MachineFault, "has expired"),
         (9, MachineFault, "not valid yet"),
-        (62, UserMistake, "not made out to db.example"),
-        (64, UserMistake, "not made out to db.example"),
+        (62, UserMistake, "not issued for db.example"),
+        (64, UserMistake, "not issued for db.example"),
         (19, UserMistake, "was not issued by the authority in ca"),
         (20, UserMistake, "was not issued by the authority in ca"),
         (7, MachineFault, "cannot be verified (a reason)"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import pytest
 from pymysql.err import OperationalError
 
+from fake_database import FakeDatabase
 from tlstax.mysql import answers
 from tlstax.mysql.answers import Malformed
 from tlstax.mysql.database import Database
@@ -14,30 +15,8 @@ from tlstax.mysql.status import read_status
 from tlstax.support.errors import MachineFault
 
 
-class Answering:
-    """A connection, and a cursor of it, that has these rows for every statement."""
-
-    def __init__(self, *rows: tuple[Any, ...]) -> None:
-        self.rows = rows
-
-    def cursor(self) -> Self:
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def execute(self, *_: object) -> None:
-        pass
-
-    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
-        return self.rows
-
-
 def answering(*rows: tuple[Any, ...]) -> Database:
-    return cast("Database", Answering(*rows))
+    return cast("Database", FakeDatabase(*rows))
 
 
 @pytest.mark.parametrize("value", ["²", "१", "--1", "1e3", "", "9" * 5000, "1.5", None])
@@ -47,7 +26,7 @@ def test_a_counter_that_is_no_number_is_left_out(value: str | None) -> None:
 
 
 def test_counters_of_another_shape_are_the_servers_fault() -> None:
-    with pytest.raises(MachineFault, match=r"counters could not be read \(1 columns came where 2"):
+    with pytest.raises(MachineFault, match=r"counters could not be read \(an answer has 1 column where 2"):
         read_status(answering(("Uptime",)))
 
 
@@ -58,11 +37,11 @@ def test_an_answer_has_the_shape_that_was_asked_for() -> None:
         answers.row(answering(), "SELECT 1", columns=1)
     with pytest.raises(Malformed, match="column 3"):
         answers.column(answering(("1", "2")), "SHOW INDEX", place=2)
-    with pytest.raises(Malformed, match="a number was asked for"):
+    with pytest.raises(Malformed, match="where a number was expected"):
         answers.number("twelve")
 
 
 def test_what_a_server_says_fits_a_sentence() -> None:
-    assert answers.said(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
-    assert len(answers.said(OperationalError(1105, "x" * 10_000))) < 400
-    assert answers.said(OperationalError()) == "OperationalError"
+    assert answers.message_of(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
+    assert len(answers.message_of(OperationalError(1105, "x" * 10_000))) < 400
+    assert answers.message_of(OperationalError()) == "OperationalError"

@@ -25,14 +25,14 @@ def _counting_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_counters_that_would_be_what_is_measured_are_left_alone() -> None:
-    """On a virtual machine that has them, all six together made a change of threads 534 µs dearer."""
+    """On a virtual machine that has them, all six together added 534 µs to a change of threads."""
     asked: list[Event] = []
     dear = usable_events(lambda _: 0, lambda events: asked.extend(events) or 534.4)  # type: ignore[func-returns-value]
     assert tuple(asked) == HARDWARE_EVENTS
     assert dear.events == SOFTWARE_EVENTS
     assert dear.notes() == (
-        "instructions, cycles and cache misses are not counted: counting them makes every change of threads "
-        "534 µs dearer here, as on a virtual machine whose host has to help",
+        "instructions, cycles and cache misses are not counted: counting them adds 534 µs to every "
+        "change of threads here, as on a virtual machine whose host has to help",
     )
 
 

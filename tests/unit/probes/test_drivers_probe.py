@@ -9,8 +9,9 @@ from tlstax.probes.drivers.probe_costs import DriverCosts, WayCosts
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument
 from tlstax.probes.drivers.probe_reading import driver_row, round_trips
 from tlstax.probes.drivers.probe_table import probe_text
-from tlstax.probes.drivers.probed import INSERT, Certificate, Gathered, Logged, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.probed import INSERT, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.probes.drivers.statements_sent import disagreement, sent
+from tlstax.records.statement_log import Logged
 
 CLEAR = (asked("off", 1), asked("off", 3))
 BY_DEFAULT = (asked("unset", 1), asked("unset", 3))
@@ -94,9 +95,9 @@ def test_the_log_and_the_wire_must_say_the_same() -> None:
     )
     other = job.model_copy(update={"log": wrong})
     assert "SET NAMES" in disagreement(other)
-    told = row(gathered(CLEAR[0], other))
-    assert "the same statements, read on the wire in the clear" not in told.verified_by
-    assert any("disagree" in note for note in told.notes)
+    other_row = row(gathered(CLEAR[0], other))
+    assert "the same statements, read on the wire in the clear" not in other_row.verified_by
+    assert any("disagree" in note for note in other_row.notes)
 
 
 def test_a_log_that_lacks_a_connection_tells_no_statements() -> None:

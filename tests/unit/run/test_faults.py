@@ -70,7 +70,7 @@ def test_a_variant_is_called_one_and_never_a_fault() -> None:
         width=120,
         colour=False,
     )
-    assert "Variants of ours" in shown
+    assert "Our own variants" in shown
     assert "ault" not in shown
 
 
@@ -131,8 +131,8 @@ def test_a_fault_is_never_planted_in_a_guest() -> None:
 
 def test_what_cannot_be_planted_can_be_left_out() -> None:
     study = override(with_fault(load_study("tax"), ["none", NAME]), "server", ["mysql-9.7"])
-    told = left_out(UserMistake("no", remedy="do"), study, {"fault": NAME}).sentence()
-    assert told.endswith("or leave it out with --set fault=none")
+    sentence = left_out(UserMistake("no", remedy="do"), study, {"fault": NAME}).sentence()
+    assert sentence.endswith("or leave it out with --set fault=none")
 
 
 def planted_record(*, case_of: str, claimed: bool, mapped: tuple[MappedLibrary, ...] | None) -> TrialRecord:

@@ -35,8 +35,8 @@ def test_the_last_run_that_was_cut_off_is_resumed(store: Store) -> None:
     [
         ("last", "openssl-versions", "there is no run of study openssl-versions to resume"),
         (FIRST, "openssl-versions", "is one of study tax, not of openssl-versions"),
-        (FIRST, "tax", f"run {FIRST} came to its end (it was known): nothing is left to do"),
-        ("last", "tax", f"run {FIRST} came to its end (it was known): nothing is left to do"),
+        (FIRST, "tax", f"run {FIRST} is complete (it was known): nothing is left to do"),
+        ("last", "tax", f"run {FIRST} is complete (it was known): nothing is left to do"),
         ("2027", "tax", "there is no run '2027'"),
     ],
 )
@@ -52,7 +52,7 @@ def test_what_cannot_be_resumed_is_said_in_one_sentence(
 
 def test_a_run_that_goes_on_and_one_on_a_foreign_server_are_left_alone(store: Store) -> None:
     keep(store, HALF, FIRST)
-    with pytest.raises(UserMistake, match="is still going on"):
+    with pytest.raises(UserMistake, match="is still running"):
         unfinished(store, "tax", FIRST)
     store.begin(fake_header(run=SECOND).model_copy(update={"guest": True}))
     store.finish(SECOND, "interrupted", "")

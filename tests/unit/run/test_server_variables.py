@@ -80,8 +80,8 @@ def test_it_is_put_back_when_the_trial_fails() -> None:
 def test_what_was_set_is_put_back_when_the_rest_cannot_be_set() -> None:
     server = FakeServer()
     server.fails_at = "SET GLOBAL innodb"
-    told = r"did not carry out SET GLOBAL innodb.* \(Lost connection"
-    with pytest.raises(MachineFault, match=told), server_variables.applied(OFF, bench(server)):
+    sentence = r"did not carry out SET GLOBAL innodb.* \(Lost connection"
+    with pytest.raises(MachineFault, match=sentence), server_variables.applied(OFF, bench(server)):
         pytest.fail("the block must not begin")
     assert server.state == (HAD[0], *HAD)
 

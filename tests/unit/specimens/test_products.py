@@ -71,5 +71,5 @@ def test_a_server_in_a_tree_is_told_where_its_files_are(tmp_path: Path) -> None:
 def test_a_server_without_its_sql_files_says_which_one_is_missing(tmp_path: Path) -> None:
     build = unpacked(tmp_path)
     (tmp_path / "share/mysql_system_tables_data.sql").unlink()
-    with pytest.raises(MachineFault, match=r"its file mysql_system_tables_data\.sql is nowhere to be found"):
+    with pytest.raises(MachineFault, match=r"its file mysql_system_tables_data\.sql cannot be found"):
         MySql5().initialise_statements(build)

@@ -17,6 +17,7 @@ from tlstax.probes.specimen import Facts, Handshake
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.progress import QUIET_EVERY_S, Meter, reporter
 from tlstax.specimens.recipe import (
     AptPackages,
     CSource,
@@ -27,7 +28,6 @@ from tlstax.specimens.recipe import (
     Recipe,
 )
 from tlstax.specimens.sources import apt
-from tlstax.specimens.telling import QUIET_EVERY_S, Meter, telling
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -189,7 +189,7 @@ def test_progress_has_an_amount_and_the_time_left(monkeypatch: pytest.MonkeyPatc
     assert meter.words(10e6) == "downloading it: 10 of 500 MB", "it starts anew"
     assert Meter("reading", 0, "MB").words(5) == "reading: 5 MB"
     heard: list[str] = []
-    plain = telling(heard.append)
+    plain = reporter(heard.append)
     plain.now("too early")
     now += QUIET_EVERY_S
     plain.now("after a while")

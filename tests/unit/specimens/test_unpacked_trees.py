@@ -9,11 +9,11 @@ import pytest
 
 from tlstax.specimens import loading
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter, reporter
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_recipes import MYSQL_8_0_33
 from tlstax.specimens.sources import apt, companions
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling, telling
 from tlstax.support.errors import MachineFault
 
 
@@ -48,10 +48,10 @@ class Machine:
         return tuple(sorted(needed - there))
 
     def fill(
-        self, recipe: Recipe, source: AptPackages, place: Place, told: Telling
+        self, recipe: Recipe, source: AptPackages, place: Place, reporter: Reporter
     ) -> tuple[str, tuple[Part, ...]]:
         assert recipe is MYSQL_8_0_33
-        told.step("unpacking")
+        reporter.step("unpacking")
         for package in source.packages:
             if package not in self.debian:
                 raise MachineFault(f"there is no {package}")
@@ -71,7 +71,7 @@ def companions_on(
     place = Place(folder / "tree", folder / "work", folder / "downloads")
     for directory in (place.tree, place.work, place.downloads):
         directory.mkdir()
-    parts = companions.fill(MYSQL_8_0_33, place, telling(lambda _: None))
+    parts = companions.fill(MYSQL_8_0_33, place, reporter(lambda _: None))
     beside = place.tree / "companions"
     return [part.name for part in parts], sorted(f.name for f in beside.iterdir()) if beside.exists() else []
 

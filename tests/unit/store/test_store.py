@@ -97,7 +97,7 @@ def test_a_run_that_goes_on_cannot_be_deleted(store: Store) -> None:
     store.begin(fake_header())
     with pytest.raises(UserMistake) as caught:
         store.delete(NAME)
-    assert f"still going on, in process {os.getpid()}" in sentence_of(UserMistake, caught)
+    assert f"still running, in process {os.getpid()}" in sentence_of(UserMistake, caught)
 
 
 def test_a_password_never_reaches_the_file(store: Store) -> None:
@@ -142,7 +142,7 @@ def test_an_export_has_everything_of_every_trial(store: Store) -> None:
 def test_the_same_trial_is_not_taken_twice(store: Store) -> None:
     store.begin(RUN.header)
     store.add_trial(NAME, RUN.trials[0])
-    with pytest.raises(MachineFault, match=f"has this run or trial already \\(of run {NAME} 1 trial kept"):
+    with pytest.raises(MachineFault, match=f"already has this run or trial \\(of run {NAME} 1 trial kept"):
         store.add_trial(NAME, RUN.trials[0])
     assert len(store.load(NAME).trials) == 1
 

@@ -53,7 +53,7 @@ def test_another_kind_of_file_is_left_alone(tmp_path: Path) -> None:
     letter.write_text("Dear reader, " * 100)
     with pytest.raises(MachineFault) as caught:
         Store.open(letter)
-    assert "letter.txt cannot be used: it is not a store of tlstax" in sentence_of(MachineFault, caught)
+    assert "letter.txt cannot be used: it is not a tlstax store" in sentence_of(MachineFault, caught)
     assert letter.read_text() == "Dear reader, " * 100
 
 
@@ -65,7 +65,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     before = theirs.read_bytes()
     with pytest.raises(UserMistake) as caught:
         Store.open(theirs)
-    assert "theirs.sqlite is a database of another program" in sentence_of(UserMistake, caught)
+    assert "theirs.sqlite is another program's database" in sentence_of(UserMistake, caught)
     assert theirs.read_bytes() == before
 
 
@@ -155,7 +155,7 @@ def test_a_record_that_another_version_wrote_is_not_called_damaged(path: Path, s
     with pytest.raises(MachineFault) as caught:
         store.load(NAME)
     sentence = sentence_of(MachineFault, caught)
-    assert f"run {NAME} is not as this version of tlstax writes runs" in sentence
+    assert f"run {NAME} is not in the form that this version of tlstax writes" in sentence
     assert "damaged" not in sentence
 
 
@@ -186,7 +186,7 @@ def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
         with pytest.raises(MachineFault) as caught:
             read()
         sentence = sentence_of(MachineFault, caught)
-        assert f"run {NAME} is not as this version of tlstax writes runs ({said}" in sentence
+        assert f"run {NAME} is not in the form that this version of tlstax writes ({said}" in sentence
         assert f"delete run {NAME}" in sentence
     assert store.delete(NAME) == NAME
     assert store.runs() == []

@@ -8,8 +8,8 @@ import sys
 
 from tlstax.clients.borrowed import borrowed
 from tlstax.records.trial import Specimen
+from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.telling import Progress
 from tlstax.study.client_kinds.mysqlslap import PREFIX
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault

@@ -12,9 +12,9 @@ from pathlib import Path
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_build import loader_of
-from tlstax.specimens.telling import Progress
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 

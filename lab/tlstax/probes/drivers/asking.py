@@ -21,9 +21,9 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import status
+from tlstax.mysql.statement_log import StatementLog
 from tlstax.plan.jobs import job_for
 from tlstax.probes.drivers.probed import INSERT, Asked, Refusal, TlsAsked
-from tlstax.probes.drivers.statement_log import StatementLog
 from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
@@ -37,17 +37,15 @@ OPERATIONS = 4
 TIMEOUT_S, READY_WITHIN_S, DONE_WITHIN_S = 5.0, 60.0, 60.0
 """A driver whose runtime starts slowly on a busy machine is waited for, a server that is silent is not."""
 
-TABLE = "probed"
-
 _LEVELS: dict[TlsAsked, str] = {"unset": UNSET, "off": "off", "required": REQUIRED, "verified": "default"}
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a driver is asked to do: `operations` connections, on each so many `statements`.
+    """What a driver is asked to do: `operations` connections, on each N `statements`.
 
     `trusted` is whether its runtime trusts the server's authority, where the rest is left to the driver;
-    `verify` is what it is told to check, where it is told that.
+    `verify` is what it is to check, where it is given that.
     `account` is whom to log in as, None for the server's usual load account. `options` are the driver's own.
     """
 
@@ -61,13 +59,6 @@ class Ask:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_table(bench: Bench) -> None:
-    """The table that drivers insert into."""
-    with bench.admin.cursor() as cursor:
-        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        cursor.execute(f"CREATE TABLE {TABLE} (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(32))")
-
-
 def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> Asked:
     """Carry out the job, seen by tap and log. A refusal is in the answer. Raises MachineFault."""
     before = status.read_status(bench.admin)
@@ -75,9 +66,9 @@ def asked(ask: Ask, command: Sequence[str], bench: Bench, log: StatementLog) -> 
     with _tap(bench) as tap:
         done = _done(ask, command, bench, tap)
         capture = tap.capture()
-    after = status.read_settled_status(bench.admin, before["Threads_connected"])
-    hits = after.get("Ssl_session_cache_hits", 0) - before.get("Ssl_session_cache_hits", 0)
-    return done.model_copy(update={"capture": capture, "log": log.read(), "sessions_taken_up": hits})
+    after = status.read_settled_status(bench.admin, status.connected(before))
+    resumed = status.sessions_resumed(before, after)
+    return done.model_copy(update={"capture": capture, "log": log.read(), "sessions_taken_up": resumed})
 
 
 def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
@@ -89,7 +80,7 @@ def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
 def _tap(bench: Bench) -> AbstractContextManager[Tap]:
     endpoint = bench.terms.endpoint
     if not isinstance(endpoint, TcpEndpoint):
-        raise MachineFault("a tap stands before a server's TCP port alone")
+        raise MachineFault("a tap can be put only before a server's TCP port")
     return open_tap(endpoint, at=NO_LOCALHOST)
 
 
@@ -144,4 +135,4 @@ def _partly(client: LoadClient) -> Refusal:
     """Operations that failed although the driver went on."""
     if client.errors:
         return Refusal(kind=client.errors[-1].kind, words=client.errors[-1].message)
-    return Refusal(kind=None, words="it did not do all that it was asked")
+    return Refusal(kind=None, words="it did not do everything that it was asked to do")

@@ -8,17 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-import pymysql
-
 from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.mysql import probe_table
+from tlstax.mysql.database import SqlError
+from tlstax.mysql.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
-from tlstax.probes.drivers.asking import Ask, asked, connected, make_table
+from tlstax.probes.drivers.asking import Ask, asked, connected
 from tlstax.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
 from tlstax.probes.drivers.probe_document import ProbeDocument
 from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
-from tlstax.probes.drivers.probed import Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
-from tlstax.probes.drivers.statement_log import StatementLog, statement_log
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import Request, Watcher, run
 from tlstax.specimens.private_server import PrivateServer
@@ -60,7 +60,7 @@ class ProbeRequest:
 
 
 @dataclass
-class _Found:
+class _SoFar:
     """What is known so far; kept when Ctrl-C ends the rest."""
 
     gathered: dict[str, Gathered] = field(default_factory=dict)
@@ -75,91 +75,91 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
     """Probe all drivers of the request, one after another, then measure their costs together.
 
     A driver that cannot be built or cannot log in says so in its row, and the others go on. Ctrl-C keeps what
-    was found until then. MachineFault where the server cannot be had or its log cannot be used.
+    was found until then. MachineFault where the server is not available or its log cannot be used.
     """
-    found = _Found()
+    so_far = _SoFar()
     status: Literal["complete", "interrupted"] = "complete"
     try:
-        programs = _programs(request, found, watcher)
+        programs = _programs(request, so_far, watcher)
         if programs and request.budget_s is None:
-            _gather(request, programs, found, watcher)
+            _gather(request, programs, so_far, watcher)
         elif programs and request.budget_s is not None:
             with turn(watcher.warn, beside_others=request.beside_others) as mine:
-                _gather(request, programs, found, watcher)
-                study = _costs(request, request.budget_s, found)
+                _gather(request, programs, so_far, watcher)
+                study = _costs(request, request.budget_s, so_far)
                 if study is not None:
-                    _measure(Request(study, turn=mine), found, store, watcher)
+                    _measure(Request(study, turn=mine), so_far, store, watcher)
     except Interrupted:
         status = "interrupted"
     finally:
         watcher.close()
     rows = [
-        driver_row(DRIVERS[name], gathered, found.costs.get(name))
-        for name, gathered in found.gathered.items()
+        driver_row(DRIVERS[name], gathered, so_far.costs.get(name))
+        for name, gathered in so_far.gathered.items()
     ]
     return ProbeDocument(
         status=status,
-        server=found.server,
-        server_version=found.server_version,
-        run=found.run,
-        stopped_because=found.why,
+        server=so_far.server,
+        server_version=so_far.server_version,
+        run=so_far.run,
+        stopped_because=so_far.why,
         drivers=tuple(sorted(rows, key=lambda row: (row.language, list(DRIVERS).index(row.name)))),
     )
 
 
-def _programs(request: ProbeRequest, found: _Found, watcher: Watcher) -> dict[str, ClientProgram]:
-    """The drivers that can be had; the others have their row now."""
+def _programs(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[str, ClientProgram]:
+    """The drivers that are available; the others have their row now."""
     programs = {}
     for name in request.names:
         try:
             programs[name] = request.obtain(name, watcher.step)
         except TlstaxError as error:
             watcher.warn(error.sentence())
-            found.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
+            so_far.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
     return programs
 
 
 def _gather(
-    request: ProbeRequest, programs: Mapping[str, ClientProgram], found: _Found, watcher: Watcher
+    request: ProbeRequest, programs: Mapping[str, ClientProgram], so_far: _SoFar, watcher: Watcher
 ) -> None:
     build = named_server(request.server, watcher.step) if request.server is not None else None
     needs = Needs(rows=ROWS, connections=1, seed=1, duration_s=1.0)
     wanted = Wanted(build=build, addresses=ADDRESSES)
     with ExitStack() as stack:
         bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
-        found.server, found.server_version = bench.server.specimen.name, bench.server.version
-        make_table(bench)
+        so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
+        probe_table.make(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
         if not isinstance(bench.server, PrivateServer):
-            raise MachineFault("certificates can be exchanged at a server of our own alone")
+            raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
         probing = {
             name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
             for name, program in programs.items()
         }
         began = time.monotonic()
-        for place, (name, one) in enumerate(probing.items()):
+        for place, (name, driver) in enumerate(probing.items()):
             watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
-            found.gathered[name] = one.gathered()
-        _show_expired(probing, found, served, watcher)
+            so_far.gathered[name] = driver.gathered()
+        _show_expired(probing, so_far, served, watcher)
 
 
 def _show_expired(
-    probing: Mapping[str, _Probing], found: _Found, served: ServedCertificates, watcher: Watcher
+    probing: Mapping[str, _Probing], so_far: _SoFar, served: ServedCertificates, watcher: Watcher
 ) -> None:
     """The one certificate that all drivers are shown together."""
-    shown = {name: one for name, one in found.gathered.items() if one.tried}
+    shown = {name: gathered for name, gathered in so_far.gathered.items() if gathered.tried}
     if not shown:
         return
     watcher.step("showing them a certificate that has expired")
     try:
         served.serve("expired")
     except MachineFault as fault:
-        for name, one in shown.items():
-            found.gathered[name] = one.model_copy(update={"why_not_tried": fault.message})
+        for name, gathered in shown.items():
+            so_far.gathered[name] = gathered.model_copy(update={"why_not_tried": fault.message})
         return
-    for name, one in shown.items():
-        found.gathered[name] = probing[name].shown(one, "expired", trusted=True)
+    for name, gathered in shown.items():
+        so_far.gathered[name] = probing[name].shown(gathered, "expired", trusted=True)
 
 
 class _Probing:
@@ -186,7 +186,7 @@ class _Probing:
             known = self._jobs(known)
             if known.failed is None:
                 known = self._certificates(known)
-        except (MachineFault, pymysql.Error, OSError) as fault:
+        except (MachineFault, SqlError, OSError) as fault:
             words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
             return known.model_copy(update={"failed": words})
         return known
@@ -197,13 +197,13 @@ class _Probing:
             known = known.model_copy(update={"auth": NATIVE_PASSWORD})
         done = (*done, *self._pair("required"))
         verified: Literal["identity", "ca", "none"] | None = None
-        told: tuple[Asked, ...] = ()
+        verifying: tuple[Asked, ...] = ()
         for verify in ("identity", "ca", "none"):
-            told = self._pair("verified", verify)
-            if told[0].refusal is None:
+            verifying = self._pair("verified", verify)
+            if verifying[0].refusal is None:
                 verified = verify
                 break
-        known = known.model_copy(update={"asked": (*done, *told), "verified": verified})
+        known = known.model_copy(update={"asked": (*done, *verifying), "verified": verified})
         if any(known.job(tls, ONE) for tls in get_args(TlsAsked)):
             return known
         refusal = known.refused("unset")
@@ -217,7 +217,7 @@ class _Probing:
     def _first(self) -> tuple[Asked, ...]:
         """As it is by default, and in the clear; by an older kind of account where only that is taken."""
         done = (*self._pair("unset"), *self._pair("off"))
-        if not all(one.refusal is not None for one in done):
+        if not all(job.refusal is not None for job in done):
             return done
         server = self._bench.server
         if not isinstance(server, PrivateServer):
@@ -228,7 +228,7 @@ class _Probing:
             return done
         usual, self._ask = self._ask, replace(self._ask, account=account)
         again = (*self._pair("unset"), *self._pair("off"))
-        if all(one.refusal is not None for one in again):
+        if all(job.refusal is not None for job in again):
             self._ask, self._native = usual, again[0].refusal
             return done
         return again
@@ -238,10 +238,10 @@ class _Probing:
     ) -> tuple[Asked, ...]:
         """The two jobs of a kind; the second one only where the first was done."""
         ask = replace(self._ask, tls=tls, statements=ONE, verify=verify)
-        one = asked(ask, self._command, self._bench, self._log)
-        if one.refusal is not None:
-            return (one,)
-        return one, asked(replace(ask, statements=THREE), self._command, self._bench, self._log)
+        first = asked(ask, self._command, self._bench, self._log)
+        if first.refusal is not None:
+            return (first,)
+        return first, asked(replace(ask, statements=THREE), self._command, self._bench, self._log)
 
     def _certificates(self, known: Gathered) -> Gathered:
         """What the driver makes of each certificate, as it is by default and where TLS is required."""
@@ -267,7 +267,7 @@ class _Probing:
     def _tried(self, certificate: Certificate, tls: TlsAsked, *, trusted: bool) -> Tried:
         ask = replace(self._ask, tls=tls, operations=1, trusted=trusted)
         done = connected(ask, self._command, self._bench)
-        views = [one.server for one in done.ready.negotiated] if done.ready is not None else []
+        views = [connection.server for connection in done.ready.negotiated] if done.ready is not None else []
         return Tried(
             certificate=certificate,
             tls=tls,
@@ -277,22 +277,22 @@ class _Probing:
         )
 
 
-def _costs(request: ProbeRequest, budget_s: float, found: _Found) -> Study | None:
+def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | None:
     """The study of what all drivers that could connect cost; None where none could."""
     measurable = [
-        Measurable(name=name, auth=one.auth, encrypts=one.job("verified", ONE) is not None)
-        for name, one in found.gathered.items()
-        if one.failed is None and one.job("off", ONE) is not None
+        Measurable(name=name, auth=gathered.auth, encrypts=gathered.job("verified", ONE) is not None)
+        for name, gathered in so_far.gathered.items()
+        if gathered.failed is None and gathered.job("off", ONE) is not None
     ]
     return costs_study(measurable, request.server, request.options, budget_s) if measurable else None
 
 
-def _measure(request: Request, found: _Found, store: Callable[[], Store], watcher: Watcher) -> None:
+def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
     """The costs as a run like any other."""
     with store() as opened:
         stored = run(request, opened, watcher)
-    found.run, found.why = stored.header.run, stored.stopped_because
-    found.costs = costs_of(stored)
+    so_far.run, so_far.why = stored.header.run, stored.stopped_because
+    so_far.costs = costs_of(stored)
     if stored.status == "interrupted":
         raise Interrupted
 

@@ -63,15 +63,15 @@ def costs_study(
     choice: dict[str, tuple[Level, ...]] = {} if server is None else {"server": (server,)}
     choice |= {f"{OPTION}{name}": (value,) for name, value in options.items()}
     cannot = tuple(
-        Exclusion(levels={"client": one.name, "tls": ENCRYPTED}, why="it could not encrypt when probed")
-        for one in drivers
-        if not one.encrypts
+        Exclusion(levels={"client": driver.name, "tls": ENCRYPTED}, why="it could not encrypt when probed")
+        for driver in drivers
+        if not driver.encrypts
     )
     return Study(
         name=NAME,
         title="What drivers cost, in the clear and encrypted",
         question="What do connecting and an insert of one row take with each driver, and what does TLS add?",
-        treatments=tuple({"client": one.name, "auth": one.auth} for one in drivers),
+        treatments=tuple({"client": driver.name, "auth": driver.auth} for driver in drivers),
         factors={
             **choice,
             "tls": (PLAIN, ENCRYPTED),
@@ -93,8 +93,8 @@ def costs_study(
 def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
     """The costs of each driver of the run, by its name. Raises MachineFault where a histogram is broken."""
     study = stored.header.study
-    found = series(study, stored.measured, valid_values(study, stored.measured))
-    by_case = {_of(case.levels): found.values.get(key, {}) for key, case in found.cases.items()}
+    measured = series(study, stored.measured, valid_values(study, stored.measured))
+    by_case = {_of(case.levels): measured.values.get(key, {}) for key, case in measured.cases.items()}
     names = dict.fromkeys(client for client, _, _ in by_case)
     return {name: _driver(name, by_case, stored.measured, study.confidence) for name in names}
 
@@ -112,7 +112,7 @@ def _driver(
 ) -> DriverCosts:
     own = [record for record in records if record.trial.case.typed.client == name]
     ready = [record.ready for record in own if record.ready is not None and record.verdict.value == "valid"]
-    told = [one.steady for one in ready if one.steady is not None]
+    known = [one.steady for one in ready if one.steady is not None]
     lasted = [one.warmup[-1].elapsed_s for one in ready if one.warmup]
 
     def way(tls: str) -> WayCosts:
@@ -123,7 +123,7 @@ def _driver(
     return DriverCosts(
         plain=way(PLAIN),
         encrypted=way(ENCRYPTED),
-        steady=all(told) if told else None,
+        steady=all(known) if known else None,
         warmup_s=round(median(lasted), 3) if lasted else None,
     )
 
@@ -145,7 +145,7 @@ def _way(connect: Blocks, statement: Blocks, confidence: float) -> WayCosts:
 
 
 def _mean(blocks: Blocks, outcome: str, confidence: float) -> Cost | None:
-    values = [found[outcome] for found in blocks.values() if found.get(outcome, 0) > 0]
+    values = [by_outcome[outcome] for by_outcome in blocks.values() if by_outcome.get(outcome, 0) > 0]
     if not values:
         return None
     return Cost(**dict(stats.interval(stats.log_ratios([(value, 1.0) for value in values]), confidence)))

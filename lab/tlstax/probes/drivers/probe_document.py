@@ -36,7 +36,7 @@ class TlsShown(Frozen):
 
 
 class Way(Frozen):
-    """What connecting and an insert take, in the clear or encrypted; None where it could not be told.
+    """What connecting and an insert take, in the clear or encrypted; None where it could not be determined.
 
     Round trips are counted as in contract/README.md (`phase_wire`): TCP's own is one, the greeting is one.
     `connect_us` is the median time of the driver's whole connect call, `statement_us` of an insert of a row;
@@ -55,11 +55,11 @@ class Way(Frozen):
 class DriverRow(Frozen):
     """One driver of one version: what it does when nothing is said of TLS, and what that costs.
 
-    `options` are those that it was given. A field is None where it could not be told. `required` says what
-    it does when TLS is required and nothing else is said, `verifies_*_when_required` what it checks then.
-    `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted` have both
-    ways, the latter told to verify. `verified_by` names what showed it, `failed` says why there is no more,
-    and `failed_as` (contract/README.md) its kind if the driver said it.
+    `options` are those that it was given. A field is None where it could not be determined. `required` says
+    what it does when TLS is required and nothing else is said, `verifies_*_when_required` what it checks
+    then. `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted`
+    have both ways, the latter set to verify. `verified_by` names what showed it, `failed` says why there is
+    no more, and `failed_as` (contract/README.md) its kind if the driver said it.
     """
 
     name: str

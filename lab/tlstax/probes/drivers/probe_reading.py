@@ -28,7 +28,7 @@ class RoundTrips(NamedTuple):
 
 
 def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = None) -> DriverRow:
-    """The row of a driver; what could not be told is None in it, and said among its notes or in `failed`."""
+    """The row of a driver; what could not be determined is None, and is in its notes or in `failed`."""
     notes: list[str] = []
     known: dict[str, Any] = {
         "name": gathered.name,
@@ -67,9 +67,9 @@ def round_trips(one: Asked | None, three: Asked | None) -> RoundTrips:
     turns = [_turns(asked) for asked in (one, three)]
     if not all(turns):
         return RoundTrips(None, None)
-    for found in turns:
-        if len(set(found)) > 1:
-            return RoundTrips(None, None, f"from {min(found)} to {max(found)} turns on a connection")
+    for counts in turns:
+        if len(set(counts)) > 1:
+            return RoundTrips(None, None, f"from {min(counts)} to {max(counts)} turns on a connection")
     (fewer, *_), (more, *_) = turns
     per_statement, rest = divmod(more - fewer, THREE - ONE)
     if rest or per_statement < 0:
@@ -86,10 +86,10 @@ def tls_shown(asked: Asked | None) -> TlsShown | None:
         return None
     last = seen[-1]
     resumed = {one.resumed for one in seen}
-    told = _server_view(asked)
+    reported = _server_view(asked)
     return TlsShown(
-        version=told.version if told else last.version,
-        cipher=told.cipher if told else last.cipher,
+        version=reported.version if reported else last.version,
+        cipher=reported.cipher if reported else last.cipher,
         group=last.group,
         hello_retry=last.hello_retry,
         resumes=resumed.pop() if len(resumed) == 1 else None,
@@ -102,8 +102,8 @@ def tls_shown(asked: Asked | None) -> TlsShown | None:
 def encrypts(asked: Asked | None) -> bool | None:
     """Whether all of the job's own connections were encrypted, as a tap saw it; None where they differ."""
     talks = _conversations(asked)
-    told = {talk.tls is not None and talk.tls.finished for talk in talks}
-    return told.pop() if len(told) == 1 else None
+    encrypted = {talk.tls is not None and talk.tls.finished for talk in talks}
+    return encrypted.pop() if len(encrypted) == 1 else None
 
 
 def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[str, Any]:
@@ -148,15 +148,15 @@ def _check_server(asked: Asked, encrypted: bool | None, verified_by: list[str], 
     elif logged is not None and encrypted is not None:
         notes.append("the server's log and the wire disagree about encryption")
     seen = _handshakes(asked)
-    told = _server_view(asked)
-    if seen and told and seen[-1].version != told.version:
-        notes.append(f"the wire shows {seen[-1].version}, and the server says {told.version}")
+    reported = _server_view(asked)
+    if seen and reported and seen[-1].version != reported.version:
+        notes.append(f"the wire shows {seen[-1].version}, and the server says {reported.version}")
 
 
 def _verification(
     gathered: Gathered, encrypted: bool | None, verified_by: list[str], notes: list[str]
 ) -> dict[str, Any]:
-    """Which wrong certificates the driver refused; one that refuses a right one too tells nothing."""
+    """Which wrong certificates the driver refused; one that refuses a right one too proves nothing."""
     known: dict[str, Any] = {}
     kinds: tuple[tuple[TlsAsked, str], ...] = (("unset", "by_default"), ("required", "when_required"))
     for tls, when in kinds:
@@ -191,15 +191,15 @@ def _verification(
 def _statements(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[str, Any]:
     """What it says of its own accord, by the server's log, checked against what a tap read in the clear."""
     by_default = gathered.job("unset", THREE) or gathered.job("off", THREE)
-    found = sent(by_default) if by_default else None
-    if found is None:
+    statements = sent(by_default) if by_default else None
+    if statements is None:
         if by_default is not None:
             notes.append("the server's log does not have all its statements")
         return {}
     verified_by.append("the server's general log")
-    if not found.alike:
+    if not statements.alike:
         notes.append("its own statements differ from connection to connection; the last one's are shown")
-    if found.commits:
+    if statements.commits:
         notes.append(
             "it turns autocommit off: a statement is an insert and the COMMIT that its user has to say"
         )
@@ -213,10 +213,10 @@ def _statements(gathered: Gathered, verified_by: list[str], notes: list[str]) ->
         if number := pings(plain):
             notes.append(f"it also sends COM_PING, {number} on a connection with {THREE} statements")
     return {
-        "statements_on_connect": found.on_connect,
-        "statements_before_each_statement": found.before_each,
-        "statements_after_each_statement": found.after_each,
-        "statements_on_close": found.on_close,
+        "statements_on_connect": statements.on_connect,
+        "statements_before_each_statement": statements.before_each,
+        "statements_after_each_statement": statements.after_each,
+        "statements_on_close": statements.on_close,
     }
 
 
@@ -286,10 +286,10 @@ def _turns(asked: Asked | None) -> list[int]:
 def _handshakes(asked: Asked | None) -> list[TlsSeen]:
     """The handshakes of the job's own connections; none where one of them was not encrypted."""
     talks = _conversations(asked)
-    found = [talk.tls for talk in talks if talk.tls is not None and talk.tls.finished]
-    return found if len(found) == len(talks) else []
+    handshakes = [talk.tls for talk in talks if talk.tls is not None and talk.tls.finished]
+    return handshakes if len(handshakes) == len(talks) else []
 
 
 def _server_view(asked: Asked) -> TlsView | None:
     views = asked.ready.negotiated if asked.ready is not None else ()
-    return next((one.server for one in views if one.server is not None), None)
+    return next((view.server for view in views if view.server is not None), None)

@@ -14,7 +14,7 @@ from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument,
 from tlstax.report.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
-"""What could not be told, and what there is none of."""
+"""What could not be determined, and what there is none of."""
 
 ROOM_FOR_CIPHERS = 100
 """From this width on there is room for the cipher and for HelloRetryRequests; the JSON has all."""
@@ -27,7 +27,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 COUNTING = (
     "Round trips: how often the driver waits for the server; TCP's own and the server's greeting are one "
     "each. A statement is an insert of one row. First as by default, then in the clear, then over TLS. "
-    "\u2013 means there is none, ? that it could not be told."
+    "\u2013 means there is none, ? that it could not be determined."
 )
 
 COSTING = (
@@ -41,12 +41,12 @@ ONCE = " What was measured in one block alone has no interval; a longer --budget
 Cells = Callable[[DriverRow], Sequence[str]]
 
 
-def probe_text(found: ProbeDocument, *, width: int, colour: bool) -> str:
+def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     """What they do by default, what it takes and costs, what they say by themselves, and notes in words."""
     wide = width >= ROOM_FOR_CIPHERS
-    probed = [row for row in found.drivers if row.failed is None]
+    probed = [row for row in document.drivers if row.failed is None]
     notes = _Notes()
-    parts: list[RenderableType] = [_heading(found), Text()]
+    parts: list[RenderableType] = [_heading(document), Text()]
     if probed:
         parts += _tls_tables(probed, notes, wide=wide)
         parts += [*_table("Round trips", _TRIPS, probed, _trips, notes), Text(COUNTING, style="dim"), Text()]
@@ -57,10 +57,10 @@ def probe_text(found: ProbeDocument, *, width: int, colour: bool) -> str:
         once = any(cost is not None and cost.blocks == 1 for row in costed for cost in _times(row))
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
     for row in probed:
-        parts += _said(row)
-    parts += [Text(f"{row.name} was not probed: {row.failed}") for row in found.drivers if row.failed]
+        parts += _own_statements(row)
+    parts += [Text(f"{row.name} was not probed: {row.failed}") for row in document.drivers if row.failed]
     parts += notes.printed()
-    parts += _end(found)
+    parts += _end(document)
     return printed(parts, width=width, colour=colour)
 
 
@@ -97,9 +97,9 @@ def _failures(row: DriverRow) -> list[str]:
     return [f"{words}: {way.failed}" for words, way in ways if way.failed]
 
 
-def _heading(found: ProbeDocument) -> Text:
-    server = f" on {found.server} ({found.server_version})" if found.server else ""
-    options = {f"{name}={value}": None for row in found.drivers for name, value in row.options.items()}
+def _heading(document: ProbeDocument) -> Text:
+    server = f" on {document.server} ({document.server_version})" if document.server else ""
+    options = {f"{name}={value}": None for row in document.drivers for name, value in row.options.items()}
     given = f", given {', '.join(options)}" if options else ""
     return Text(f"What drivers do by default{server}{given}", style="bold")
 
@@ -115,12 +115,12 @@ def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list
         return [cell for name, cell in zip(_TLS, cells, strict=True) if wide or name not in _ONLY_WIDE]
 
     parts = _table(
-        "When nothing is said of TLS", chosen(_TLS), rows, lambda row: chosen(_by_default(row)), notes
+        "When TLS is not configured", chosen(_TLS), rows, lambda row: chosen(_by_default(row)), notes
     )
     others = [row for row in rows if row.required is not None]
     if others:
         parts += _table(
-            "When TLS is required, and nothing else is said",
+            "When TLS is required, and nothing else is configured",
             chosen(_TLS),
             others,
             lambda row: chosen(_required(row)),
@@ -219,7 +219,7 @@ def _table(
     return [Text(title, style="bold"), table, Text()]
 
 
-def _said(row: DriverRow) -> list[RenderableType]:
+def _own_statements(row: DriverRow) -> list[RenderableType]:
     """What the driver sends of its own accord, statement by statement."""
     when = (
         ("on connect", row.statements_on_connect),
@@ -233,7 +233,8 @@ def _said(row: DriverRow) -> list[RenderableType]:
     for words, texts in when:
         for text in texts:
             table.add_row(words, Text(_short(text)))
-    heading = Text(f"{row.name} says by itself" + ("" if table.row_count else ": nothing"), style="bold")
+    nothing = "" if table.row_count else ": nothing"
+    heading = Text(f"{row.name} sends of its own accord{nothing}", style="bold")
     return [heading, table, Text()] if table.row_count else [heading, Text()]
 
 
@@ -243,17 +244,17 @@ def _short(statement: str) -> str:
     return bare if len(bare) <= LONGEST_STATEMENT else f"{bare[:LONGEST_STATEMENT]}\u2026"
 
 
-def _end(found: ProbeDocument) -> list[RenderableType]:
+def _end(document: ProbeDocument) -> list[RenderableType]:
     parts = []
-    if found.run:
-        parts.append(Text(f"Costs are from run {found.run} ({found.stopped_because})."))
-    if found.status == "interrupted":
+    if document.run:
+        parts.append(Text(f"Costs are from run {document.run} ({document.stopped_because})."))
+    if document.status == "interrupted":
         parts.append(Text("It was interrupted; this is what was known by then."))
     return list(parts)
 
 
-def _yes(told: bool | None) -> str:
-    return UNKNOWN if told is None else "yes" if told else "no"
+def _yes(answer: bool | None) -> str:
+    return UNKNOWN if answer is None else "yes" if answer else "no"
 
 
 def _version(version: str | None) -> str:

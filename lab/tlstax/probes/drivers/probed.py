@@ -6,25 +6,19 @@ from typing import Literal
 
 from tlstax.contract import ErrorKind, Frozen, Ready
 from tlstax.records.capture import Capture
+from tlstax.records.statement_log import Logged
 
 TlsAsked = Literal["unset", "off", "required", "verified"]
-"""What the driver was told of TLS: nothing, to leave it, that there must be some and nothing else, or that
+"""What the driver was given for TLS: nothing, to leave it, that there must be some and nothing else, or that
 there must be some and what to check."""
 
 Certificate = Literal["right", "unknown authority", "other host", "expired"]
 """What a server shows: a certificate in order, one whose authority the driver's runtime does not know, one
 for another host, one that has expired. The last two are signed by an authority that the runtime trusts."""
 
-INSERT = "INSERT INTO probed (word) VALUES ('123')"
-"""The one statement that drivers are asked to say, so that all others in the server's log are their own."""
-
-
-class Logged(Frozen):
-    """A line of the server's general log: the connection, the command in the log's words, its text."""
-
-    thread: int
-    command: str
-    text: str
+TABLE = "probed"
+INSERT = f"INSERT INTO {TABLE} (word) VALUES ('123')"  # noqa: S608 - the name is our own
+"""The one statement that drivers are given, so that all others in the server's log are their own."""
 
 
 class Refusal(Frozen):
@@ -35,7 +29,7 @@ class Refusal(Frozen):
 
 
 class Asked(Frozen):
-    """What one job showed: a few connections one after another, on each so many statements.
+    """What one job showed: a few connections one after another, on each N statements.
 
     The job's own connections, `operations` of them, come after those on which the program asks what was
     negotiated. `capture` is None where no tap stood before the server; `sessions_taken_up` is by how much the
@@ -70,7 +64,7 @@ class Gathered(Frozen):
     """All that was gathered of one driver.
 
     `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
-    could not be shown. `verified` is the strictest check of certificates that the driver could be told.
+    could not be shown. `verified` is the strictest check of certificates that the driver could be set to.
     `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver said it.
     """
 
@@ -87,10 +81,10 @@ class Gathered(Frozen):
 
     def job(self, tls: TlsAsked, statements: int) -> Asked | None:
         """The job of that kind which was done, None where there is none."""
-        found = (one for one in self.asked if (one.tls, one.statements) == (tls, statements))
-        return next((one for one in found if one.refusal is None), None)
+        jobs = (job for job in self.asked if (job.tls, job.statements) == (tls, statements))
+        return next((job for job in jobs if job.refusal is None), None)
 
     def refused(self, tls: TlsAsked) -> Refusal | None:
         """Why no job of that kind was done; None where one was, or none was begun."""
-        refusals = [one.refusal for one in self.asked if one.tls == tls]
+        refusals = [job.refusal for job in self.asked if job.tls == tls]
         return next((refusal for refusal in refusals if refusal), None) if all(refusals) else None

@@ -1,8 +1,7 @@
 """Other certificates for a running server of ours: right ones and wrong ones, in the place of its own.
 
-The files that it was started with are exchanged and read again (`ALTER INSTANCE RELOAD TLS` in MySQL from
-8.0.16 on, `FLUSH SSL` in MariaDB from 10.4 on). That a certificate is in force, and wrong in the way that is
-meant, is shown by a verifier that is no driver: Python's own.
+The files that it was started with are exchanged and read again. That a certificate is in force, and wrong in
+the way that is meant, is shown by a verifier that is no driver: Python's own.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-import pymysql
-
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, login, tls_switch
+from tlstax.mysql.database import Database, SqlError
 from tlstax.probes.drivers.probed import Certificate
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
@@ -43,8 +41,6 @@ SHOWS: Final[Mapping[Certificate, frozenset[int]]] = {
 }
 """What OpenSSL's verifier says of each (X509_verify_cert_error_string(3)): a host name or an address that
 does not match, a certificate that has expired."""
-
-LOGIN_TIMEOUT_S = 10
 
 
 class ServedCertificates:
@@ -94,12 +90,10 @@ class ServedCertificates:
             return
 
     def _reload(self) -> None:
-        is_mariadb = "mariadb" in self._server.version.lower()
-        statement = "FLUSH SSL" if is_mariadb else "ALTER INSTANCE RELOAD TLS"
+        statement = tls_switch.certificate_reload(self._server.version)
         try:
-            with self._admin.cursor() as cursor:
-                cursor.execute(statement)
-        except (pymysql.Error, OSError) as error:
+            answers.carry_out(self._admin, statement)
+        except (SqlError, OSError) as error:
             raise MachineFault(
                 f"{self._server.specimen.name} cannot be given another certificate while it runs "
                 f"({statement}: {error.args[-1]})"
@@ -107,19 +101,11 @@ class ServedCertificates:
 
     def _shown(self) -> int:
         """What a strict verifier says of the certificate: 0, or OpenSSL's number of what is wrong."""
-        endpoint, account = self._server.endpoint(), self._server.load_account
         context = ssl.create_default_context(cafile=self._own.ca_file)
         try:
-            pymysql.connect(
-                host=endpoint.host,
-                port=endpoint.port,
-                user=account.user,
-                password=account.password,
-                ssl=context,
-                connect_timeout=LOGIN_TIMEOUT_S,
-            ).close()
-        except pymysql.Error as error:
-            cause = getattr(error, "original_exception", None)
+            login.try_over_tls(self._server.endpoint(), self._server.load_account, context)
+        except SqlError as error:
+            cause = login.cause_of(error)
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return cause.verify_code
             raise MachineFault(
@@ -135,7 +121,7 @@ def served_certificates(server: PrivateServer, admin: Database) -> Iterator[Serv
     try:
         yield served
     finally:
-        # The server goes with its certificates; what went wrong before is what is told.
+        # The server goes with its certificates; what went wrong before is what is reported.
         with suppress(MachineFault):
             served.serve("right")
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tlstax.contract import Frozen
-from tlstax.probes.drivers.probed import INSERT, Asked, Logged
+from tlstax.probes.drivers.probed import INSERT, Asked
+from tlstax.records.statement_log import Logged
 
 CONNECTED, LEFT = "Connect", "Quit"
 """The log's words for a login and for a goodbye; neither is a statement."""
@@ -39,8 +40,8 @@ class Sent(Frozen):
     """What a driver says beside what it was asked to say.
 
     What stands between two statements is said `before_each` or `after_each` of them, as the first and the
-    last statement of a connection tell. `commits` is whether the work ended with a COMMIT, which only a
-    driver that turns autocommit off needs to be told to say. `alike` is whether all connections were like the
+    last statement of a connection show. `commits` is whether the work ended with a COMMIT, which only a
+    driver that turns autocommit off has to be given. `alike` is whether all connections were like the
     last one.
     """
 
@@ -58,10 +59,10 @@ def sent(asked: Asked) -> Sent | None:
     The job asks at least two statements on each of its connections.
     """
     connections = [_read(lines, asked.statements) for lines in _own_connections(asked)]
-    found = [one for one in connections if one is not None]
-    if len(found) < asked.operations or not found:
+    complete = [seen for seen in connections if seen is not None]
+    if len(complete) < asked.operations or not complete:
         return None
-    return found[-1].model_copy(update={"alike": all(one == found[-1] for one in found)})
+    return complete[-1].model_copy(update={"alike": all(seen == complete[-1] for seen in complete)})
 
 
 def disagreement(asked: Asked) -> str:
@@ -74,7 +75,7 @@ def disagreement(asked: Asked) -> str:
         return f"the tap saw {len(talks)} connections, the log has {len(logged)}"
     for talk, lines in zip(talks, logged, strict=True):
         wire = [(one.command, _plain(one.text)) for one in talk.statements if one.command not in _UNLOGGED]
-        log = [(_protocol(one), _plain(one.text) if _has_text(one) else "") for one in _said(lines)]
+        log = [(_protocol(one), _plain(one.text) if _has_text(one) else "") for one in _commands(lines)]
         wire = [(command, text if _carries(command) else "") for command, text in wire]
         for one, other in zip(wire, log, strict=False):
             if one != other:
@@ -87,7 +88,7 @@ def disagreement(asked: Asked) -> str:
 def pings(asked: Asked) -> int:
     """How many pings crossed the wire in the clear on the job's last connection; the log has none of them."""
     talks = asked.capture.conversations if asked.capture is not None else ()
-    return sum(one.command == "COM_PING" for talk in talks[-1:] for one in talk.statements)
+    return sum(statement.command == "COM_PING" for talk in talks[-1:] for statement in talk.statements)
 
 
 def encrypted_by_log(asked: Asked) -> bool | None:
@@ -95,8 +96,8 @@ def encrypted_by_log(asked: Asked) -> bool | None:
     logins = [line.text for lines in _own_connections(asked) for line in lines if line.command == CONNECTED]
     if not logins or not all(" using " in text for text in logins):
         return None
-    told = {"SSL/TLS" in text for text in logins}
-    return told.pop() if len(told) == 1 else None
+    encrypted = {"SSL/TLS" in text for text in logins}
+    return encrypted.pop() if len(encrypted) == 1 else None
 
 
 def _own_connections(asked: Asked) -> list[list[Logged]]:
@@ -110,7 +111,7 @@ def _own_connections(asked: Asked) -> list[list[Logged]]:
 
 def _read(lines: Sequence[Logged], statements: int) -> Sent | None:
     """What was said around the statements of one connection; None where they are not all there."""
-    said = _said(lines)
+    said = _commands(lines)
     places = [place for place, line in enumerate(said) if line.command in _SAYS_IT and _is_ours(line)]
     if len(places) != statements or statements < 2:
         return None
@@ -136,7 +137,7 @@ def _read(lines: Sequence[Logged], statements: int) -> Sent | None:
     )
 
 
-def _said(lines: Sequence[Logged]) -> list[Logged]:
+def _commands(lines: Sequence[Logged]) -> list[Logged]:
     return [line for line in lines if line.command not in {CONNECTED, LEFT}]
 
 

@@ -17,9 +17,9 @@ from tlstax.specimens import apt_command, processes
 from tlstax.specimens.apt_command import AptCommand
 from tlstax.specimens.apt_mirror import configured_mirror
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted
@@ -29,22 +29,24 @@ SUPPORT = ("libz.so.1", "libzstd.so.1")
 """What Debian's libcrypto is linked with besides the C library."""
 
 
-def fill(recipe: Recipe, source: AptPackages, place: Place, telling: Telling) -> tuple[str, tuple[Part, ...]]:
+def fill(
+    recipe: Recipe, source: AptPackages, place: Place, reporter: Reporter
+) -> tuple[str, tuple[Part, ...]]:
     """Download and unpack into the tree; the version of what it is named after, and every package.
 
     Raises MachineFault: no apt, no keyring, no network, a signature that does not verify, a package that
     is gone.
     """
     apt = apt_command.prepare(place.downloads / "apt", configured_mirror(), source.suites, source.given)
-    telling.step(f"asking the Debian archive ({', '.join(source.suites)}) for {recipe.title}")
+    reporter.step(f"asking the Debian archive ({', '.join(source.suites)}) for {recipe.title}")
     apt.update()
     _check_it_is_there(apt, recipe, source)
     archives = apt.archives(source.packages)
     missing = sum(archive.size_bytes for archive in archives if not apt.has(archive))
-    telling.step(f"downloading {recipe.title} and the libraries it needs ({missing / 1e6:.0f} MB)")
-    files = apt.download(source.packages, archives, telling.now)
+    reporter.step(f"downloading {recipe.title} and the libraries it needs ({missing / 1e6:.0f} MB)")
+    files = apt.download(source.packages, archives, reporter.now)
     size_mb = sum(file.stat().st_size for file in files) / 1e6
-    telling.step(f"unpacking {counted(len(files), 'package')} ({size_mb:.0f} MB)")
+    reporter.step(f"unpacking {counted(len(files), 'package')} ({size_mb:.0f} MB)")
     parts = tuple(_unpack(file, place.tree) for file in files)
     keep_links_inside(place.tree)
     if recipe.kind == "tls_library":

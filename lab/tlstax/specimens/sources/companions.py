@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tlstax.specimens import loading
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import COMPANIONS, AptPackages, Recipe
 from tlstax.specimens.sources import apt
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import enumerated
 
@@ -34,7 +34,7 @@ PACKAGES = {
 GIVEN = ("libc6", "gcc-12-base")
 
 
-def fill(recipe: Recipe, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Put what the recipe's program lacks into the tree's `companions`; the packages that it came in.
 
     Raises MachineFault when a library is in no package known here, or Debian's packages are not available.
@@ -47,13 +47,13 @@ def fill(recipe: Recipe, place: Place, telling: Telling) -> tuple[Part, ...]:
     unknown = [name for name in missing if name not in PACKAGES]
     if unknown:
         raise MachineFault(wanted, remedy=f"install {enumerated(unknown)}, and start again")
-    telling.step(wanted)
+    reporter.step(wanted)
     root = Place(place.work / "companions", place.work, place.downloads / "companions")
     for directory in (root.tree, root.downloads):
         directory.mkdir(exist_ok=True)
     source = AptPackages(suites=(SUITE,), packages=packages, given=GIVEN)
     try:
-        _, parts = apt.fill(recipe, source, root, telling)
+        _, parts = apt.fill(recipe, source, root, reporter)
     except MachineFault as error:
         remedy = f"install it by other means (on Debian: {' '.join(packages)}), and start again"
         raise MachineFault(f"{wanted}: {error.message}", remedy=remedy) from error
@@ -69,7 +69,7 @@ def _link_missing(recipe: Recipe, tree: Path, unpacked: Path, missing: Collectio
         found = {file.name: file for file in unpacked.glob("**/*-linux-gnu*/*.so*") if file.name in missing}
         if not found:
             raise MachineFault(
-                f"Debian's packages for {recipe.title} do not hold {enumerated(sorted(missing))}",
+                f"Debian's packages for {recipe.title} do not contain {enumerated(sorted(missing))}",
                 remedy="choose another specimen",
             )
         for name, file in found.items():

@@ -7,10 +7,10 @@ import subprocess
 
 from tlstax.specimens.fault_recipes import SOURCES
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import CSource, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling
 from tlstax.support.errors import MachineFault
 
 COMPILER = "cc"
@@ -18,14 +18,14 @@ FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib"
 """Without start files and without libraries named, so that it asks for no version of any C library; with
 symbols and unwind tables, so that a profile names it."""
 
-SAID = ((r"\berror: |undefined reference|cannot find", "the compiler said"),)
+SAID = ((r"\berror: |undefined reference|cannot find", "the compiler reported"),)
 TIMEOUT_S = 60.0
 
 
-def fill(recipe: Recipe, source: CSource, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, source: CSource, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Compile into the tree; the source and which compiler it was. Raises MachineFault."""
     tool.need(COMPILER, f"{recipe.name}, a {recipe.kind} of ours,", "install a C compiler (package gcc)")
-    telling.step(f"compiling {recipe.name}")
+    reporter.step(f"compiling {recipe.name}")
     command = [COMPILER, *FLAGS, "-o", str(place.tree / recipe.program), str(SOURCES / source.file)]
     if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S)) != 0:
         raise tool.failed(
@@ -35,7 +35,7 @@ def fill(recipe: Recipe, source: CSource, place: Place, telling: Telling) -> tup
 
 
 def _compiler() -> str:
-    """The compiler's own word for itself."""
+    """What the compiler calls itself."""
     path = shutil.which(COMPILER) or COMPILER
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)

@@ -15,10 +15,10 @@ from pathlib import Path
 from tlstax.specimens.driver_recipes import RUN, files_of
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.path_recipes import INSTALLING
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe
 from tlstax.specimens.sources import apt, tool
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
 
@@ -26,7 +26,7 @@ BUILD, ROOT = "build", "root"
 TIMEOUT_S = 1800.0
 
 PYTHON_VARIABLE = "TLSTAX_PYTHON"
-"""What a build is told by its environment: the Python that runs the laboratory."""
+"""What a build gets in its environment: the Python that runs the laboratory."""
 
 PACKAGES = {
     "java": "a Java runtime (package default-jdk-headless)",
@@ -42,7 +42,7 @@ PACKAGES = {
 """What is to be installed for a program that a build calls."""
 
 
-def fill(recipe: Recipe, source: DriverBuild, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, source: DriverBuild, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Build into the tree; the folder's files and every package of Debian. Raises MachineFault.
 
     The build's last line is the reason of its failure.
@@ -55,15 +55,15 @@ def fill(recipe: Recipe, source: DriverBuild, place: Place, telling: Telling) ->
         )
     for program in driver.needs:
         tool.need(program, f"building {recipe.title}", f"install {PACKAGES.get(program, program)}")
-    parts = _of_debian(recipe, source, place, telling)
+    parts = _of_debian(recipe, source, place, reporter)
     scratch = _copied(driver.place, place.work / source.folder)
-    telling.step(f"building {recipe.title}")
+    reporter.step(f"building {recipe.title}")
     command = [str(scratch / BUILD), source.name, source.version, str(place.tree)]
     # Compilers take sources for what the locale says; of the messages, the last is shown.
     environment = {PYTHON_VARIABLE: sys.executable, "PYTHONPATH": "", "LC_ALL": "C.UTF-8"}
     if tool.run(tool.Run(command, scratch, place.log, TIMEOUT_S, environment=environment)) != 0:
         raise tool.failed(
-            f"{recipe.title} cannot be built", place.log, (), "mend what is said, and start again"
+            f"{recipe.title} cannot be built", place.log, (), "fix what is reported, and start again"
         )
     if not os.access(place.tree / RUN, os.X_OK):
         raise MachineFault(
@@ -73,7 +73,7 @@ def fill(recipe: Recipe, source: DriverBuild, place: Place, telling: Telling) ->
     return (Part(name=source.folder, version=source.version, sha256=source.sha256), *parts)
 
 
-def _of_debian(recipe: Recipe, source: DriverBuild, place: Place, telling: Telling) -> tuple[Part, ...]:
+def _of_debian(recipe: Recipe, source: DriverBuild, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """The packages of Debian, unpacked into the tree's `root`; nothing where the driver needs none."""
     if not source.debian:
         return ()
@@ -81,7 +81,7 @@ def _of_debian(recipe: Recipe, source: DriverBuild, place: Place, telling: Telli
     packages = AptPackages(suites=(source.debian_suite,), packages=source.debian, given=given)
     root = Place(place.tree / ROOT, place.work, place.downloads)
     root.tree.mkdir()
-    _, parts = apt.fill(recipe, packages, root, telling)
+    _, parts = apt.fill(recipe, packages, root, reporter)
     return parts
 
 

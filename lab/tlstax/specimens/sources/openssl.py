@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tlstax.specimens.machine_names import CONFIGURE_TARGETS, machine
 from tlstax.specimens.manifest import Part
+from tlstax.specimens.progress import Meter, Reporter
 from tlstax.specimens.recipe import Crate, OpensslBuild, Recipe
 from tlstax.specimens.sources import tar, tool
 from tlstax.specimens.sources.place import Place
-from tlstax.specimens.telling import Meter, Telling
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 
@@ -38,9 +38,9 @@ TOOLS = {
 NETWORK = (
     (r"failed to (download|fetch|get)|could not resolve|timed? ?out|spurious network", "the network failed"),
     (r"no matching package|failed to select a version", "the registry does not have it"),
-    (r"^error", "cargo said"),
+    (r"^error", "cargo reported"),
 )
-COMPILER = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the compilation said"),)
+COMPILER = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the build reported"),)
 FETCH_TIMEOUT_S = 900.0
 BUILD_TIMEOUT_S = 7200.0
 
@@ -64,7 +64,7 @@ class _Build:
             )
 
 
-def fill(recipe: Recipe, source: OpensslBuild, place: Place, telling: Telling) -> tuple[Part, ...]:
+def fill(recipe: Recipe, source: OpensslBuild, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Fetch, compile and install into the tree; which crates it was made of. Raises MachineFault."""
     target = CONFIGURE_TARGETS.get(machine())
     if target is None:
@@ -73,13 +73,13 @@ def fill(recipe: Recipe, source: OpensslBuild, place: Place, telling: Telling) -
         tool.need(program, f"building {recipe.title}", remedy)
     _check_path(recipe.title, place.work.resolve())
     crates = [crate for crate in (source.crate, source.lender) if crate is not None]
-    telling.step(f"fetching the source of {recipe.title} with cargo")
+    reporter.step(f"fetching the source of {recipe.title} with cargo")
     unpacked = [_unpack(crate, place) for crate in crates]
     for name in LENT if source.lender else ():
         shutil.copy2(unpacked[1] / name, unpacked[0] / name)
     if source.names_of:
         _rename(unpacked[0], source.names_of)
-    _compile(_Build(recipe.title, unpacked[0], place.log), target, place, telling)
+    _compile(_Build(recipe.title, unpacked[0], place.log), target, place, reporter)
     return tuple(Part(name=CRATE, version=crate.version, sha256=crate.sha256) for crate in crates)
 
 
@@ -94,15 +94,15 @@ def _check_path(title: str, work: Path) -> None:
         )
 
 
-def _compile(build: _Build, target: str, place: Place, telling: Telling) -> None:
-    telling.step(f"compiling {build.title}, which takes some minutes")
+def _compile(build: _Build, target: str, place: Place, reporter: Reporter) -> None:
+    reporter.step(f"compiling {build.title}, which takes some minutes")
     where = [f"--prefix={PREFIX}", f"--openssldir={PREFIX / 'ssl'}", "--libdir=lib"]
     build.run(["perl", "./Configure", target, *FLAGS, *where])
     objects = len(set(re.findall(r"^(\S+\.o):", (build.source / "Makefile").read_text(), re.MULTILINE)))
     meter = Meter(f"compiling {build.title}", objects, "files")
 
     def look() -> None:
-        telling.now(meter.words(sum(1 for _ in build.source.rglob("*.o"))))
+        reporter.now(meter.words(sum(1 for _ in build.source.rglob("*.o"))))
 
     build.run(["make", f"-j{os.cpu_count() or 1}", *_targets(build.source)], look)
     stage = place.work / "installed"
@@ -133,7 +133,7 @@ def _targets(source: Path) -> list[str]:
 
 
 def _keep(installed: Path, tree: Path) -> None:
-    """The libraries, the modules they load and the program that tells what they can do; no headers."""
+    """The libraries, the modules they load and the program that reports what they can do; no headers."""
     for pattern in KEPT:
         for file in installed.glob(pattern):
             target = tree / file.relative_to(installed)

@@ -65,24 +65,24 @@ def run(work: Run) -> int:
         _end(child)
 
 
-def reason(log: Path, telling: Sequence[tuple[str, str]]) -> str:
-    """The last line of the log that matches one of the patterns, the most telling first; else the last."""
+def reason(log: Path, patterns: Sequence[tuple[str, str]]) -> str:
+    """The last line of the log that matches one of the patterns, the most specific first; else the last."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.strip()]
-    for pattern, meaning in telling:
+    for pattern, meaning in patterns:
         for line in reversed(lines):
             if re.search(pattern, line, re.IGNORECASE):
                 return f"{meaning} ({line[:300]})"
     return lines[-1][:300] if lines else "it gave no reason"
 
 
-def failed(what: str, log: Path, telling: Sequence[tuple[str, str]], remedy: str) -> MachineFault:
+def failed(what: str, log: Path, patterns: Sequence[tuple[str, str]], remedy: str) -> MachineFault:
     """The failure of a tool in one sentence."""
     if log.exists() and FULL_DISK.search(log.read_text(encoding="utf-8", errors="replace")):
         return MachineFault(
             f"{what}: the disk is full", remedy="make room, or name another place in TLSTAX_CACHE"
         )
-    return MachineFault(f"{what}: {reason(log, telling)}", remedy=remedy)
+    return MachineFault(f"{what}: {reason(log, patterns)}", remedy=remedy)
 
 
 def _wait(child: subprocess.Popen[bytes], work: Run) -> int:

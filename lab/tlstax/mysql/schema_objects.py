@@ -1,4 +1,4 @@
-"""What a schema has in it (tables, views, routines, triggers, events): found, told apart, dropped.
+"""What a schema has in it (tables, views, routines, triggers, events): listed, distinguished, dropped.
 
 Every object has a sign by which it is known again. A table's is its comment, which TRUNCATE and ALTER leave;
 of the others it is a digest of what the server says of them, who defined them and when among it. Source of
@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from pymysql.err import MySQLError
+from tlstax.mysql import answers, error_codes
+from tlstax.mysql.database import Database, SqlError
 
-from tlstax.guests.statements import Kind
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _BASE_TABLES = "FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_TYPE NOT LIKE '%%VIEW'"
 _ROUTINES = (
@@ -42,7 +43,7 @@ _ASKED: Mapping[Kind, tuple[str, int]] = {
         4,
     ),
 }
-"""For each kind a question whose first column is the name, the second what tells it apart, and how many."""
+"""For each kind a question whose first column is the name, the second what identifies it, and how many."""
 
 _LISTED = (
     "SELECT TABLE_TYPE, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
@@ -65,9 +66,6 @@ _SIGHT = (
 )
 _SEES_ROUTINES = {"EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE"}
 
-_REFERRED_TO = {1217, 1451, 3730}
-"""A foreign key refers to it: ER_ROW_IS_REFERENCED, ER_ROW_IS_REFERENCED_2, ER_FK_CANNOT_DROP_PARENT."""
-
 
 @dataclass(frozen=True, order=True)
 class Thing:
@@ -85,25 +83,25 @@ class Thing:
 
 
 def sign(database: Database, schema: str, thing: Thing) -> str | None:
-    """What the object is known by; empty where the server does not tell enough, None where it is not there.
+    """What the object is known by; empty where the server does not report enough, None where it is not there.
 
-    Raises pymysql's errors, as all functions here do.
+    Raises SqlError, as all functions here do.
     """
     statement, columns = _ASKED[thing.kind]
-    for name, telling, *others in answers.rows(database, statement, schema, thing.name, columns=columns):
+    for name, definition, *others in answers.rows(database, statement, schema, thing.name, columns=columns):
         if not _is_same_name(str(name), thing):
             continue
         if thing.kind == "TABLE":
-            return str(telling)
-        known = (str(telling), *map(str, others))
-        return hashlib.sha256("\0".join(known).encode()).hexdigest() if telling else ""
+            return str(definition)
+        known = (str(definition), *map(str, others))
+        return hashlib.sha256("\0".join(known).encode()).hexdigest() if definition else ""
     return None
 
 
 def listed(database: Database, schema: str) -> set[str]:
     """All that the account sees in the schema, in words: `the table orders`."""
-    found = answers.rows(database, _LISTED, *[schema] * 4, columns=2)
-    return {f"the {str(kind).lower().replace('base table', 'table')} {name}" for kind, name in found}
+    objects = answers.rows(database, _LISTED, *[schema] * 4, columns=2)
+    return {f"the {str(kind).lower().replace('base table', 'table')} {name}" for kind, name in objects}
 
 
 def sees_all(database: Database, schema: str) -> bool:
@@ -115,10 +113,9 @@ def sees_all(database: Database, schema: str) -> bool:
 def drop(database: Database, thing: Thing) -> bool:
     """Drop it; False where a foreign key of another table refers to it, which is then still there."""
     try:
-        with database.cursor() as cursor:
-            cursor.execute(f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
-    except MySQLError as error:
-        if error.args and error.args[0] in _REFERRED_TO:
+        answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
+    except SqlError as error:
+        if error_codes.number_of(error) in error_codes.REFERRED_TO:
             return False
         raise
     return True
@@ -138,9 +135,13 @@ def untie(database: Database, schema: str, tables: Collection[Thing]) -> bool:
         if table != other and table in names and other in names
     ]
     for table, key in ties:
-        with database.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {Thing('TABLE', table).quoted()} DROP FOREIGN KEY `{key}`")
+        answers.carry_out(database, f"ALTER TABLE {Thing('TABLE', table).quoted()} DROP FOREIGN KEY `{key}`")
     return bool(ties)
+
+
+def comment_on(database: Database, table: Thing, comment: str) -> None:
+    """Give a table this comment."""
+    answers.carry_out(database, f"ALTER TABLE {table.quoted()} COMMENT = %s", comment)
 
 
 def _is_same_name(name: str, thing: Thing) -> bool:

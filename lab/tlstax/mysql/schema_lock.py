@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 
-from pymysql.err import MySQLError
-
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, session
+from tlstax.mysql.database import Database, SqlError
 
 JUST_ENDED_S = 2
 """How long a server may take to notice that a run has just ended."""
 
 PATIENCE_S = 10
-"""How long a connection of ours that was cut may take to end after it was told to."""
+"""How long a connection of ours that was cut may take to end after it is killed."""
 
 
 class SchemaLock:
@@ -28,28 +26,28 @@ class SchemaLock:
         self._name = "tlstax-" + hashlib.sha256(schema.encode()).hexdigest()[:32]
         self._holder: int | None = None
 
-    def take(self, house: Database, wait_s: int = 0) -> bool:
-        """Whether it is this connection's now. Raises pymysql's errors, as all methods do."""
-        if answers.row(house, "SELECT GET_LOCK(%s, %s)", self._name, wait_s, columns=1)[0] != 1:
+    def take(self, database: Database, wait_s: int = 0) -> bool:
+        """Whether it is this connection's now. Raises SqlError, as all methods do."""
+        if answers.row(database, "SELECT GET_LOCK(%s, %s)", self._name, wait_s, columns=1)[0] != 1:
             return False
-        self._holder = answers.number(answers.row(house, "SELECT CONNECTION_ID()", columns=1)[0])
+        self._holder = answers.number(answers.row(database, "SELECT CONNECTION_ID()", columns=1)[0])
         return True
 
-    def is_held(self, house: Database) -> bool:
+    def is_held(self, database: Database) -> bool:
         """Whether this connection, which took it, has it still."""
         asked = "SELECT IS_USED_LOCK(%s) = CONNECTION_ID()"
-        return bool(answers.row(house, asked, self._name, columns=1)[0] == 1)
+        return bool(answers.row(database, asked, self._name, columns=1)[0] == 1)
 
-    def take_again(self, house: Database) -> bool:
+    def take_again(self, database: Database) -> bool:
         """Take it on a new connection after the one that held it was cut; False where another has it.
 
         A connection that the server has not noticed the end of holds it still, and is ended.
         """
-        holder = answers.row(house, "SELECT IS_USED_LOCK(%s)", self._name, columns=1)[0]
+        holder = answers.row(database, "SELECT IS_USED_LOCK(%s)", self._name, columns=1)[0]
         if holder is None:
-            return self.take(house)
+            return self.take(database)
         if answers.number(holder) != self._holder:
             return False
-        with suppress(MySQLError), house.cursor() as cursor:
-            cursor.execute(f"KILL {self._holder}")
-        return self.take(house, PATIENCE_S)
+        with suppress(SqlError):
+            session.end(database, self._holder)
+        return self.take(database, PATIENCE_S)

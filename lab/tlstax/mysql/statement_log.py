@@ -1,4 +1,4 @@
-"""The server's general log: on while a driver is probed, read connection by connection, put back afterwards.
+"""The server's general log: on for as long as a driver is probed, read line by line, put back afterwards.
 
 Source: MySQL reference manual, "The General Query Log"; MariaDB's is the same. The laboratory's own
 statements are kept out of it (`sql_log_off`).
@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import pymysql
-
-from tlstax.mysql.database import Database
-from tlstax.probes.drivers.probed import Logged
+from tlstax.mysql.database import Database, SqlError
+from tlstax.records.statement_log import Logged
 from tlstax.support.errors import MachineFault
 
 
@@ -38,18 +36,18 @@ class StatementLog:
 
 @contextmanager
 def statement_log(admin: Database) -> Iterator[StatementLog]:
-    """The log, written to a table until the block ends. MachineFault where the server does not let it be."""
-    had = _run(admin, "SELECT @@GLOBAL.log_output, @@GLOBAL.general_log")[0]
+    """The log, written to a table until the block ends. MachineFault where the server does not allow it."""
+    ((output, is_on),) = _run(admin, "SELECT @@GLOBAL.log_output, @@GLOBAL.general_log")
     _run(admin, "SET SESSION sql_log_off = 1")
     try:
         _run(admin, "SET GLOBAL log_output = 'TABLE'")
         _run(admin, "SET GLOBAL general_log = 1")
         yield StatementLog(admin)
     finally:
-        # A server that has died meanwhile has nothing to be put back, and its own failure is told.
+        # A server that has died meanwhile has nothing to put back; its own failure is what is reported.
         with suppress(MachineFault):
-            _run(admin, "SET GLOBAL general_log = %s", int(had[1]))
-            _run(admin, "SET GLOBAL log_output = %s", str(had[0]))
+            _run(admin, "SET GLOBAL general_log = %s", int(is_on))
+            _run(admin, "SET GLOBAL log_output = %s", str(output))
             _run(admin, "TRUNCATE TABLE mysql.general_log")
             _run(admin, "SET SESSION sql_log_off = 0")
 
@@ -63,5 +61,5 @@ def _run(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, .
         with admin.cursor() as cursor:
             cursor.execute(statement, values or None)
             return tuple(cursor.fetchall())
-    except (pymysql.Error, OSError) as error:
+    except (SqlError, OSError) as error:
         raise MachineFault(f"the server's log cannot be used: {statement} ({error.args[-1]})") from error

@@ -1,4 +1,4 @@
-"""What is said while a specimen is fetched: steps, and the state of the moment with the time left."""
+"""What is reported while a specimen is fetched: its steps, and how far each is with the time left."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 Progress = Callable[[str], None]
 
 QUIET_EVERY_S = 10.0
-"""To a listener that cannot rewrite a line, the state of the moment is told this often."""
+"""How often a listener that cannot rewrite a line gets the state of a step."""
 
 
 @dataclass(frozen=True)
-class Telling:
-    """`step` hears what begins, `now` what takes the place of what it heard before."""
+class Reporter:
+    """`step` gets what begins, `now` the state of that step, each in place of the one before."""
 
     step: Progress
     now: Progress
 
 
-def telling(progress: Progress | Telling) -> Telling:
-    """A plain listener for steps is told the state of the moment every ten seconds."""
-    return progress if isinstance(progress, Telling) else Telling(progress, _Seldom(progress))
+def reporter(progress: Progress | Reporter) -> Reporter:
+    """A reporter for a plain listener, which gets the state of a step every ten seconds."""
+    return progress if isinstance(progress, Reporter) else Reporter(progress, _Seldom(progress))
 
 
 class _Seldom:

@@ -1,7 +1,7 @@
 """A connection of pymysql's to a server that may be anything: bounded, and every breach an error.
 
-What pymysql does not expect of a server ends it in whatever exception its parsing comes to, and an answer may
-take for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
+Where a server sends what pymysql does not expect, its parsing may end in any exception; an answer may take
+for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
 closed, since nobody knows where the next answer begins.
 """
 
@@ -24,7 +24,7 @@ ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
 """More than anything that the laboratory asks for, or a user's statement that prepares a table."""
 
 LOGIN_STEPS = 3
-"""A login may take so many times as long as one answer of it."""
+"""A login may take this many times as long as one answer of it."""
 
 FILE_REFUSED = 2068
 """CR_LOAD_DATA_LOCAL_INFILE_REJECTED of MySQL's client, which pymysql has no name for."""
@@ -37,9 +37,10 @@ else:
 
 
 class GuardedConnection(_PyMySql):
-    """pymysql's, for an external server; it raises MySQLError alone, and TlstaxError in a login.
+    """pymysql's, for an external server; it raises only SqlError, and TlstaxError in a login.
 
-    An answer, and a login, as a whole take no longer than the time limit and have no more than so many bytes.
+    An answer, and a login, as a whole take no longer than the time limit and have no more bytes than
+    `ANSWER_AT_MOST_BYTES`.
     """
 
     _sock: Any
@@ -97,7 +98,7 @@ class GuardedConnection(_PyMySql):
             except OSError as error:
                 self._lost(str(error))
             if not piece:
-                self._lost("it closed it")
+                self._lost("the server closed it")
             read += piece
         return bytes(read)
 

@@ -1,0 +1,25 @@
+"""Rows that a client says it read, compared with what the server answers when it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.contract import RowSample
+from tlstax.mysql.database import Database
+
+
+def mismatches(admin: Database, samples: Iterable[RowSample]) -> tuple[str, ...]:
+    """The statements whose rows, read again here, are not those of the sample.
+
+    Values are compared as text, NULL with None alone. Raises SqlError where the server does not answer.
+    """
+    wrong = []
+    with admin.cursor() as cursor:
+        for sample in samples:
+            cursor.execute(sample.sql)
+            rows = tuple(
+                tuple(None if value is None else str(value) for value in row) for row in cursor.fetchall()
+            )
+            if rows != sample.rows:
+                wrong.append(sample.sql)
+    return tuple(wrong)

@@ -1,0 +1,43 @@
+"""What a running server reports of itself: its version, and how many connections it accepts.
+
+Source: MySQL reference manual, "Information Functions" and "Server System Variables".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
+
+
+class ConnectionLimits(NamedTuple):
+    """Numbers of connections: the server's limit, the account's (0: none of its own), those in use."""
+
+    max_connections: int
+    max_user_connections: int
+    in_use: int
+
+
+def version(database: Database) -> str:
+    """What SELECT VERSION() answers. Raises SqlError, as all functions here do."""
+    return str(answers.row(database, "SELECT VERSION()", columns=1)[0])
+
+
+def version_and_limit(database: Database) -> tuple[str, int]:
+    """The version, and how many connections the server accepts at most."""
+    reported, limit = answers.row(database, "SELECT VERSION(), @@max_connections", columns=2)
+    return str(reported), int(limit)
+
+
+def connection_limits(database: Database) -> ConnectionLimits:
+    """The limits of the server and of this connection's account, and how many connections there are now."""
+    asked = "SELECT @@max_connections, @@session.max_user_connections"
+    limit, per_user = map(answers.number, answers.row(database, asked, columns=2))
+    in_use = answers.row(database, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1]
+    return ConnectionLimits(limit, per_user, answers.number(in_use))
+
+
+def lowers_table_names(database: Database) -> bool:
+    """Whether the server keeps names of tables in small letters (`lower_case_table_names` is 1)."""
+    return bool(answers.row(database, "SELECT @@lower_case_table_names", columns=1)[0] == 1)

@@ -1,0 +1,43 @@
+"""What holds for one connection, and what a server says of it or of another: limits, warnings, its end.
+
+Source: MySQL reference manual, "Server System Variables", "SHOW WARNINGS Statement", "KILL Statement" and
+"The INFORMATION_SCHEMA PROCESSLIST Table". All functions raise SqlError.
+"""
+
+from __future__ import annotations
+
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
+
+
+def set_patience(database: Database, idle_s: int, locked_s: int) -> None:
+    """How long the connection may be silent, and how long a statement of it waits for another's lock."""
+    answers.carry_out(
+        database, "SET SESSION wait_timeout = %s, SESSION lock_wait_timeout = %s", idle_s, locked_s
+    )
+
+
+def heed_foreign_keys(database: Database) -> None:
+    """Have the server refuse to drop what tables of others refer to, whatever its default is."""
+    answers.carry_out(database, "SET SESSION foreign_key_checks = 1")
+
+
+def warns_of_notes(database: Database) -> bool:
+    """Whether statements of this connection leave notes among the warnings (`sql_notes`)."""
+    return bool(answers.row(database, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1)
+
+
+def warning_codes(database: Database) -> set[int]:
+    """The numbers of the warnings and notes that the statement before this left."""
+    return {answers.number(code) for _, code, _ in answers.rows(database, "SHOW WARNINGS", columns=3)}
+
+
+def end(database: Database, connection: int) -> None:
+    """Have the server end another connection, by its number."""
+    answers.carry_out(database, f"KILL {connection}")
+
+
+def is_there(database: Database, connection: int) -> bool:
+    """Whether the server still has that connection."""
+    asked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"
+    return bool(answers.row(database, asked, connection, columns=1)[0] != 0)

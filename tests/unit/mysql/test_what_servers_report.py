@@ -1,0 +1,106 @@
+"""Answers of servers, read: what they mean, and what is made of those that are missing or of another kind."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from pymysql.err import OperationalError
+
+from fake_database import FakeDatabase
+from tlstax.contract import RowSample
+from tlstax.mysql import error_codes, innodb, made_record, row_samples, server_facts, status, tls_switch
+from tlstax.mysql.database import Database
+from tlstax.mysql.made_record import Entry
+from tlstax.support.errors import MachineFault
+
+LOST = OperationalError(2013, "Lost connection to MySQL server during query")
+REFUSED = OperationalError(1227, "Access denied; you need the SUPER privilege")
+
+
+def database(fake: FakeDatabase) -> Database:
+    return cast("Database", fake)
+
+
+@pytest.mark.parametrize(
+    ("report", "is_purging"),
+    [
+        ("TRANSACTIONS\nPurge done for trx's n:o < 12 undo n:o < 0 state: running\nHistory 3", True),
+        (
+            "TRANSACTIONS\nPurge done for trx's n:o < 12 undo n:o < 0 state: running but idle\nHistory 3",
+            False,
+        ),
+        ("TRANSACTIONS\nHistory list length 300000", False),
+    ],
+)
+def test_a_purge_is_seen_in_the_report_of_innodb(report: str, is_purging: bool) -> None:
+    assert innodb.is_purging(database(FakeDatabase(("InnoDB", "", report)))) is is_purging
+
+
+def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
+    assert not innodb.is_purging(database(FakeDatabase(error=REFUSED)))
+    refusing = FakeDatabase(error=REFUSED)
+    innodb.write_changed_pages(database(refusing), "t")
+    assert refusing.statements == ["FLUSH TABLES `t` FOR EXPORT"]
+
+
+def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None:
+    server = FakeDatabase()
+    tls_switch.accept(database(server), tls_switch.NO_TLS)
+    tls_switch.accept(database(server), "TLSv1.3")
+    assert server.statements == [
+        "SET GLOBAL tls_version = ",
+        "ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR",
+        "SET GLOBAL tls_version = TLSv1.3",
+        "ALTER INSTANCE RELOAD TLS",
+    ]
+
+
+def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
+    with pytest.raises(MachineFault, match=r"did not carry out SET GLOBAL innodb_flush.* \(Access denied"):
+        innodb.set_flush_at_commit(database(FakeDatabase(error=REFUSED)), 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "statement"),
+    [("9.7.0", "ALTER INSTANCE RELOAD TLS"), ("11.8.3-MariaDB-log", "FLUSH SSL")],
+)
+def test_each_product_has_its_way_to_read_a_certificate_again(version: str, statement: str) -> None:
+    assert tls_switch.certificate_reload(version) == statement
+
+
+def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> None:
+    server = database(FakeDatabase((7, None), ("x", 1.5)))
+    right = RowSample(sql="SELECT a, b FROM t", rows=(("7", None), ("x", "1.5")))
+    wrong = RowSample(sql="SELECT c FROM t", rows=(("7", "None"), ("x", "1.5")))
+    short = RowSample(sql="SELECT d FROM t", rows=(("7", None),))
+    assert row_samples.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
+
+
+def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
+    assert error_codes.is_of_connection(LOST)
+    assert not error_codes.is_of_connection(REFUSED)
+    assert (error_codes.number_of(REFUSED), error_codes.number_of(OperationalError("?"))) == (1227, 0)
+
+
+def test_counters_that_a_server_does_not_report_count_nothing() -> None:
+    assert (status.connected({"Threads_connected": 3}), status.connected({})) == (3, 0)
+    assert status.sessions_resumed({"Ssl_session_cache_hits": 2}, {"Ssl_session_cache_hits": 5}) == 3
+    assert status.sessions_resumed({}, {}) == 0
+
+
+def test_the_record_is_read_as_it_was_written() -> None:
+    server = FakeDatabase(("made", "TABLE", "mine", "a sign"), ("run", "", "", None))
+    assert made_record.entries(database(server)) == [
+        Entry("made", "TABLE", "mine", "a sign"),
+        Entry("run", "", "", ""),
+    ]
+    made_record.add(database(server), "r", Entry("made", "VIEW", "seen", ""))
+    assert server.statements[-1] == (
+        "INSERT INTO tlstax_made (run, step, kind, name, sign) VALUES (r, made, VIEW, seen, )"
+    )
+
+
+def test_names_of_tables_are_lowered_by_the_servers_that_say_so() -> None:
+    lowers = {value: server_facts.lowers_table_names(database(FakeDatabase((value,)))) for value in (0, 1, 2)}
+    assert lowers == {0: False, 1: True, 2: False}

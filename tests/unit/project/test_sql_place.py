@@ -1,0 +1,157 @@
+"""SQL and the library that carries it are in one room, but for what is listed here with its reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tlstax
+
+PACKAGE = Path(tlstax.__file__).parent
+
+STATEMENT = re.compile(
+    r"\s*(?:(?:ALTER|CREATE|DROP)(?: OR REPLACE)? (?:DATABASE|INDEX|INSTANCE|TABLE|USER|\{)"
+    r"|ANALYZE TABLE|BEGIN$|COMMIT$|DELETE FROM|FLUSH |GRANT |(?:INSERT|REPLACE) INTO|KILL \{?"
+    r"|(?:UN)?LOCK TABLES|SELECT (?!statements)|SET (?:GLOBAL|SESSION|@|autocommit)|SHOW [A-Z]+|TRUNCATE"
+    r"|UNION |UPDATE \S+ SET|USE )"
+)
+"""How the text of a statement begins; `{` stands for what is filled in."""
+
+THE_ROOM = "mysql"
+SQL_ELSEWHERE = {
+    "store": "SQLite's: it is no server that is asked",
+    "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
+    "study/workloads": "what load clients say: the work that is measured",
+    "probes/drivers/probed.py": "what probed drivers say",
+    "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
+    "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",
+    "specimens/mysql_server.py": "carried out by a server's program before it takes a login",
+}
+"""Folders and files outside the room in which statements may stand, and why."""
+
+PYMYSQL_ELSEWHERE = {
+    "guests/authentication.py": "proves a password to somebody else's server, which only they do",
+}
+"""Folders and files outside the room that may import pymysql, and why."""
+
+
+def statements(source: str) -> Iterator[str]:
+    """The texts of a module that begin as a statement does. What stands alone, as docstrings do, is none."""
+    tree = ast.parse(source)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if id(node) in alone or id(node) in parts:
+            continue
+        text = text_of(node)
+        if text is not None and STATEMENT.match(text):
+            yield text
+
+
+def text_of(node: ast.AST) -> str | None:
+    """The text of a string, with `{}` for what is filled in; None for anything else."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) or "{}" for part in node.values)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+        return node.value.decode() if isinstance(node.value, bytes) else node.value
+    return None
+
+
+def imports_pymysql(source: str) -> bool:
+    """Whether the module imports pymysql or a part of it, at its top or within a function."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return any(name.partition(".")[0] == "pymysql" for name in names)
+
+
+def takes_cursor(source: str) -> bool:
+    """Whether the module speaks to a server past the room: a connection's `cursor()`."""
+    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return any(isinstance(call, ast.Attribute) and call.attr == "cursor" for call in calls)
+
+
+SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+OUTSIDE = {name: source for name, source in SOURCES.items() if not name.startswith(f"{THE_ROOM}/")}
+
+
+def place_of(name: str, places: dict[str, str]) -> str:
+    """The listed folder or file that a module belongs to, else the module itself."""
+    return next((place for place in places if name == place or name.startswith(f"{place}/")), name)
+
+
+def test_sql_is_in_its_room_or_listed_with_a_reason() -> None:
+    found = {place_of(name, SQL_ELSEWHERE) for name, source in OUTSIDE.items() if list(statements(source))}
+    assert found == set(SQL_ELSEWHERE)
+
+
+def test_pymysql_is_imported_in_its_room_or_where_that_is_listed() -> None:
+    found = {place_of(name, PYMYSQL_ELSEWHERE) for name, source in OUTSIDE.items() if imports_pymysql(source)}
+    assert found == set(PYMYSQL_ELSEWHERE)
+
+
+def test_nobody_outside_the_room_takes_a_cursor() -> None:
+    assert [name for name, source in OUTSIDE.items() if takes_cursor(source)] == []
+
+
+def test_most_of_the_room_says_something_in_sql() -> None:
+    speaking = [name for name, source in SOURCES.items() if name not in OUTSIDE and list(statements(source))]
+    assert len(speaking) > 10
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'cursor.execute("SELECT VERSION()")',
+        'ask("SHOW ENGINE INNODB STATUS")',
+        'run("SET GLOBAL tls_version = %s", versions)',
+        'RELOAD = "ALTER INSTANCE RELOAD TLS"',
+        'run(f"DROP TABLE IF EXISTS {name}")',
+        'run(f"DROP {kind} IF EXISTS {name}")',
+        'run(f"KILL {connection}")',
+        'run(f"FLUSH TABLES `{name}` FOR EXPORT")',
+        'run(f"INSERT INTO {name} " "VALUES (1)")',
+        'data = b"DELETE FROM user"',
+        'asked = (\n    " UNION ALL SELECT 1"\n)',
+        'run(f"USE `{schema}`")',
+        'run("LOCK TABLES t READ")',
+        'run("UPDATE t SET a=1")',
+    ],
+)
+def test_a_statement_is_seen(source: str) -> None:
+    assert len(list(statements(source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""SELECT VERSION() is what it asks."""',
+        'def f() -> None:\n    """SHOW STATUS of a server."""',
+        'words = "SELECT statements"',
+        'words = "USER"',
+        'words = "update the table"',
+        'words = f"{count} SELECTs"',
+    ],
+)
+def test_what_is_no_statement_is_not_taken_for_one(source: str) -> None:
+    assert list(statements(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["import pymysql", "from pymysql.err import MySQLError", "def f():\n    import pymysql.cursors"]
+)
+def test_an_import_of_pymysql_is_seen(source: str) -> None:
+    assert imports_pymysql(source)
+    assert not imports_pymysql(source.replace("pymysql", "pymysqlish"))
+
+
+def test_a_cursor_is_seen() -> None:
+    assert takes_cursor("with admin.cursor() as cursor:\n    pass")
+    assert not takes_cursor("cursor = 1")
