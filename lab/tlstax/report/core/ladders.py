@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from math import exp
 from typing import Any
 
-from markupsafe import Markup
-
 from tlstax.findings.core import stats
 from tlstax.findings.core.naming import (
     CERTIFICATE,
@@ -25,9 +23,9 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, outcome_names, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.drawing import svg
 from tlstax.report.core.marks import Style
-from tlstax.report.core.panel import Drawing, Panel
+from tlstax.report.core.panel import Panel, at_one_width
+from tlstax.report.core.section import Charts
 from tlstax.study import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
 
@@ -56,15 +54,6 @@ class Climb:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
-class Ladders:
-    """All ladders of one server in one outcome: a panel for each workload and TLS mode."""
-
-    title: str
-    styles: tuple[Style, ...]
-    panels: tuple[Panel, ...]
-
-
 def measured(stored: StoredRun) -> Series:
     """The values that ladders are drawn from: those for which no histogram is decoded."""
     study = stored.header.study
@@ -76,7 +65,7 @@ def measured(stored: StoredRun) -> Series:
     return series(study, stored.measured, values)
 
 
-def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Ladders, ...]:
+def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Charts, ...]:
     """A ladder chart for each server, workload and TLS mode with two numbers of connections or more.
 
     Servers with fewer than `least_libraries` are left out.
@@ -95,7 +84,7 @@ def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Lad
         styles = tuple(dict.fromkeys(climb.style for climbs in modes.values() for climb in climbs))
         if len(styles) >= least_libraries:
             panels = tuple(_panel(mode, climbs, outcome) for mode, climbs in modes.items())
-            found.append(Ladders(str(server) or "all cases", styles, panels))
+            found.append(Charts(panels, str(server) or "all cases", styles, small=True))
     return tuple(found)
 
 
@@ -123,9 +112,10 @@ def _step(run: Series, levels: Levels, outcome: str, label: str) -> Step | None:
 
 def _panel(mode: str, climbs: Sequence[Climb], outcome: str) -> Panel:
     said = (f"{climb.style.label}: {', '.join(step.description for step in climb.steps)}" for climb in climbs)
-    drawn = Markup(svg(ladder_chart(climbs, outcome)))  # noqa: S704 - our own drawing; Vega escapes texts
     words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
-    return Panel(title=capitalised(mode), reading="", drawings=(Drawing(words, drawn, drawn),))
+    return Panel(
+        title=capitalised(mode), reading="", drawings=(at_one_width(words, ladder_chart(climbs, outcome)),)
+    )
 
 
 def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:

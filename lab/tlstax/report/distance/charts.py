@@ -12,6 +12,7 @@ from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
 from tlstax.report.core.marks import Style
 from tlstax.report.core.panel import NARROW, Panel, at_one_width
+from tlstax.report.core.section import Charts
 from tlstax.report.distance.tables import table_title
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
@@ -43,16 +44,7 @@ class Line:
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True)
-class DistanceCharts:
-    """The charts of one server and way of working, with the signs of their lines."""
-
-    title: str
-    styles: tuple[Style, ...]
-    panels: tuple[Panel, ...]
-
-
-def distance_charts(found: Distances | None) -> tuple[DistanceCharts, ...]:
+def distance_charts(found: Distances | None) -> tuple[Charts, ...]:
     """For every server and way of working, where there are two distances or more: time and ratio."""
     sides: dict[tuple[str, str, int], list[DistanceCurve]] = {}
     for curve in found.curves if found is not None else ():
@@ -90,19 +82,16 @@ def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -
     return parts.finished(layers, width, HEIGHT)
 
 
-def _charts(curves: Sequence[DistanceCurve]) -> DistanceCharts:
+def _charts(curves: Sequence[DistanceCurve]) -> Charts:
     first = curves[0]
     times = [_plaintext(curves), *(_line(curve, place, ratio=False) for place, curve in enumerate(curves))]
     ratios = [_line(curve, place, ratio=True) for place, curve in enumerate(curves)]
     title = table_title(first.kind, first.server, first.connections)
-    return DistanceCharts(
-        title=title,
-        styles=tuple(line.style for line in times),
-        panels=(
-            _panel("Time", "Lower is better.", times, title, ratio=False),
-            _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),
-        ),
+    panels = (
+        _panel("Time", "Lower is better.", times, title, ratio=False),
+        _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),
     )
+    return Charts(panels, title, tuple(line.style for line in times), small=True)
 
 
 def _panel(name: str, reading: str, lines: Sequence[Line], title: str, *, ratio: bool) -> Panel:

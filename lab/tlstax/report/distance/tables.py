@@ -59,8 +59,12 @@ def distance_sentences(found: Distances | None) -> list[str]:
     """The claims with their verdicts, then both trends of every connection's curve."""
     if found is None:
         return []
-    curves = (curve for curve in found.curves if curve.kind == "connection")
-    return [*claim_sentences(found), *filter(None, map(growth_sentence, curves))]
+    return [*claim_sentences(found), *filter(None, map(connection_growth, found.curves))]
+
+
+def connection_growth(curve: DistanceCurve) -> str:
+    """Both trends of a connection's curve; empty for one of statements, or of one distance alone."""
+    return growth_sentence(curve) if curve.kind == "connection" else ""
 
 
 def cell(found: Interval | None, *, narrow: bool = False, nothing: float | None = 0.0) -> str:

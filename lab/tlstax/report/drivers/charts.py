@@ -11,7 +11,7 @@ from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
 from tlstax.report.core.marks import Style
 from tlstax.report.core.panel import Panel, at_both_widths
-from tlstax.report.core.section import Chart
+from tlstax.report.core.section import Charts
 from tlstax.results.drivers import DriverWarmup
 
 HEIGHT = 240
@@ -19,7 +19,7 @@ MOST_LINES = len(palette.LEVELS)
 """More lines than colours cannot be told apart."""
 
 
-def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
+def warmup_chart(warmups: Sequence[DriverWarmup]) -> Charts | None:
     """A line for each driver as it is, of two points at least; None where there is nothing to draw.
 
     With more than can be told apart, the first ones are drawn; the table has all.
@@ -38,7 +38,7 @@ def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
     more = f" {left} more are in the table." if left else ""
     reading = f"The driver\N{RIGHT SINGLE QUOTATION MARK}s own, in slices of a tenth of a second.{more}"
     drawings = at_both_widths(words, lambda width: _chart(drawn, styles, width))
-    return Chart(Panel("CPU per operation before measuring", reading, drawings), styles)
+    return Charts((Panel("CPU per operation before measuring", reading, drawings),), styles=styles)
 
 
 def _chart(drawn: Sequence[DriverWarmup], styles: Sequence[Style], width: int) -> Spec:

@@ -13,7 +13,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
-from tlstax.report.core.section import Block, Chart, Dump, Folded, Items, Pairs, Section, Words
+from tlstax.report.core.section import Block, Dump, Items, Pairs, Section, Words
 from tlstax.report.core.table import Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
@@ -76,8 +76,8 @@ def _block(block: Block) -> list[str]:
             return [escaped(heading), _bullets(f"{name}: {words}" for name, words in rows)]
         case Dump(title, lines):
             return [escaped(title), "\n".join(("```", *lines, "```"))]
-        case Chart() | Folded():
-            return []  # the page alone has them
+        case _:
+            return []  # the page alone has it
 
 
 def escaped(text: str) -> str:

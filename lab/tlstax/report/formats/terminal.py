@@ -25,7 +25,7 @@ from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import printed
-from tlstax.report.core.section import Block, Chart, Dump, Folded, Items, Pairs, Section, Words
+from tlstax.report.core.section import Block, Dump, Items, Pairs, Section, Words
 from tlstax.report.core.table import GAP, Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
@@ -116,8 +116,8 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
         case Dump(title, lines):
             yield _text(title, style="dim")
             yield from map(_text, lines)
-        case Chart() | Folded():
-            return  # the page alone has them
+        case _:
+            return  # the page alone has it
 
 
 def _text_table(table: Table, width: int) -> Iterable[RenderableType]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tlstax.findings.core.naming import (
     CERTIFICATE,
@@ -17,6 +16,7 @@ from tlstax.findings.core.naming import (
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures, outcome_names
+from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import NO_FAULT, VARIANTS
@@ -32,46 +32,6 @@ STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
 """From which factors on a cell of a heat map has the next shade: libraries differ by little, TLS by much."""
 
 Found = ContrastFinding | PooledRatio | Finding
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best)."""
-
-    figure: str = figures.NOTHING
-    change: str = ""
-    half_width: str = ""
-    interval: str = ""
-    alike: bool = False
-    shade: int = 0
-    words: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of cells and its name."""
-
-    name: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows under one heading."""
-
-    title: str
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of ratios: pooled ones, or a heat map over the numbers of connections."""
-
-    title: str
-    reading: str
-    heads: tuple[str, ...]
-    parts: tuple[Part, ...]
-    notes: tuple[str, ...] = ()
 
 
 def wants_overview(study: Study) -> bool:
@@ -149,6 +109,7 @@ def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
                 reading="",
                 heads=(*(str(step) for step in steps), ALL),
                 parts=_map_parts(ladders, singles, steps, STEPS_OF_LIBRARIES),
+                is_map=True,
             )
         )
     return tuple(maps)
@@ -168,6 +129,7 @@ def own_map(document: RunDocument, outcome: str) -> Grid | None:
         reading="",
         heads=(*(str(step) for step in steps), ALL),
         parts=_map_parts(ladders, singles, steps, STEPS_OF_TLS, document.design),
+        is_map=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.findings.core.wording import percent
 from tlstax.findings.pool.words import saving_label
 from tlstax.report.core import figures
-from tlstax.report.overview.grids import Cell, Grid, Line, Part
+from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import (
     RunDocument,
 )

@@ -78,7 +78,7 @@ def _table_rows(tables: Tables) -> Iterator[Row]:
 
 def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Row]:
     table, names = found.published, part_names(tables)
-    title = table_title(table.number, table.title)
+    title = table_title(table)
     for side in table.sides:
         case = _levels({**table.within, **side.levels})
         for place, row in enumerate(table.rows[side.name]):
@@ -114,7 +114,7 @@ def _cell(role: str, column: str, value: float, caveats: str, case: Row) -> Row:
 
 def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
     table, names = found.published, part_names(tables)
-    title = table_title(table.number, table.title)
+    title = table_title(table)
     common: Row = {"outcome": table.outcome, "unit": "s"}
     for line, row in zip(found.lines, table.rows, strict=True):
         for side in table.sides:

@@ -22,7 +22,7 @@ from tlstax.results.published_tables import (
     TimeLine,
     TimeTableResult,
 )
-from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable
+from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable, TimeTable
 from tlstax.support.text import counted
 
 MEAN = "mean"
@@ -51,6 +51,10 @@ class ProcessorGrid:
     trials: tuple[str, ...]
     captions: tuple[str, ...]
 
+    def with_trials(self) -> tuple[tuple[str, ...], ...]:
+        """The rows, with how many trials each is from where that is known."""
+        return tuple((*row, *self.trials[place : place + 1]) for place, row in enumerate(self.rows))
+
 
 @dataclass(frozen=True)
 class TimeGrid:
@@ -69,9 +73,9 @@ def part_names(tables: Tables) -> dict[str, str]:
     return {part.key: f"({part.key}) {part.title}" for part in tables.parts}
 
 
-def table_title(number: str, title: str) -> str:
+def table_title(table: ProcessorTable | TimeTable) -> str:
     """A table's number and title: "Table II. CPU use during the SELECT test"."""
-    return f"Table {number}. {title}"
+    return f"Table {table.number}. {table.title}"
 
 
 def processor_grids(found: ProcessorTableResult, tables: Tables) -> tuple[ProcessorGrid, ...]:
