@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from typing import Literal
 
@@ -44,6 +45,13 @@ class Interval(Frozen):
     def excludes_zero(self) -> bool:
         """Whether a difference is told apart from no difference at all."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+    def each(self, change: Callable[[float], float]) -> Interval:
+        """The same in another unit, or the other way round: the figure and the ends, each changed so."""
+        low, high = None, None
+        if self.low is not None and self.high is not None:
+            low, high = sorted((change(self.low), change(self.high)))
+        return self.model_copy(update={"point": change(self.point), "low": low, "high": high})
 
     @property
     def reach(self) -> float | None:

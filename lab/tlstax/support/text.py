@@ -1,8 +1,8 @@
-"""Words that are the same wherever sentences are made: a number of things, an enumeration."""
+"""Words that are the same wherever sentences are made: a number of things, an enumeration, some of many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def counted(number: float | str, thing: str) -> str:
@@ -14,3 +14,9 @@ def enumerated(names: Iterable[str]) -> str:
     """Names in a row: "a", "a and b", "a, b and c"; empty for none."""
     *most, last = (*names,) or ("",)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def some_of(texts: Sequence[str], most: int, more: str = "and {} more") -> list[str]:
+    """The first `most` of these, and how many more there are."""
+    left = len(texts) - most
+    return [*texts[:most], *([more.format(left)] if left > 0 else [])]

@@ -13,6 +13,7 @@ from tlstax.report.core.groups import Row
 from tlstax.report.core.section import Folded
 from tlstax.report.core.table import INDENT, Table, lines
 from tlstax.study.labels import DURABILITY
+from tlstax.support.grouping import grouped
 
 PLAINTEXT = "plaintext"
 
@@ -139,25 +140,20 @@ def mapped_files(files: Iterable[MappedLibrary]) -> str:
 
 def server_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
     """Every server that answered, each with all TLS libraries that it named as its own."""
-    servers: dict[str, set[str]] = {}
-    for record in records:
-        if record.server:
-            libraries = servers.setdefault(record.server.version, set())
-            if record.server.tls_library_version:
-                libraries.add(" ".join(record.server.tls_library_version.split()))
-    return tuple(_with(server, libraries) for server, libraries in sorted(servers.items()))
+    servers = (record.server for record in records if record.server)
+    named = ((server.version, server.tls_library_version or "") for server in servers)
+    return tuple(sorted(_programs((version, " ".join(library.split())) for version, library in named)))
 
 
 def client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
     """Every client that took part, with the TLS library that it loaded."""
-    clients: dict[str, set[str]] = {}
-    for record in records:
-        if record.ready:
-            libraries = clients.setdefault(f"{record.ready.client} {record.ready.client_version}", set())
-            if record.ready.tls_library:
-                libraries.add(record.ready.tls_library.version)
-    return tuple(_with(client, libraries) for client, libraries in clients.items())
+    clients = (record.ready for record in records if record.ready)
+    named = ((f"{ready.client} {ready.client_version}", ready.tls_library) for ready in clients)
+    return tuple(_programs((client, library.version if library else "") for client, library in named))
 
 
-def _with(program: str, libraries: set[str]) -> str:
-    return f"{program} with {', '.join(sorted(libraries))}" if libraries else program
+def _programs(seen: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each program with all libraries that were seen with it."""
+    for program, several in grouped(seen, lambda both: both[0]).items():
+        libraries = ", ".join(sorted({library for _, library in several if library}))
+        yield f"{program} with {libraries}" if libraries else program

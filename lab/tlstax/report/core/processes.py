@@ -10,6 +10,7 @@ from tlstax.report.core.section import Heading, Words
 from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.study.levels import SERVER_FACTORS, changed_words
+from tlstax.support.grouping import grouped
 
 HEADS = (
     "Valid trials",
@@ -27,10 +28,12 @@ READING = (
 
 def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words, Table]:
     """Every server over every library, each process by itself, by name, over the run's valid trials."""
-    found: dict[str, list[TrialRecord]] = {}
-    for record in stored.measured:
+
+    def label(record: TrialRecord) -> str:
         levels = {n: v for n, v in record.trial.case.levels.items() if n in SERVER_FACTORS}
-        found.setdefault(subject_label(levels, document.design), []).append(record)
+        return subject_label(levels, document.design)
+
+    found = grouped(stored.measured, label)
     rows = tuple(_process(label, found[label]) for label in sorted(found))
     table = Table("", HEADS, rows, (), of="process", of_words=True, literal=True)
     return Heading("Which TLS library ran under which server"), Words(READING, aside=True), table

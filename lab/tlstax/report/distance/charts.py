@@ -15,6 +15,7 @@ from tlstax.report.core.section import Charts
 from tlstax.report.distance.tables import table_title
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
 
 HEIGHT = 230
 DODGE = 0.006
@@ -26,10 +27,8 @@ MS_LABEL = "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' s' : format
 
 def distance_charts(found: Distances | None) -> tuple[Charts, ...]:
     """For every server and way of working, where there are two distances or more: time and ratio."""
-    sides: dict[tuple[str, str, int], list[DistanceCurve]] = {}
-    for curve in found.curves if found is not None else ():
-        if len(curve.points) > 1:
-            sides.setdefault((curve.kind, curve.server, curve.connections), []).append(curve)
+    drawn = [curve for curve in found.curves if len(curve.points) > 1] if found is not None else []
+    sides = grouped(drawn, lambda curve: (curve.kind, curve.server, curve.connections))
     return tuple(_charts(curves) for curves in sides.values())
 
 

@@ -10,6 +10,7 @@ from tlstax.report.core import figures
 from tlstax.report.core.table import INDENT, Table
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
 
 TITLE = "What distance makes of the costs"
 POOLS = "What a connection that is kept saves in time"
@@ -32,9 +33,7 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
     """A table for each server and way of working; `narrow` ones leave the intervals to other formats."""
     if found is None:
         return
-    sides: dict[tuple[str, str, int], list[DistanceCurve]] = {}
-    for curve in found.curves:
-        sides.setdefault((curve.server, curve.kind, curve.connections), []).append(curve)
+    sides = grouped(found.curves, lambda curve: (curve.server, curve.kind, curve.connections))
     last = list(sides)[-1:]
     for side, curves in sides.items():
         server, kind, connections = side

@@ -14,6 +14,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import ComponentCost, Explanation
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
+from tlstax.support.grouping import grouped
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the table."""
@@ -72,10 +73,7 @@ class ComponentGroup:
 def component_groups(document: RunDocument) -> tuple[ComponentGroup, ...]:
     """Every group of which a case is explained."""
     study = document.design
-    groups: dict[tuple[tuple[str, Level], ...], list[Explanation]] = {}
-    for found in document.explanations:
-        key = tuple(study.group_of(_levels(found.case)).items())
-        groups.setdefault(key, []).append(found)
+    groups = grouped(document.explanations, lambda found: tuple(study.group_of(_levels(found.case)).items()))
     return tuple(
         ComponentGroup(
             title=group_label(_levels(members[0].case), study),

@@ -22,8 +22,6 @@ from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
 from tlstax.report.published import figures as published_figures
 from tlstax.results.document import RunDocument
 
-MOST_ITEMS = 12
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
 
@@ -31,7 +29,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     """The answer, a table for each group, and what a reader needs to judge it."""
     parts = [
         f"## {escaped(stored.header.study.title)}",
-        _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
+        _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
     parts += _sections(before_groups(document, "whole"))
     if document.findings:
@@ -42,10 +40,10 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     failures = [failure.sentence() for failure in facts.failures(stored)]
     if failures:
-        parts += ["**Trials that were not used**", _bullets(_first(failures, document))]
+        parts += ["**Trials that were not used**", _bullets(facts.shortened(failures, document.design))]
     caveats = [*notes_of_statements(document), *published_figures.notes(document), *document.caveats]
     if caveats:
-        parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
+        parts += ["**Bear in mind**", _bullets(facts.shortened(caveats, document.design))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -83,12 +81,6 @@ def _block(block: Block) -> list[str]:
 def escaped(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
-
-
-def _first(texts: list[str], document: RunDocument) -> list[str]:
-    """All of them, but of a large study only the first, and how many more there are."""
-    more = len(texts) - MOST_ITEMS
-    return [*texts[:MOST_ITEMS], f"and {more} more"] if is_large(document.design) and more > 0 else texts
 
 
 def _text_table(table: Table) -> list[str]:

@@ -42,7 +42,6 @@ from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 
 MOST_CARDS = 6
-MOST_SENTENCES = 12
 
 PROVED = (
     "Each case had to prove that it was what it claims to be: both sides were asked on the very connections, "
@@ -140,8 +139,8 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         card_rows=tuple(_card_rows(groups, document.design.deciding_outcome)),
         sections=tuple(_section(group, pairs, document) for group in groups),
         facts=tuple(facts.facts(stored, document)),
-        caveats=_first(document.caveats) if large else document.caveats,
-        failures=_first(sentences) if large else sentences,
+        caveats=facts.shortened(document.caveats, document.design),
+        failures=facts.shortened(sentences, document.design),
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
         before_groups=(
@@ -184,13 +183,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
         # What a driver cannot do is an answer of its own, and not the first.
         return (*answer, *lost) if told else (*lost, *answer)
-    return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
-
-
-def _first(texts: Sequence[str]) -> tuple[str, ...]:
-    """The first of very many sentences, and how many more there are."""
-    more = len(texts) - MOST_SENTENCES
-    return (*texts[:MOST_SENTENCES], *([f"and {more} more"] if more > 0 else []))
+    return facts.shortened(headline(document), document.design)
 
 
 def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> GroupSection:

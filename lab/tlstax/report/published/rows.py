@@ -8,6 +8,7 @@ from statistics import fmean
 
 from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures
+from tlstax.report.core.table import Table
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     Answer,
@@ -54,16 +55,6 @@ class ProcessorGrid:
     def with_trials(self) -> tuple[tuple[str, ...], ...]:
         """The rows, with how many trials each is from where that is known."""
         return tuple((*row, *self.trials[place : place + 1]) for place, row in enumerate(self.rows))
-
-
-@dataclass(frozen=True)
-class TimeGrid:
-    """A time table as one part has it: name, published values, published ratio, ours, our ratio, verdict."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    captions: tuple[str, ...]
 
 
 def part_names(tables: Tables) -> dict[str, str]:
@@ -150,8 +141,8 @@ def mean_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[tuple[str
             yield (name, *(_mean(own, column) for column in PROCESSOR_COLUMNS), memory)
 
 
-def time_grids(found: TimeTableResult, tables: Tables) -> tuple[TimeGrid, ...]:
-    """The table as every part has it, beside what was published."""
+def time_grids(found: TimeTableResult, tables: Tables) -> tuple[Table, ...]:
+    """The table as every part has it: published values, published ratio, ours, our ratio, verdict."""
     names = part_names(tables)
     first, *others = (side.name for side in found.published.sides)
     heads = (
@@ -165,8 +156,8 @@ def time_grids(found: TimeTableResult, tables: Tables) -> tuple[TimeGrid, ...]:
     for place, part in enumerate(found.lines[0].parts):
         lines = [(line, line.parts[place]) for line in found.lines]
         rows = tuple(_time_row(line, own, others, found, tables) for line, own in lines)
-        captions = tuple(dict.fromkeys(_time_captions(lines)))
-        grids.append(TimeGrid(names[part.part], heads, rows, captions))
+        captions = tuple(f"{words}." for words in dict.fromkeys(_time_captions(lines)))
+        grids.append(Table(names[part.part], heads, rows, captions, of="statement"))
     return tuple(grids)
 
 

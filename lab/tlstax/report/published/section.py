@@ -39,9 +39,10 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """Published figures, each beside what stands in for it; on the page with what may be compared."""
     if not document.published:
         return
-    lines, sources = figures.lines(document), figures.sources(document)
+    rows, sources = tuple(map(figures.row, document.published)), figures.sources(document)
     if detail == "page":
-        rows = tuple((line.label, *line.cells, capitalised(line.note)) for line in lines)
+        noted = zip(rows, document.published, strict=True)
+        rows = tuple((*row, capitalised(figure.comparable)) for row, figure in noted)
         heads = tuple(map(capitalised, (*figures.HEADS, "what may be compared")))
         reading = Words(
             f"{sources} What the ratios here are taken from was measured in the same blocks.", aside=True
@@ -50,7 +51,6 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
             (reading, Table(figures.TITLE, heads, rows, (), of="figure", of_words=True)), figures.TITLE
         )
         return
-    rows = tuple((line.label, *line.cells) for line in lines)
     yield Section((Table(figures.TITLE, figures.HEADS, rows, (sources,), of="figure"),))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from tlstax.findings.core.wording import capitalised
 from tlstax.report.core.table import Table
 from tlstax.report.published.rows import (
     ProcessorGrid,
-    TimeGrid,
     mean_rows,
     part_names,
     processor_grids,
@@ -104,13 +104,8 @@ def time_tables(tables: Tables) -> Iterator[Table]:
     """Each time table, part by part."""
     for found in tables.times:
         for grid in time_grids(found, tables):
-            yield Table(
-                title=f"{table_title(found.published)}: {grid.title}",
-                heads=tuple(head.replace(", ", "\n") for head in grid.heads),
-                rows=grid.rows,
-                notes=tuple(f"{caption}." for caption in grid.captions),
-                of="statement",
-            )
+            title = f"{table_title(found.published)}: {grid.title}"
+            yield replace(grid, title=title, heads=tuple(head.replace(", ", "\n") for head in grid.heads))
 
 
 def short_time_tables(tables: Tables) -> Iterator[Table]:
@@ -177,14 +172,14 @@ def processor_table(grid: ProcessorGrid) -> Table:
     )
 
 
-def time_table(grids: Sequence[TimeGrid]) -> Table:
+def time_table(grids: Sequence[Table]) -> Table:
     """A time table as every part has it, one below the other."""
     rows = (((capitalised(grid.title), *[""] * len(grid.heads)), *grid.rows) for grid in grids)
     return Table(
         title="",
         heads=tuple(map(capitalised, grids[0].heads)),
         rows=tuple(chain.from_iterable(rows)),
-        notes=tuple(f"{capitalised(grid.title)}. {caption}." for grid in grids for caption in grid.captions),
+        notes=tuple(f"{capitalised(grid.title)}. {note}" for grid in grids for note in grid.notes),
         of="Statement",
         literal=True,
     )
