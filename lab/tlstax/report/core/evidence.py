@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from tlstax.contract import TlsView
 from tlstax.records.trial import MappedLibrary, TrialRecord
@@ -27,6 +26,7 @@ HEADS = (
     "Logins",
     "Certificate",
 )
+MAPPED_HEADS = ("In the server", "In the client")
 LIBRARIES = "TLS libraries and planted faults mapped into the processes"
 
 
@@ -36,9 +36,9 @@ def evidence(rows: Iterable[Row]) -> tuple[Table, Folded]:
     Of what differed among a case's trials, a line each, the most frequent first.
     """
     cases = list(rows)
-    mapped = Table("", ("In the server", "In the client"), tuple(map(_mapped, cases)), (), of_words=True)
-    table = Table("", HEADS, tuple(map(_proof, cases)), (), of_words=True, literal=True)
-    return table, Folded(LIBRARIES, (replace(mapped, literal=True),))
+    proofs = Table("", HEADS, tuple(map(_proof, cases)), (), of_words=True, literal=True)
+    mapped = Table("", MAPPED_HEADS, tuple(map(_mapped, cases)), (), of_words=True, literal=True)
+    return proofs, Folded(LIBRARIES, (mapped,))
 
 
 def _proof(row: Row) -> tuple[str, ...]:

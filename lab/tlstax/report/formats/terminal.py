@@ -24,13 +24,12 @@ from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.report.core.section import Block, Dump, Items, Pairs, Section, Words
+from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
 from tlstax.report.core.table import GAP, Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.distance import section as distance
-from tlstax.report.formats.topics import after_groups, before_groups
-from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
-from tlstax.report.published import figures as published_figures
+from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import some_of
@@ -72,11 +71,7 @@ def _parts(
         yield from _section(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
-    yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
-    yield from _list(
-        "Bear in mind",
-        [*notes_of_statements(document), *published_figures.notes(document), *document.caveats],
-    )
+    yield from _section(last_section(stored, document, "short"), width)
     if report_path:
         yield ""
         yield styled(f"Report: {report_path}", overflow="fold")
@@ -101,8 +96,14 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
     match block:
         case Table():
             yield from _text_table(block, width)
+        case Heading(text):
+            yield ""
+            yield styled(text, style="bold")
         case Items(texts, heading, all_of_them, more):
-            yield from _list(heading, texts, most=len(texts) if all_of_them else MOST_ITEMS)
+            if texts:
+                yield ""
+                yield from [styled(heading, style="bold")] if heading else []
+                yield from bullets(some_of(texts, len(texts) if all_of_them else MOST_ITEMS))
             yield from [styled(more, style="dim")] if more else []
         case Words(text, aside):
             yield ""
@@ -228,11 +229,3 @@ def _negotiated(groups: Sequence[Group]) -> RichTable:
 
 def _facts(found: Iterable[facts.Fact]) -> RichTable:
     return pairs((styled(fact.name, style="bold"), styled(fact.text)) for fact in found)
-
-
-def _list(title: str, items: Sequence[str], *, most: int = MOST_ITEMS) -> Iterable[RenderableType]:
-    if items:
-        yield ""
-        if title:
-            yield styled(title, style="bold")
-        yield from bullets(some_of(items, most))

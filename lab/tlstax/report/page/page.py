@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.answer.headline import causes, fixes, headline
@@ -14,8 +14,6 @@ from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import section as agreement
-from tlstax.report.connect import section as connect
 from tlstax.report.core import facts, figures, outcome_names
 from tlstax.report.core.evidence import evidence
 from tlstax.report.core.facts import Fact
@@ -26,17 +24,11 @@ from tlstax.report.core.processor_table import processors
 from tlstax.report.core.section import Block, Heading, Section, Words
 from tlstax.report.core.tables import Cell, Column, cell, main_columns
 from tlstax.report.core.untrusted import printable
-from tlstax.report.distance import section as distance
-from tlstax.report.drivers import section as drivers
-from tlstax.report.explain import section as explain
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.flames.section import FlameSection, flame_section
-from tlstax.report.formats.topics import Topic
-from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.overview.grids import wants_overview
-from tlstax.report.overview.section import page_sections
 from tlstax.report.page.charts import detail_panels, ratio_panels
-from tlstax.report.published import section as published
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
@@ -47,16 +39,6 @@ PROVED = (
     "Each case had to prove that it was what it claims to be: both sides were asked on the very connections, "
     "and both counted. Handshakes are counted over the whole life of the valid trials, warm-up included."
 )
-
-BEFORE_GROUPS: tuple[Topic, ...] = (
-    published.sections,
-    agreement.sections,
-    drivers.sections,
-    distance.sections,
-    connect.sections,
-)
-AFTER_GROUPS: tuple[Topic, ...] = (hello_retry.sections, connect.captured_sections, explain.sections)
-"""The topics of the page, before and after its groups of cases."""
 
 
 @dataclass(frozen=True)
@@ -143,20 +125,12 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         failures=facts.shortened(sentences, document.design),
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
-        before_groups=(
-            *published.table_sections(document, "page"),
-            *page_sections(stored, document),
-            *_sections(BEFORE_GROUPS, document),
-        ),
-        after_groups=_sections(AFTER_GROUPS, document),
+        before_groups=tuple(before_groups_on_page(stored, document)),
+        after_groups=tuple(after_groups(document, "page")),
         evidence=Section(tuple(_evidence(stored, document, groups)), "What really ran"),
         lists_trials=not large,
         flames=flame_section(stored, draw),
     )
-
-
-def _sections(topics: Iterable[Topic], document: RunDocument) -> tuple[Section, ...]:
-    return tuple(section for topic in topics for section in topic(document, "page"))
 
 
 def _evidence(stored: StoredRun, document: RunDocument, groups: Sequence[Group]) -> Iterator[Block]:

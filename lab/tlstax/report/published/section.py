@@ -76,8 +76,8 @@ def table_sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
         (
             Items(verdicts),
             Items(tuple(text.every_claim(tables)), "What the text says of its tables"),
-            Items(faults, "What is wrong with the tables by themselves"),
-            *(() if faults else (Words("Nothing was found."),)),
+            Heading("What is wrong with the tables by themselves"),
+            Items(faults) if faults else Words("Nothing was found."),
             Items((*parts, *readings), "Parts"),
             *text.time_tables(tables),
             *text.whole_tables(tables),
