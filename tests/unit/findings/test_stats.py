@@ -323,11 +323,11 @@ def test_blocks_are_counted_in_steps_of_a_twentieth_where_they_are_many() -> Non
     assert needed in steps
 
 
-def test_an_interval_in_another_unit_has_its_ends_in_order() -> None:
+def test_an_interval_in_another_unit_and_the_other_way_round() -> None:
     found = Interval(point=2.0, low=1.0, high=4.0, confidence=0.95, blocks=5)
-    assert found.each(lambda ms: ms * 10) == found.model_copy(
-        update={"point": 20.0, "low": 10.0, "high": 40.0}
-    )
-    assert found.each(lambda ms: -ms) == found.model_copy(update={"point": -2.0, "low": -4.0, "high": -1.0})
+    in_us = found.each(lambda ms: ms * 10)
+    assert in_us == found.model_copy(update={"point": 20.0, "low": 10.0, "high": 40.0})
+    assert -found == found.model_copy(update={"point": -2.0, "low": -4.0, "high": -1.0})
     bare = Interval(point=2.0, low=None, high=None, confidence=0.95, blocks=1)
     assert bare.each(lambda ms: ms * 10) == bare.model_copy(update={"point": 20.0})
+    assert -bare == bare.model_copy(update={"point": -2.0})

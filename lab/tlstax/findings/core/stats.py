@@ -59,7 +59,7 @@ def interval(
     if not logs:
         raise ValueError("a ratio needs at least one block")
     mean = difference_interval(logs, confidence)
-    if method == "bootstrap" and len(logs) > 1:
+    if method != "t" and len(logs) > 1:
         low, high = _bca(np.asarray(logs, dtype=float), 1 - (1 - confidence) * ALPHA_SHARE, seed)
         mean = mean.model_copy(update={"low": low, "high": high})
     return mean.each(exp)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import log, log10
-from operator import neg
 
 from tlstax.findings.core.wording import MINUS, alike
 from tlstax.results.distance import (
@@ -137,7 +136,7 @@ def _in_time(growth: Growth) -> str:
     more = "more" if growth.in_time == "grows" else "less"
     size, trips = growth.extra_ms, growth.round_trips
     if growth.in_time != "grows":
-        size, trips = size.each(neg), trips.each(neg)
+        size, trips = -size, -trips
     return (
         f"{ends} what it adds becomes {number(size)} ms {more}, {number(trips)} round trips beside the "
         f"{number(growth.plaintext_round_trips)} of plaintext"
