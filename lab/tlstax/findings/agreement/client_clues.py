@@ -107,7 +107,7 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
     """What was measured that goes with a difference of `outcome`, which is `higher` or lower."""
     named = client_words(client_of(reference))
     both = seen.get(frozen(levels)), seen.get(frozen(reference))
-    own, other = series.geometric_means(levels, reference, outcome) or (0.0, 0.0)
+    own, other = series.geometric_means(levels, reference, outcome)
     found: list[Clue | None] = [*_counted(*both, named, own - other)] if higher else []
     for name, words in _PARTS[outcome].items():
         found.append(_part(series, levels, reference, (outcome, name), words))
@@ -182,7 +182,7 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
     ratio = series.interval(series.log_ratios(levels, reference, name))
     if ratio is None or not ratio.excludes_one or (ratio.point > 1) != higher:
         return None
-    own, other = series.geometric_means(levels, reference, name) or (0.0, 0.0)
+    own, other = series.geometric_means(levels, reference, name)
     said = words.format(
         change=signed_percent(ratio.point - 1),
         own=number(own),

@@ -52,9 +52,9 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
     series: Series, factor: str, levels: Levels, other: Levels, outcome: str, floors: Twins
 ) -> ContrastFinding | None:
     interval = series.interval(series.log_ratios(levels, other, outcome))
-    means = series.geometric_means(levels, other, outcome)
-    if interval is None or means is None:
+    if interval is None:
         return None
+    value, baseline_value = series.geometric_means(levels, other, outcome)
     floor = floors.floor(levels)
     return ContrastFinding(
         factor=factor,
@@ -62,8 +62,8 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
         unit=UNITS[outcome],
         case=dict(levels),
         baseline=dict(other),
-        value=means[0],
-        baseline_value=means[1],
+        value=value,
+        baseline_value=baseline_value,
         ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,

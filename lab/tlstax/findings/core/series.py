@@ -85,12 +85,10 @@ class Series:
         """The geometric mean of what these are the logarithms of, with its interval; None without any."""
         return stats.interval(list(logs.values()), self.study.confidence) if logs else None
 
-    def geometric_means(self, levels: Levels, other: Levels, outcome: str) -> tuple[float, float] | None:
-        """The outcome of both cases over the blocks that both have; None without any."""
+    def geometric_means(self, levels: Levels, other: Levels, outcome: str) -> tuple[float, float]:
+        """The outcome of both cases over the blocks that both have. Needs a block."""
         own, others = self.logs(levels, outcome), self.logs(other, outcome)
         both = sorted(own.keys() & others.keys())
-        if not both:
-            return None
         return exp(fmean(own[block] for block in both)), exp(fmean(others[block] for block in both))
 
     def control_ratios(self, outcome: str) -> dict[Frozen, Interval]:
