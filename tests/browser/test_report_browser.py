@@ -186,12 +186,14 @@ def test_a_test_that_looks_for_complaints_finds_them(running: Browser, tmp_path:
 
 def test_published_tables_and_their_figures_are_on_the_page(running: Browser, tmp_path: Path) -> None:
     page = opened(running, published_tables, tmp_path)
-    tables = "[...document.querySelectorAll('.tables h2')].map(part => part.textContent.split('.')[0])"
-    assert page.evaluate(tables)[1:] == ["Table VI", "Table II", "Table III", "Table IV", "Table V"]
-    rows = "document.querySelectorAll('.tables table.processors')[0].querySelectorAll('tbody tr').length"
-    assert page.evaluate(rows) == 15 + 1
-    drawn = (
-        "[...document.querySelectorAll('.tables figure svg:not(.sign)')].filter(s => s.clientWidth).length"
+    sections = (
+        "[...document.querySelectorAll('section:has(> h2)')].filter(part => /^Table /.test(part.innerText))"
     )
+    titles = f"{sections}.map(part => part.querySelector('h2').textContent.split('.')[0])"
+    assert page.evaluate(titles) == ["Table VI", "Table II", "Table III", "Table IV", "Table V"]
+    rows = f"{sections}[1].querySelectorAll('table')[0].querySelectorAll('tbody tr').length"
+    assert page.evaluate(rows) == 15 + 1
+    drawings = "[...part.querySelectorAll('figure svg:not(.sign)')]"
+    drawn = f"{sections}.flatMap(part => {drawings}).filter(drawing => drawing.clientWidth).length"
     assert page.evaluate(drawn) == 4 * 5 + 4 + 5, "%system in 5 ways, ratios of 4 lines, times in 5 ways"
     assert page.evaluate("document.querySelectorAll('script').length") == 0

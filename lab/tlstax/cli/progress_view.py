@@ -125,9 +125,10 @@ def _shortened(label: str, room: int) -> str:
 
 
 def _known_to(one: RatioSoFar) -> str:
-    if one.half_width is None:
+    half_width = one.ratio.half_width
+    if half_width is None:
         return ""
-    return f"±{percent(one.half_width)}" if one.half_width <= 1 else ">±100 %"
+    return f"±{percent(half_width)}" if half_width <= 1 else ">±100 %"
 
 
 def _cut(line: Text, width: int) -> Text:

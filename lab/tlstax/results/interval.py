@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from typing import Literal
 
@@ -44,6 +45,16 @@ class Interval(Frozen):
     def excludes_zero(self) -> bool:
         """Whether a difference is told apart from no difference at all."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+    def each(self, change: Callable[[float], float]) -> Interval:
+        """The same in another unit: the figure and the ends, each changed in a way that keeps their order."""
+        low, high = (end if end is None else change(end) for end in (self.low, self.high))
+        return self.model_copy(update={"point": change(self.point), "low": low, "high": high})
+
+    def __neg__(self) -> Interval:
+        """A difference the other way round."""
+        low, high = (end if end is None else -end for end in (self.high, self.low))
+        return self.model_copy(update={"point": -self.point, "low": low, "high": high})
 
     @property
     def reach(self) -> float | None:

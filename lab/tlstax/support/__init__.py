@@ -1,1 +1,1 @@
-"""What every room stands on: errors, checksums, the directories of this machine, words for numbers."""
+"""What every room stands on: errors, checksums, the directories of this machine, words, groups."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -21,3 +21,9 @@ def closest(word: str, known: Iterable[str]) -> str:
     """A hint at the known word most like this one, or nothing."""
     near = get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def some_of(texts: Sequence[str], most: int, more: str = "and {} more") -> list[str]:
+    """The first `most` of these, and how many more there are."""
+    left = len(texts) - most
+    return [*texts[:most], *([more.format(left)] if left > 0 else [])]

@@ -13,7 +13,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial
-from tlstax.report.core.evidence import proof
+from tlstax.report.core.evidence import evidence as evidence_of
 from tlstax.report.core.groups import Row
 from tlstax.report.core.marks import Style
 from tlstax.specimens.certificates import KEY_KINDS
@@ -89,7 +89,9 @@ def test_what_was_set_stands_beside_what_was_negotiated() -> None:
     was_set = record.server.model_copy(update={"tls_versions": "", "durability": "write"})
     style = Style(label="plaintext", colour="#000", shape="circle")
     row = Row(PLAIN, style, trials=(record.model_copy(update={"server": was_set}),))
-    assert proof(row).server_said == ("plaintext", "took no TLS", "a commit is with the operating system")
+    table, _ = evidence_of([row])
+    said = dict(zip(table.heads, table.rows[0][1:], strict=True))["The server said"]
+    assert said == "plaintext\ntook no TLS\na commit is with the operating system"
 
 
 @pytest.mark.parametrize(

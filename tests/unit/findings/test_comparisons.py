@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fake_trials import Truth, crashed, fake_record, untrue
-from tlstax.findings.core.comparisons import Comparison, compare
+from tlstax.findings.core.comparisons import Comparison, compare, counts_of
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, load_study, override
@@ -85,3 +85,13 @@ def test_a_block_that_one_of_the_two_was_not_run_in_is_neither() -> None:
 def test_blocks_are_in_their_order_whatever_that_of_the_records() -> None:
     found = of_role(compare(STUDY, list(reversed(records()))), "treatment")
     assert [pair.block for pair in found.pairs] == [0, 1, 2]
+
+
+def test_trials_are_counted_by_how_they_came_out() -> None:
+    (first, second, third, fourth, *_) = records()
+    unknown = [
+        record.model_copy(update={"verdict": record.verdict.model_copy(update={"value": "unknown"})})
+        for record in (first, second)
+    ]
+    counts = counts_of([*unknown, untrue(third, "not encrypted"), *records()[3:9], fourth])
+    assert (counts.valid, counts.invalid, counts.unknown) == (7, 1, 2)

@@ -13,8 +13,9 @@ from tlstax.findings.answer.headline import headline
 from tlstax.findings.pool.words import rounded, whole
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
+from tlstax.report.core.section import Charts
 from tlstax.report.formats.markdown import markdown
-from tlstax.report.overview.page import overview
+from tlstax.report.overview.section import page_sections
 from tlstax.report.overview.text import tables
 from tlstax.report.page.html import html
 from tlstax.results.document import (
@@ -134,7 +135,9 @@ def test_the_page_has_the_table_and_a_line_for_each_key() -> None:
     """Of one server alone, because drawing takes its time."""
     study = override(override(STUDY, "server", ["mysql-9.7"]), "workload", ["reconnect"])
     stored = fake_run(study, number_of_blocks=2, truth=truth, invalid=False)
-    (drawn,) = overview(stored, document(stored)).ladder_sets[0].ladders
+    sections = {section.title: section for section in page_sections(stored, document(stored))}
+    blocks = sections["Server CPU per operation, step by step"].blocks
+    (drawn,) = (block for block in blocks if isinstance(block, Charts))
     assert [style.label for style in drawn.styles] == [
         "as it is",
         "RSA 1024",

@@ -54,6 +54,27 @@ def test_a_control_is_set_against_the_baseline_with_its_levels() -> None:
     assert of({}).control_logs(PLAIN, "ops_per_s") == {}
 
 
+def test_each_control_has_its_ratio_where_it_has_a_block_in_common_with_its_baseline() -> None:
+    found = of({}, controls={0: {"ops_per_s": e}, 1: {"ops_per_s": e}}).control_ratios("ops_per_s")
+    assert found.keys() == {frozen(PLAIN)}
+    assert found[frozen(PLAIN)].point == pytest.approx(e)
+    assert of({}, controls={7: {"ops_per_s": e}}).control_ratios("ops_per_s") == {}
+
+
+def test_an_interval_is_of_one_block_at_least_and_as_sure_as_the_study_wants() -> None:
+    found = of({}).interval({3: 1.0, 0: 2.0, 7: 3.0})
+    assert found is not None
+    assert (found.point, found.blocks) == (pytest.approx(e**2), 3)
+    assert found.confidence == STUDY.confidence
+    assert of({}).interval({}) is None
+
+
+def test_means_are_of_the_blocks_that_both_have() -> None:
+    found = of({0: {"ops_per_s": 2.0}, 1: {"ops_per_s": 8.0}, 9: {"ops_per_s": 100.0}})
+    assert found.geometric_means(TLS, PLAIN, "ops_per_s") == pytest.approx((4.0, 1.0))
+    assert found.geometric_means(PLAIN, TLS, "ops_per_s") == pytest.approx((1.0, 4.0))
+
+
 def test_its_own_baseline_differs_in_what_the_study_says() -> None:
     levels = {**TLS, "resumption": "on"}
     assert of({}).own_baseline(levels) == PLAIN

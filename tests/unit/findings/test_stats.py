@@ -99,6 +99,13 @@ def test_equal_blocks_leave_no_doubt() -> None:
         assert (found.point, found.low, found.high) == pytest.approx((1.25, 1.25, 1.25))
 
 
+def test_the_bootstrap_too_needs_a_second_block() -> None:
+    values = [0.01, 0.05]
+    alone, both = (interval(values[:blocks], 0.95, method="bootstrap") for blocks in (1, 2))
+    assert (alone.low, alone.high, alone.blocks) == (None, None, 1)
+    assert (both.low, both.high) == pytest.approx((exp(0.01), exp(0.05)), rel=1e-3)
+
+
 def test_the_bootstrap_is_repeatable_and_follows_its_seed() -> None:
     values = [0.01, 0.05, -0.02, 0.03, 0.02, 0.06, 0.01]
     first = interval(values, 0.95, method="bootstrap", seed=1)
@@ -314,3 +321,13 @@ def test_blocks_are_counted_in_steps_of_a_twentieth_where_they_are_many() -> Non
         step = max(step + 1, step * 105 // 100)
         steps.add(step)
     assert needed in steps
+
+
+def test_an_interval_in_another_unit_and_the_other_way_round() -> None:
+    found = Interval(point=2.0, low=1.0, high=4.0, confidence=0.95, blocks=5)
+    in_us = found.each(lambda ms: ms * 10)
+    assert in_us == found.model_copy(update={"point": 20.0, "low": 10.0, "high": 40.0})
+    assert -found == found.model_copy(update={"point": -2.0, "low": -4.0, "high": -1.0})
+    bare = Interval(point=2.0, low=None, high=None, confidence=0.95, blocks=1)
+    assert bare.each(lambda ms: ms * 10) == bare.model_copy(update={"point": 20.0})
+    assert -bare == bare.model_copy(update={"point": -2.0})

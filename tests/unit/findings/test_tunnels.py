@@ -14,7 +14,7 @@ from tlstax.findings.answer.statements import statements
 from tlstax.findings.core.quotients import quotient
 from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
 from tlstax.findings.distance.tunnels import TUNNELS, tunnels
-from tlstax.report.distance.csv_rows import reached_rows
+from tlstax.report.distance.csv_rows import rows as tunnel_rows
 from tlstax.report.distance.tunnels import tunnel_tables
 from tlstax.results.distance import TunnelWorth
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
@@ -180,7 +180,7 @@ def test_the_tables_have_a_line_for_each_tunnel() -> None:
     assert times.rows[0][0].startswith("mysql-9.7, on the same machine, in place of TLS 1.3")
     narrow, *_ = tunnel_tables(found(), narrow=True)
     assert narrow.heads == ("worth it with so many\nstatements a connection",)
-    rows = [row for row in reached_rows(told_document()) if row["role"] == "tunnel"]
+    rows = [row for row in tunnel_rows(told_document()) if row["role"] == "tunnel"]
     assert {row["judgement"] for row in rows} == {"below"}
 
 

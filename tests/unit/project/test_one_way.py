@@ -67,7 +67,7 @@ PURE_MODULES = {
         "table",
         "words",
     ),
-    "support": ("errors", "text"),
+    "support": ("errors", "grouping", "text"),
     "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""

@@ -15,9 +15,9 @@ import pytest
 from tlstax.report.core import charts
 from tlstax.report.core.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
 from tlstax.report.core.drawing import svg
-from tlstax.report.core.marks import BlockPoint, BlockStrip, Curve, CurvePoint, RatioMark, Segment, Style
+from tlstax.report.core.marks import BlockPoint, BlockStrip, Curve, Line, Point, RatioMark, Segment, Style
 from tlstax.report.core.palette import every_ink
-from tlstax.report.published.charts import LoadLine, LoadPoint, load_chart
+from tlstax.report.published.charts import load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
 CONTROL = Style("plaintext again", "#8491a0", "circle", hollow=True)
@@ -26,11 +26,7 @@ MARKS = (
     RatioMark(CONTROL, 1.003, 0.99, 1.02, "+0.3 %", "the control"),
     RatioMark(LEVEL, 0.2, 0.19, 0.21, "÷5.00", 'as "fast" & <slow>'),
 )
-CURVES = (
-    Curve(
-        LEVEL, tuple(CurvePoint(n / 4, 80 * 2.0**n, "") for n in range(16)), (CurvePoint(2, 20480, "p99"),)
-    ),
-)
+CURVES = (Curve(LEVEL, tuple(Point(n / 4, 80 * 2.0**n, "") for n in range(16)), (Point(2, 20480, "p99"),)),)
 STRIPS = (
     BlockStrip(
         LEVEL,
@@ -42,8 +38,8 @@ STRIPS = (
 )
 SEGMENTS = (Segment("TLS", 0, 20, "#0072b2", "user"), Segment("TLS", 20, 25, "#0072b2", "kernel", faint=True))
 LOADS = (
-    LoadLine(CONTROL, (LoadPoint(5, 14.5, "No <SSL>: 14.50 % at 5 s"), LoadPoint(10, 15.0, "then"))),
-    LoadLine(LEVEL, (LoadPoint(5, 17.5, "SSL"),)),
+    Line(CONTROL, (Point(5, 14.5, "No <SSL>: 14.50 % at 5 s"), Point(10, 15.0, "then"))),
+    Line(LEVEL, (Point(5, 17.5, "SSL"),)),
 )
 
 EVERY_CHART: dict[str, dict[str, Any]] = {

@@ -10,6 +10,7 @@ from tlstax.report.core.figures import (
     change,
     change_with_interval,
     column_scale,
+    ends,
     interval,
     quantity,
     significant,
@@ -90,3 +91,9 @@ def test_one_block_has_no_interval() -> None:
 
 def test_what_steers_a_terminal_is_replaced() -> None:
     assert printable("9.7\x1b[2J\x07\n\u202e4 é µ") == "9.7�[2J� �4 é µ"
+
+
+def test_ends_are_said_as_the_reader_wants_them_or_not_at_all() -> None:
+    assert ends(ratio(2.0, 1.0, 4.0), "{:.1f}".format) == "[1.0 … 4.0]"
+    assert ends(ratio(2.0, 1.0, 4.0), significant, " %") == "[1.00 … 4.00 %]"
+    assert ends(ratio(2.0), significant) == ""

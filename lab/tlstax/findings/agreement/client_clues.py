@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import exp
 from statistics import fmean
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.series import Frozen, Series, difference, frozen
+from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Clue
@@ -108,15 +107,13 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
     """What was measured that goes with a difference of `outcome`, which is `higher` or lower."""
     named = client_words(CaseLevels.of(reference).client)
     both = seen.get(frozen(levels)), seen.get(frozen(reference))
-    own, other = _means(series, levels, reference, outcome)
-    found = list(_counted(*both, named, own - other)) if higher else []
+    own, other = series.geometric_means(levels, reference, outcome)
+    found: list[Clue | None] = [*_counted(*both, named, own - other)] if higher else []
     for name, words in _PARTS[outcome].items():
-        clue = _part(series, levels, reference, (outcome, name), words)
-        found += [clue] if clue is not None else []
+        found.append(_part(series, levels, reference, (outcome, name), words))
     for name, words in _RATIOS[outcome].items():
-        clue = _raised(series, levels, reference, name, words, higher=higher)
-        found += [clue] if clue is not None else []
-    return tuple(found)
+        found.append(_raised(series, levels, reference, name, words, higher=higher))
+    return tuple(clue for clue in found if clue is not None)
 
 
 def _counted(own: Seen | None, other: Seen | None, reference: str, more_us: float) -> Iterator[Clue]:
@@ -182,13 +179,10 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
     series: Series, levels: Levels, reference: Levels, name: str, words: str, *, higher: bool
 ) -> Clue | None:
     """A quantity that differs beyond chance, in the same direction."""
-    ratios = difference(series.logs(levels, name), series.logs(reference, name))
-    if not ratios:
+    ratio = series.interval(series.log_ratios(levels, reference, name))
+    if ratio is None or not ratio.excludes_one or (ratio.point > 1) != higher:
         return None
-    ratio = stats.interval(list(ratios.values()), series.study.confidence)
-    if not ratio.excludes_one or (ratio.point > 1) != higher:
-        return None
-    own, other = _means(series, levels, reference, name)
+    own, other = series.geometric_means(levels, reference, name)
     said = words.format(
         change=signed_percent(ratio.point - 1),
         own=number(own),
@@ -196,12 +190,3 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
         reference=client_words(CaseLevels.of(reference).client),
     )
     return Clue(name=name, value=own, reference_value=other, words=said)
-
-
-def _means(series: Series, levels: Levels, reference: Levels, name: str) -> tuple[float, float]:
-    """Both cases' geometric means over the blocks that they share; zeros without any."""
-    own, other = series.logs(levels, name), series.logs(reference, name)
-    shared = own.keys() & other.keys()
-    if not shared:
-        return 0.0, 0.0
-    return exp(fmean(own[block] for block in shared)), exp(fmean(other[block] for block in shared))

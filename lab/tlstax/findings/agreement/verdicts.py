@@ -68,7 +68,7 @@ def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreemen
     seen = seen_by_case(records)
     found = []
     for outcome in COSTS:
-        floors = _controls(series, outcome)
+        floors = series.control_ratios(outcome)
         found += [_agreement(series, group, outcome, "cost", floors, seen) for group in groups]
         if outcome == TAXED:
             taxed = (group for group in groups if group.shared.get("tls", "off") != "off")
@@ -91,16 +91,6 @@ def _named(levels: Levels) -> str:
     case = CaseLevels.of(levels)
     at_server = levels.get(SWITCH) == "server"
     return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
-
-
-def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:
-    """The control's ratio by its baseline's levels."""
-    found = {}
-    for levels in series.controls:
-        logs = series.control_logs(dict(levels), outcome)
-        if logs:
-            found[levels] = stats.interval(list(logs.values()), series.study.confidence)
-    return found
 
 
 def _agreement(  # noqa: PLR0913, PLR0917 (what is compared, how, and what it is judged by)
@@ -151,9 +141,9 @@ class _Comparison:
         """The client with these levels; None where the two have no block in common."""
         own, others = self._logs(levels, outcome), self._logs(self.reference, outcome)
         ratios = difference(own, others)
-        if not ratios:
+        ratio = self.series.interval(ratios)
+        if ratio is None:
             return None
-        ratio = stats.interval(list(ratios.values()), self.series.study.confidence)
         verdict = _verdict(ratio, self.floor)
         return ClientAgreement(
             client=client,

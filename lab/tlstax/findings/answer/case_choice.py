@@ -7,7 +7,7 @@ from tlstax.study import Case, Study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest
+from tlstax.support.text import closest, some_of
 
 CONTROL = "control"
 MOST_LISTED = 6
@@ -47,12 +47,11 @@ def chosen_case(study: Study, text: str, *, option: str = "--case") -> Case:
     ]
     if len(found) == 1:
         return found[0]
-    listed = "; ".join(full_label(case, study) for case in found[:MOST_LISTED])
+    listed = "; ".join(some_of([full_label(case, study) for case in found], MOST_LISTED))
     if not found:
         raise UserMistake(f"{option} {text!r}: the run has no such case", remedy="`tlstax report` shows all")
-    more = f"; and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
     raise UserMistake(
-        f"{option} {text!r} may be {len(found)} cases ({listed}{more})", remedy="name more of its levels"
+        f"{option} {text!r} may be {len(found)} cases ({listed})", remedy="name more of its levels"
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.answer import caveats
 from tlstax.findings.answer.never_valid import never_valid
@@ -12,6 +10,7 @@ from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
+from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.contrasts import contrasts
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.ladders import pooled_ratios
@@ -29,7 +28,7 @@ from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import Control, ControlResult, Finding, RunDocument, TrialCounts, Unpaired
+from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
 from tlstax.study.labels import finding_levels
 
@@ -78,7 +77,7 @@ def document(stored: StoredRun) -> RunDocument:
         captures=captures(stored),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
-        trials=_counts(stored),
+        trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found),
@@ -140,8 +139,3 @@ def _control_results(found: list[Estimate]) -> list[ControlResult]:
         and estimate.ratio is not None
         and (floor := estimate.noise_floor) is not None
     ]
-
-
-def _counts(stored: StoredRun) -> TrialCounts:
-    counted = Counter(record.verdict.value for record in stored.measured)
-    return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])

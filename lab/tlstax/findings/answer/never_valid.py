@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import NeverValid
 from tlstax.study.labels import full_label
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
 
 def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
     """Each such case, in the order of its first trial; a control is left out where its baseline is there."""
-    by_case: dict[str, list[TrialRecord]] = {}
-    for record in stored.measured:
-        by_case.setdefault(record.trial.case.key(), []).append(record)
+    by_case = grouped(stored.measured, lambda record: record.trial.case.key())
     lost = [records for records in by_case.values() if _none_is_valid(records)]
     baselines = [records[0].trial.case.levels for records in lost if records[0].trial.case.role == "baseline"]
     return tuple(

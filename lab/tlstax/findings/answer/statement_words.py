@@ -16,7 +16,7 @@ from tlstax.results.interval import ClaimVerdict
 from tlstax.study import Statement
 from tlstax.study.case_levels import DISTANCE_FACTORS
 from tlstax.study.labels import way_words
-from tlstax.support.text import counted
+from tlstax.support.text import counted, some_of
 
 MOST_NAMED = 2
 """So many of the cases that came out one way are named in the sentence, the clearest first."""
@@ -129,9 +129,8 @@ def _named(cases: Sequence[StatementCase], outcome: str) -> str:
     )
     if not found:
         return ""
-    words = "; ".join(f"{case_label(case)}: {change_words(case.ratio)}" for case in found[:MOST_NAMED])
-    more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return f" ({words}{more})"
+    words = some_of([f"{case_label(case)}: {change_words(case.ratio)}" for case in found], MOST_NAMED)
+    return f" ({'; '.join(words)})"
 
 
 def _bound(cases: Sequence[StatementCase]) -> str:

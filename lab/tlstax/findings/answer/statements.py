@@ -128,7 +128,7 @@ class Trier:
             best_without_hindsight(one, lower_is_better=lower_is_better),
             best_without_hindsight(other, lower_is_better=lower_is_better),
         )
-        return stats.interval(list(best.values()), self.series.study.confidence) if best else None
+        return self.series.interval(best)
 
     def _outcome(self, ratio: Interval, floor: Floor) -> Outcome:
         """What a ratio shows of the statement, which may say by how much, or that there is no difference."""
@@ -216,8 +216,7 @@ def _at(candidates: Candidates, steps: set[int]) -> Candidates:
 
 def _beyond(ratio: Interval, claimed: float) -> Interval:
     """The ratio to what is claimed of it: above 1 where it is more."""
-    low, high = (end / claimed if end is not None else None for end in (ratio.low, ratio.high))
-    return ratio.model_copy(update={"point": ratio.point / claimed, "low": low, "high": high})
+    return ratio.each(lambda value: value / claimed)
 
 
 def _alike(ratio: Interval, by: float) -> Outcome:

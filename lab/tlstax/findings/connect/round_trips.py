@@ -17,6 +17,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label_levels
+from tlstax.support.grouping import grouped
 
 PHASES: Mapping[WirePhase, tuple[str, ...]] = {
     "connect": ("connect",),
@@ -32,10 +33,8 @@ PHASES: Mapping[WirePhase, tuple[str, ...]] = {
 def round_trips(stored: StoredRun) -> tuple[RoundTripsResult, ...]:
     """Every case whose client counted what a connect takes, in the study's order; controls are left out."""
     study = stored.header.study
-    valid: dict[str, list[TrialRecord]] = {}
-    for record in stored.measured:
-        if record.verdict.value == "valid" and record.done is not None:
-            valid.setdefault(record.trial.case.key(), []).append(record)
+    ended = (r for r in stored.measured if r.verdict.value == "valid" and r.done is not None)
+    valid = grouped(ended, lambda record: record.trial.case.key())
     found = (
         _result(case, valid.get(case.key(), []), study) for case in cases(study) if case.role != "control"
     )

@@ -8,6 +8,7 @@ from tlstax.results.connect import RoundTripsResult
 from tlstax.results.document import RunDocument
 from tlstax.study import Study
 from tlstax.study.labels import label_levels
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
 CERTIFICATE = "certificate"
@@ -23,9 +24,7 @@ def round_trip_sentences(document: RunDocument) -> list[str]:
 
     What every certificate has in common is said without the certificates.
     """
-    groups: dict[str, list[RoundTripsResult]] = {}
-    for result in document.round_trips:
-        groups.setdefault(result.group, []).append(result)
+    groups = grouped(document.round_trips, lambda result: result.group)
     return [
         sentence
         for group, results in groups.items()

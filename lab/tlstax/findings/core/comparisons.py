@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
+from tlstax.results.document import TrialCounts
 from tlstax.study import Case, Study
 
 
@@ -52,6 +54,12 @@ def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, .
             own, others = by_case.get(case.key(), {}), by_case.get(baseline.key(), {})
             comparisons.append(_comparison(case, baseline, own, others))
     return tuple(comparisons)
+
+
+def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
+    """How these trials came out."""
+    counted = Counter(record.verdict.value for record in records)
+    return TrialCounts(valid=counted["valid"], invalid=counted["invalid"], unknown=counted["unknown"])
 
 
 def _comparison(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from math import exp
-from statistics import fmean
-
 from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.series import Series, difference, frozen
+from tlstax.findings.core.series import Series, frozen
 from tlstax.findings.core.twins import Twins, twins
 from tlstax.results.document import (
     ContrastFinding,
@@ -54,19 +51,19 @@ def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str,
 def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it is judged by)
     series: Series, factor: str, levels: Levels, other: Levels, outcome: str, floors: Twins
 ) -> ContrastFinding | None:
-    values, others = series.logs(levels, outcome), series.logs(other, outcome)
-    ratios = difference(values, others)
-    if not ratios:
+    interval = series.interval(series.log_ratios(levels, other, outcome))
+    if interval is None:
         return None
-    interval, floor = stats.interval(list(ratios.values()), series.study.confidence), floors.floor(levels)
+    value, baseline_value = series.geometric_means(levels, other, outcome)
+    floor = floors.floor(levels)
     return ContrastFinding(
         factor=factor,
         outcome=outcome,
         unit=UNITS[outcome],
         case=dict(levels),
         baseline=dict(other),
-        value=exp(fmean(values[block] for block in ratios)),
-        baseline_value=exp(fmean(others[block] for block in ratios)),
+        value=value,
+        baseline_value=baseline_value,
         ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,

@@ -10,7 +10,7 @@ from tlstax.results.interval import Interval
 from tlstax.study import Levels
 
 NEVER_ACROSS = ("workload",)
-"""A floor is not carried from one of these levels to another: their trials do not scatter alike."""
+"""Noise is not carried from one of these levels to another: their trials do not scatter alike."""
 
 
 def nearest(levels: Levels, controls: Mapping[Frozen, Interval]) -> Interval | None:

@@ -70,10 +70,9 @@ def _ratio(
     for levels, other in zip(rung.steps, rung.against, strict=True):
         if logs := series.log_ratios(levels, other, outcome):
             steps[int(levels.get(LADDER, 1))] = logs
-    blocks = pooled(steps)
-    if not blocks:
+    interval = series.interval(pooled(steps))
+    if interval is None:
         return
-    interval = stats.interval(list(blocks.values()), series.study.confidence)
     floor = floor_of(rung.steps[0])
     yield PooledRatio(
         factor=rung.factor,
@@ -100,11 +99,8 @@ def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:
     for at in series.controls:
         if logs := series.control_logs(dict(at), outcome):
             under.setdefault(_like(dict(at)), {})[at] = logs
-    return {
-        like: stats.interval(list(blocks.values()), series.study.confidence)
-        for like, controls in under.items()
-        if (blocks := pooled(controls))
-    }
+    found = {like: series.interval(pooled(controls)) for like, controls in under.items()}
+    return {like: control for like, control in found.items() if control is not None}
 
 
 def _floor_of(controls: dict[Frozen, Interval]) -> Callable[[Levels], Floor]:

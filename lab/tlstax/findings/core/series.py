@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 from statistics import fmean
 from typing import Any
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.scope import phases
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Level, Levels, Study
+from tlstax.support.grouping import grouped
 
 LADDER = "connections"
 """The factor that ratios are pooled over: steps of one ladder are like things, workloads are not."""
@@ -76,10 +79,22 @@ class Series:
 
     def ladders(self) -> dict[Frozen, list[dict[str, Level]]]:
         """The cases (as levels) that differ in nothing but the number of connections, ladder by ladder."""
-        found: dict[Frozen, list[dict[str, Level]]] = {}
-        for case in self.cases.values():
-            found.setdefault(frozen(case.levels, LADDER), []).append(case.levels)
-        return found
+        return grouped((case.levels for case in self.cases.values()), lambda at: frozen(at, LADDER))
+
+    def interval(self, logs: Logs) -> Interval | None:
+        """The geometric mean of what these are the logarithms of, with its interval; None without any."""
+        return stats.interval(list(logs.values()), self.study.confidence) if logs else None
+
+    def geometric_means(self, levels: Levels, other: Levels, outcome: str) -> tuple[float, float]:
+        """The outcome of both cases over the blocks that both have. Needs a block."""
+        own, others = self.logs(levels, outcome), self.logs(other, outcome)
+        both = sorted(own.keys() & others.keys())
+        return exp(fmean(own[block] for block in both)), exp(fmean(others[block] for block in both))
+
+    def control_ratios(self, outcome: str) -> dict[Frozen, Interval]:
+        """How far each control strayed from its baseline, by the levels of both."""
+        found = {at: self.interval(self.control_logs(dict(at), outcome)) for at in self.controls}
+        return {at: ratio for at, ratio in found.items() if ratio is not None}
 
 
 def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Series:

@@ -16,14 +16,10 @@ from tlstax.study.outcomes import OUTCOMES
 
 @dataclass(frozen=True)
 class RatioSoFar:
-    """A case's ratio to its baseline; `precise` once it is as well known as the study wants.
-
-    `half_width` is relative, None while one block alone tells of it.
-    """
+    """A case's ratio to its baseline; `precise` once it is as well known as the study wants."""
 
     label: str
     ratio: Interval
-    half_width: float | None
     precise: bool
 
 
@@ -49,13 +45,7 @@ def so_far(progress: Progress, study: Study, labels: Mapping[str, str]) -> SoFar
         blocks=progress.blocks,
         wanted=progress.wanted,
         ratios=tuple(
-            RatioSoFar(
-                label=labels[known.case.key()],
-                ratio=known.ratio,
-                half_width=known.ratio.half_width,
-                precise=known.precise,
-            )
-            for known in progress.known
+            RatioSoFar(labels[known.case.key()], known.ratio, known.precise) for known in progress.known
         ),
     )
 

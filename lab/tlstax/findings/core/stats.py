@@ -58,16 +58,11 @@ def interval(
     """
     if not logs:
         raise ValueError("a ratio needs at least one block")
-    values = np.asarray(logs, dtype=float)
-    mean = float(values.mean())
-    if len(values) < 2:
-        return Interval(point=exp(mean), low=None, high=None, confidence=confidence, blocks=1)
-    if method == "t":
-        half = t_quantile(confidence, len(values)) * float(values.std(ddof=1)) / sqrt(len(values))
-        low, high = mean - half, mean + half
-    else:
-        low, high = _bca(values, 1 - (1 - confidence) * ALPHA_SHARE, seed)
-    return Interval(point=exp(mean), low=exp(low), high=exp(high), confidence=confidence, blocks=len(values))
+    mean = difference_interval(logs, confidence)
+    if method != "t" and len(logs) > 1:
+        low, high = _bca(np.asarray(logs, dtype=float), 1 - (1 - confidence) * ALPHA_SHARE, seed)
+        mean = mean.model_copy(update={"low": low, "high": high})
+    return mean.each(exp)
 
 
 def difference_interval(values: Sequence[float], confidence: float) -> Interval:

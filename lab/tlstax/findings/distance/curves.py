@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
+from tlstax.findings.core import stats
+from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
 from tlstax.findings.distance import spending, words
 from tlstax.findings.distance.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.records.trial import TrialRecord
@@ -70,7 +71,7 @@ class Teller:
 
     def _point(self, levels: Levels) -> AtDistance | None:
         treated, plain = self._times_ms(levels), self._times_ms(self.series.own_baseline(levels))
-        extra, slowdowns = spending.minus(treated, plain), self._slowdown_logs(levels)
+        extra, slowdowns = difference(treated, plain), self._slowdown_logs(levels)
         times = spending.log_quotients(treated, plain)
         if not extra or not slowdowns or not times:
             return None
@@ -83,8 +84,8 @@ class Teller:
             extra_ms=self._mean(list(extra.values())),
             plaintext_round_trips=self._in_round_trips([plain[block] for block in extra], round_trip_ms),
             extra_round_trips=self._in_round_trips(list(extra.values()), round_trip_ms),
-            time_ratio=spending.ratio(times, self.confidence),
-            rate_ratio=spending.ratio([-value for value in slowdowns.values()], self.confidence),
+            time_ratio=stats.interval(times, self.confidence),
+            rate_ratio=stats.interval([-value for value in slowdowns.values()], self.confidence),
         )
 
     def _growth(self, steps: Steps) -> Growth | None:
@@ -92,17 +93,17 @@ class Teller:
         near, far = steps[min(steps)], steps[max(steps)]
         plain = {at: self._times_ms(self.series.own_baseline(steps[at])) for at in (min(steps), max(steps))}
         extra = [
-            spending.minus(self._times_ms(levels), plain[at])
+            difference(self._times_ms(levels), plain[at])
             for at, levels in ((min(steps), near), (max(steps), far))
         ]
-        grown = spending.minus(extra[1], extra[0])
-        longer = spending.minus(plain[max(steps)], plain[min(steps)])
+        grown = difference(extra[1], extra[0])
+        longer = difference(plain[max(steps)], plain[min(steps)])
         slow_near, slow_far = self._slowdown_logs(near), self._slowdown_logs(far)
-        changes = list(spending.minus(slow_far, slow_near).values())
+        changes = list(difference(slow_far, slow_near).values())
         apart_ms = self._round_trip_ms(far) - self._round_trip_ms(near)
         if not grown or not changes or apart_ms <= 0:
             return None
-        extra_ms, change = self._mean(list(grown.values())), spending.ratio(changes, self.confidence)
+        extra_ms, change = self._mean(list(grown.values())), stats.interval(changes, self.confidence)
         k = self._mean([value / apart_ms for value in grown.values()])
         n = self._mean([longer[block] / apart_ms for block in grown])
         return Growth(
@@ -112,15 +113,15 @@ class Teller:
             round_trips=k,
             plaintext_round_trips=n,
             in_time=trend(extra_ms, 0.0),
-            near_times=spending.ratio(list(slow_near.values()), self.confidence),
-            far_times=spending.ratio(list(slow_far.values()), self.confidence),
+            near_times=stats.interval(list(slow_near.values()), self.confidence),
+            far_times=stats.interval(list(slow_far.values()), self.confidence),
             change=change,
             limit_times=(n.point + k.point) / n.point if n.point > 0 else None,
             in_proportion=trend(change, 1.0),
         )
 
     def _mean(self, values: Sequence[float]) -> Interval:
-        return spending.mean(values, self.confidence)
+        return stats.difference_interval(values, self.confidence)
 
     def _in_round_trips(self, values_ms: Sequence[float], round_trip_ms: float) -> Interval | None:
         return self._mean([value / round_trip_ms for value in values_ms]) if round_trip_ms > 0 else None
@@ -160,7 +161,7 @@ class Teller:
             connect_ms=self._mean([connects[block] for block in both]),
             connect_round_trips=self._in_round_trips([connects[block] for block in both], round_trip_ms),
             statement_ms=self._mean([statements[block] for block in both]),
-            worth=spending.ratio(logs, self.confidence),
+            worth=stats.interval(logs, self.confidence),
         )
 
 

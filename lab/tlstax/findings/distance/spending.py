@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.twins import INSTANCE
-from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import USUAL, label_levels
@@ -95,11 +93,6 @@ def column(series: Series, levels: Levels, outcome: str) -> dict[int, float]:
     return {block: values[outcome] for block, values in blocks.items() if outcome in values}
 
 
-def minus(one: ByBlock, other: ByBlock) -> dict[int, float]:
-    """One less the other in the blocks that both have."""
-    return {block: one[block] - other[block] for block in sorted(one.keys() & other.keys())}
-
-
 def scaled(values: ByBlock, factor: float) -> dict[int, float]:
     """All values times the factor."""
     return {block: value * factor for block, value in values.items()}
@@ -109,13 +102,3 @@ def log_quotients(one: ByBlock, other: ByBlock) -> list[float]:
     """Ln of the one to the other in each block that has both above zero."""
     both = sorted(one.keys() & other.keys())
     return [log(one[block] / other[block]) for block in both if one[block] > 0 and other[block] > 0]
-
-
-def mean(values: Sequence[float], confidence: float) -> Interval:
-    """The arithmetic mean of a value a block, with its interval."""
-    return stats.difference_interval(values, confidence)
-
-
-def ratio(logs: Sequence[float], confidence: float) -> Interval:
-    """The geometric mean of ratios from their logarithms, one a block, with its interval."""
-    return stats.interval(logs, confidence)

@@ -8,7 +8,8 @@ from math import ceil, floor
 from tlstax.findings.distance.words import away, number
 from tlstax.results.distance import TunnelWorth
 from tlstax.study.labels import label_levels
-from tlstax.support.text import counted
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted, some_of
 
 HEADLINE = "ssh-aes256-ctr"
 """The tunnel that the answer tells of, where a study has several; all stand in the table."""
@@ -66,10 +67,8 @@ def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
     """For each server, distance and measure a sentence of one tunnel against every TLS of that server."""
     names = {each.tunnel for each in found}
     shown = HEADLINE if HEADLINE in names else next((each.tunnel for each in found), "")
-    sides: dict[tuple[str, float, str], list[TunnelWorth]] = {}
-    for each in found:
-        if each.tunnel == shown:
-            sides.setdefault((each.server, each.rtt_ms, each.measure), []).append(each)
+    told = (each for each in found if each.tunnel == shown)
+    sides = grouped(told, lambda each: (each.server, each.rtt_ms, each.measure))
     return [_of_all_rivals(several) for several in sides.values()]
 
 
@@ -78,9 +77,8 @@ def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
     begin = f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}"
     if len(verdicts) == 1 and len(several) > 1:
         return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
-    told = "; ".join(f"in place of {each.rival} {when(each)}" for each in several[:MOST_RIVALS])
-    more = f"; {len(several) - MOST_RIVALS} more in the table" if len(several) > MOST_RIVALS else ""
-    return f"{begin}: {told}{more}"
+    told = [f"in place of {each.rival} {when(each)}" for each in several]
+    return f"{begin}: {'; '.join(some_of(told, MOST_RIVALS, '{} more in the table'))}"
 
 
 def _where(found: TunnelWorth) -> str:

@@ -19,8 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.quotients import quotient
-from tlstax.findings.core.series import LADDER, Frozen, Series
+from tlstax.findings.core.series import LADDER, Frozen, Series, difference
 from tlstax.findings.distance import spending
 from tlstax.findings.distance.spending import (
     CONNECT_US,
@@ -118,8 +119,8 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
 
 def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelWorth | None:
     own, other = _prices(series, tunnel, measure), _prices(series, rival, measure)
-    saved = spending.minus(other.connection, own.connection)
-    lost = spending.minus(own.statement, other.statement)
+    saved = difference(other.connection, own.connection)
+    lost = difference(own.statement, other.statement)
     blocks = sorted(saved.keys() & lost.keys())
     if not blocks:
         return None
@@ -136,8 +137,10 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelW
         measure=measure,
         made=str(tunnel.made.get(WORKLOAD, "")),
         kept=str(tunnel.kept.get(WORKLOAD, "")),
-        saved_per_connection_us=spending.mean([saved[block] for block in blocks], study.confidence),
-        lost_per_statement_us=spending.mean([lost[block] for block in blocks], study.confidence),
+        saved_per_connection_us=stats.difference_interval(
+            [saved[block] for block in blocks], study.confidence
+        ),
+        lost_per_statement_us=stats.difference_interval([lost[block] for block in blocks], study.confidence),
         verdict="could not be told",
         sentence="",
     )
@@ -153,7 +156,7 @@ def _prices(series: Series, way: Way, measure: Measure) -> Prices:
     used = _each_us if measure == "many" else _cpu_us
     operation, statement = used(series, way.made), used(series, way.kept)
     if CaseLevels.of(way.made).workload == RECONNECT:
-        return Prices(spending.minus(operation, statement), statement)
+        return Prices(difference(operation, statement), statement)
     return Prices(operation, statement)
 
 

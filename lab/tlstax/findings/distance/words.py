@@ -15,7 +15,8 @@ from tlstax.results.distance import (
     Trend,
 )
 from tlstax.results.interval import ClaimVerdict, Interval
-from tlstax.support.text import counted
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted, some_of
 
 MOST_NAMED = 3
 """So many curves are named in a sentence, those with the largest effect first."""
@@ -80,9 +81,7 @@ def growth_sentence(curve: DistanceCurve) -> str:
 
 def pool_sentences(found: Distances) -> list[str]:
     """For each server, at the longest distance: what a kept connection saves, treatment by treatment."""
-    sides: dict[str, list[PoolTime]] = {}
-    for pool in found.pools:
-        sides.setdefault(pool.server, []).append(pool)
+    sides = grouped(found.pools, lambda pool: pool.server)
     return [
         _saved([p for p in pools if p.rtt_ms == max(q.rtt_ms for q in pools)]) for pools in sides.values()
     ]
@@ -90,13 +89,13 @@ def pool_sentences(found: Distances) -> list[str]:
 
 def _saved(pools: Sequence[PoolTime]) -> str:
     first = pools[0]
-    told = "; ".join(
+    costs = [
         f"{pool.label} {number(pool.connect_ms)} ms, as long as {number(pool.worth)} statements"
-        for pool in pools[:MOST_NAMED]
-    )
-    more = f"; {len(pools) - MOST_NAMED} more in the table" if len(pools) > MOST_NAMED else ""
+        for pool in pools
+    ]
+    told = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
     place = ", ".join(part for part in (first.server, away(first.rtt_ms)) if part)
-    return f"{place}, a connection that is kept saves making it, which takes: {told}{more}"
+    return f"{place}, a connection that is kept saves making it, which takes: {told}"
 
 
 def curve_name(curve: DistanceCurve) -> str:
@@ -135,8 +134,9 @@ def _in_time(growth: Growth) -> str:
     if growth.in_time == "could not be told":
         return f"{ends} what it adds changes by {number(growth.extra_ms)} ms, which is no difference seen"
     more = "more" if growth.in_time == "grows" else "less"
-    size = growth.extra_ms if growth.in_time == "grows" else _negative(growth.extra_ms)
-    trips = growth.round_trips if growth.in_time == "grows" else _negative(growth.round_trips)
+    size, trips = growth.extra_ms, growth.round_trips
+    if growth.in_time != "grows":
+        size, trips = -size, -trips
     return (
         f"{ends} what it adds becomes {number(size)} ms {more}, {number(trips)} round trips beside the "
         f"{number(growth.plaintext_round_trips)} of plaintext"
@@ -156,11 +156,6 @@ def _in_proportion(growth: Growth) -> str:
     )
 
 
-def _negative(found: Interval) -> Interval:
-    low, high = (-end if end is not None else None for end in (found.high, found.low))
-    return found.model_copy(update={"point": -found.point, "low": low, "high": high})
-
-
 def _told(
     curves: Sequence[DistanceCurve],
     trend_of: Callable[[Growth], Trend],
@@ -175,7 +170,6 @@ def _told(
     untold = trends.count("could not be told")
     said = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
     said += [f"{untold} could not be told"] if untold else []
-    largest = sorted(grown, key=lambda pair: -size_of(pair[1]))[:MOST_NAMED]
-    named = "; ".join(f"{curve_name(curve)}: {words_of(growth)}" for curve, growth in largest)
-    more = f"; and {len(grown) - MOST_NAMED} more" if len(grown) > MOST_NAMED else ""
-    return f"{', '.join(said)} ({named}{more})"
+    largest = sorted(grown, key=lambda pair: -size_of(pair[1]))
+    named = some_of([f"{curve_name(curve)}: {words_of(growth)}" for curve, growth in largest], MOST_NAMED)
+    return f"{', '.join(said)} ({'; '.join(named)})"

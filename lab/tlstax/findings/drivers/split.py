@@ -28,6 +28,7 @@ from tlstax.results.interval import Interval
 from tlstax.study import Case, Published, Study, within
 from tlstax.study.labels import driver_label, driver_words, other_workload
 from tlstax.study.level_names import OPTION
+from tlstax.support.grouping import grouped
 
 ASKS_LESS = {"useLocalSessionState": "true"}
 """What keeps Connector/J from asking for its session's state, which it then keeps track of by itself."""
@@ -71,11 +72,9 @@ class _Place:
 
 def driver_splits(series: Series, told: Mapping[Frozen, Found]) -> tuple[DriverSplit, ...]:
     """A split for each driver as it is, against the study's baseline where that is on the same server."""
-    places: dict[Frozen, list[Case]] = {}
-    for case in series.cases.values():
-        if is_left_alone(case) and frozen(case.levels) in told:
-            places.setdefault(_place(case), []).append(case)
-    found = (_splits(series, _Place(cases, told, series.study)) for cases in places.values())
+    known = (c for c in series.cases.values() if is_left_alone(c) and frozen(c.levels) in told)
+    places = grouped(known, _place).values()
+    found = (_splits(series, _Place(cases, told, series.study)) for cases in places)
     return tuple(split for splits in found for split in splits)
 
 
@@ -154,7 +153,7 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
         baseline=dict(last.levels),
         us_per_op=_mean(times[0], blocks),
         baseline_us_per_op=_mean(times[-1], blocks) if has_whole else None,
-        extra_us_per_op=_difference(whole, confidence) if has_whole else None,
+        extra_us_per_op=stats.difference_interval(whole, confidence) if has_whole else None,
         time_ratio=_ratio(times[0], times[-1], blocks, confidence) if has_whole else None,
         published_ratio=_over(published[0], published[-1]) if has_whole else None,
         published_rest=_published_rest(published, chain) if has_whole else None,
@@ -165,7 +164,7 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
                     driver_words(link.case.levels, series.study),
                     driver_words(after.case.levels, series.study),
                 ),
-                extra_us_per_op=_difference(part, confidence),
+                extra_us_per_op=stats.difference_interval(part, confidence),
                 share=_share(part, whole, confidence) if has_whole else None,
                 published_share=_published_share(published, place),
             )
@@ -180,10 +179,6 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
 
 def _mean(us: Us, blocks: Sequence[int]) -> float:
     return sum(us[block] for block in blocks) / len(blocks)
-
-
-def _difference(values: Sequence[float], confidence: float) -> Interval:
-    return stats.difference_interval(values, confidence)
 
 
 def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> Interval | None:

@@ -9,6 +9,7 @@ from tlstax.findings.core.wording import MANY_TIMES, MINUS, alike, percent, sign
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit
 from tlstax.results.interval import Interval
 from tlstax.study.case_levels import CaseLevels
+from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)
@@ -56,13 +57,9 @@ def split_sentence(split: DriverSplit) -> str:
 
 def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
     """What drivers do, those that do the same everywhere together."""
-    by_driver: dict[str, list[DriverDefault]] = {}
-    for one in found:
-        by_driver.setdefault(one.driver, []).append(one)
-    alike: dict[str, list[DriverDefault]] = {}
-    for several in by_driver.values():
-        alike.setdefault(_everywhere(several), []).append(several[0])
-    for words, drivers in alike.items():
+    by_driver = grouped(found, lambda one: one.driver)
+    for words, same in grouped(by_driver.values(), _everywhere).items():
+        drivers = [several[0] for several in same]
         verb, _, how = words.partition(" (")
         if len(drivers) > 1:
             verb = verb.replace("does not", "do not").replace("encrypts", "encrypt")
@@ -74,9 +71,7 @@ def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
 
 def _everywhere(several: Sequence[DriverDefault]) -> str:
     """What a driver does, with how on each server where that differs."""
-    said: dict[str, list[DriverDefault]] = {}
-    for one in several:
-        said.setdefault(default_words(one), []).append(one)
+    said = grouped(several, default_words)
     if len(said) == 1:
         return next(iter(said))
     if {one.encrypts for one in several} == {"always"}:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.controls import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.explain.stack_costs import Stacks, stack_costs
+from tlstax.findings.explain.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
@@ -19,9 +20,6 @@ from tlstax.study.level_names import NO_FAULT, VARIANTS
 
 Place = tuple[Side, str]
 """A component on one side."""
-
-NEVER_ACROSS = ("workload",)
-"""A noise is not carried from one of these levels to another: their trials do not scatter alike."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,7 @@ class Costs:
             self._known[key] = Sampled(
                 case=case,
                 stacks={side: stack_costs(self.stored, case, side) for side in SIDES},
-                measured={
-                    record.trial.block: record
-                    for record in self.stored.measured
-                    if record.trial.case == case and record.verdict.value == "valid"
-                },
+                measured=valid_by_block(self.stored.measured, case),
             )
         return self._known[key]
 

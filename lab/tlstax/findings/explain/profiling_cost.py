@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from math import log
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.series import pooled
 from tlstax.findings.core.wording import percent
@@ -14,7 +15,6 @@ from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side,
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import (
     Profiling,
-    TrialCounts,
 )
 from tlstax.results.interval import Interval
 
@@ -34,10 +34,9 @@ def profiling(stored: StoredRun) -> Profiling | None:
     if not stored.profiled:
         return None
     profiles = [record.profile for record in stored.profiled if record.profile is not None]
-    verdicts = Counter(record.verdict.value for record in stored.profiled)
     whys = Counter(record.why_no_profile for record in stored.profiled if record.why_no_profile)
     return Profiling(
-        trials=TrialCounts(valid=verdicts["valid"], invalid=verdicts["invalid"], unknown=verdicts["unknown"]),
+        trials=counts_of(stored.profiled),
         profiles=len(profiles),
         event=profiles[0].event if profiles else "",
         frequency_hz=profiles[0].frequency_hz if profiles else 0,

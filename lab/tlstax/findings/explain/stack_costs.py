@@ -24,9 +24,9 @@ def stack_costs(stored: StoredRun, case: Case, side: Side) -> dict[int, Stacks]:
     Empty where the side was out of reach. Where only user space could be sampled, the stacks share out the
     user time alone.
     """
-    measured = _by_block(stored.measured, case)
+    measured = valid_by_block(stored.measured, case)
     found: dict[int, Stacks] = {}
-    for block, record in _by_block(stored.profiled, case).items():
+    for block, record in valid_by_block(stored.profiled, case).items():
         profile = record.profile
         samples = profile.side(side) if profile is not None else None
         if profile is None or samples is None or not samples.samples or block not in measured:
@@ -47,7 +47,8 @@ def mean_costs(blocks: Iterable[Stacks]) -> dict[str, float]:
     return {stack: us / number for stack, us in total.items()}
 
 
-def _by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:
+def valid_by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:
+    """The valid ones of a case's trials, by their block."""
     return {
         record.trial.block: record
         for record in records

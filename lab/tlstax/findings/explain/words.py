@@ -16,7 +16,7 @@ from tlstax.results.explanation import (
 )
 from tlstax.results.interval import Interval
 from tlstax.study import Case
-from tlstax.support.text import counted
+from tlstax.support.text import counted, enumerated
 
 MOST_COMPONENTS = 3
 ALL = 0.97
@@ -45,6 +45,11 @@ def ends(amount: Interval) -> str:
     if amount.low is None or amount.high is None:
         return ""
     return f"[{signed(amount.low)} … {signed(amount.high)}]"
+
+
+def operations(operation: str) -> str:
+    """What an operation is called where there are several."""
+    return {"query": "queries"}.get(operation, f"{operation}s")
 
 
 def function_words(name: str, library: str) -> str:
@@ -91,7 +96,7 @@ def _named(found: Explanation, culprit: Culprit) -> str:
         else f"{number(own)} of the {number(extra)} µs of extra CPU per {found.operation} "
         f"({percent(culprit.share)}) go"
     )
-    beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
+    beneath = f", with {enumerated(culprit.beneath)} beneath it" if culprit.beneath else ""
     return (
         f"{how_much} into {function_words(culprit.function, culprit.library)} on the {culprit.side}: "
         f"{culprit.component}{beneath}"
@@ -100,7 +105,7 @@ def _named(found: Explanation, culprit: Culprit) -> str:
 
 def _named_alone(found: Explanation, culprit: Culprit) -> str:
     """A culprit that is clear although the whole is not."""
-    beneath = f", with {_listed(culprit.beneath)} beneath it" if culprit.beneath else ""
+    beneath = f", with {enumerated(culprit.beneath)} beneath it" if culprit.beneath else ""
     return (
         f"{function_words(culprit.function, culprit.library)} on the {culprit.side} costs "
         f"{signed(culprit.extra_us_per_op.point)} µs {ends(culprit.extra_us_per_op)} of CPU per "
@@ -142,14 +147,14 @@ def _largest_of(told: list[ComponentCost]) -> Iterator[str]:
             f"{part.name} on the {part.side} {signed(part.extra_us_per_op.point)} µs"
             for part in told[:MOST_COMPONENTS]
         ]
-        yield f"most of the difference: {_listed(listed)}"
+        yield f"most of the difference: {enumerated(listed)}"
 
 
 def _removal(found: Explanation) -> Iterator[str]:
     removal, rate = found.removal, next((s for s in found.shifts if s.outcome == "ops_per_s"), None)
     if removal is None or rate is None or found.culprit is None:
         return
-    plural = {"query": "queries"}.get(found.operation, f"{found.operation}s")
+    plural = operations(found.operation)
     if removal.predicted is not None:
         yield (
             f"the server's processors were busy all the time: without {found.culprit.function} it could do "
@@ -217,8 +222,3 @@ def _sampling(profiles: list[Profile]) -> Iterator[str]:
             "the kernel's functions have no names here (kernel.kptr_restrict): what the kernel did is "
             "counted for whoever called it"
         )
-
-
-def _listed(words: Collection[str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last

@@ -304,10 +304,8 @@ def _cost(series: Series, one: _Seen, other: _Seen, cost: str) -> RetryCost:
 
 def _noise_floor(series: Series, levels: Levels, outcome: str) -> float | None:
     """How far the control strays from the baseline at the case's own place, relative; None without one."""
-    logs = series.control_logs(series.own_baseline(levels), outcome)
-    if not logs:
-        return None
-    return stats.noise_floor(stats.interval(list(logs.values()), series.study.confidence))
+    control = series.interval(series.control_logs(series.own_baseline(levels), outcome))
+    return stats.noise_floor(control) if control is not None else None
 
 
 def _judged(extra: Interval, floor: float | None, *, exact: bool) -> Judgement:

@@ -8,15 +8,14 @@ known. c is the cost of a whole operation of the workload that makes connections
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.series import LADDER, Logs, Series, difference, frozen, pooled
+from tlstax.findings.core.series import LADDER, Series, frozen, pooled
 from tlstax.results.document import (
     PoolSaving,
 )
 from tlstax.results.interval import Interval
-from tlstax.study import Level, Levels, Pool
+from tlstax.study import Level, Pool
 
 CPU = "server_cpu_us_per_op"
 WORKLOAD = "workload"
@@ -47,7 +46,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[PoolSaving]:
             for step in sorted(made.keys() & kept.keys())
             if (logs := series.log_ratios(made[step], kept[step], CPU))
         }
-        worth = _interval(series, ratios)
+        worth = series.interval(pooled(ratios))
         if worth is not None:
             yield PoolSaving(
                 case=dict(place),
@@ -56,7 +55,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[PoolSaving]:
                 connections=tuple(ratios),
                 operations_worth=worth,
                 share=pool.share,
-                operations_needed=_times(worth, 1 / pool.share - 1),
+                operations_needed=worth.each(lambda value: value * (1 / pool.share - 1)),
                 kept_to_plaintext=_to_plaintext(series, {step: kept[step] for step in ratios}),
                 made_to_plaintext=_to_plaintext(series, {step: made[step] for step in ratios}),
             )
@@ -67,18 +66,7 @@ def _to_plaintext(series: Series, steps: Steps) -> Interval | None:
     first = next(iter(steps.values()))
     if first.get("tls", "off") == "off":
         return None
-    return _interval(series, {step: _against_own(series, levels) for step, levels in steps.items()})
-
-
-def _against_own(series: Series, levels: Levels) -> dict[int, float]:
-    return difference(series.logs(levels, CPU), series.logs(series.own_baseline(levels), CPU))
-
-
-def _interval(series: Series, ratios: Mapping[int, Logs]) -> Interval | None:
-    blocks = pooled(ratios)
-    return stats.interval(list(blocks.values()), series.study.confidence) if blocks else None
-
-
-def _times(interval: Interval, factor: float) -> Interval:
-    low, high = (end * factor if end is not None else None for end in (interval.low, interval.high))
-    return interval.model_copy(update={"point": interval.point * factor, "low": low, "high": high})
+    own = {
+        step: series.log_ratios(levels, series.own_baseline(levels), CPU) for step, levels in steps.items()
+    }
+    return series.interval(pooled(own))

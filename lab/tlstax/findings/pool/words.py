@@ -13,16 +13,19 @@ from tlstax.results.document import (
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
 from tlstax.study.server_words import key_of
+from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 
 
 def pool_sentences(document: RunDocument) -> list[str]:
     """For each server and TLS version: what a connection is worth, and from when on that is little."""
-    sides: dict[str, list[PoolSaving]] = {}
-    for found in _first_processes(document):
-        server = str(found.case.get("server", "the server"))
-        sides.setdefault(f"{server}, {tls_label(found.case)}", []).append(found)
-    return [_sentence(side, several) for side, several in sides.items()]
+    # Twins are for the noise floor; they tell nothing of their own.
+    first = (found for found in document.pool if found.case.get("instance", 1) == 1)
+    return [_sentence(side, several) for side, several in grouped(first, _side).items()]
+
+
+def _side(found: PoolSaving) -> str:
+    return f"{found.case.get('server', 'the server')}, {tls_label(found.case)}"
 
 
 def saving_label(found: PoolSaving, document: RunDocument) -> str:
@@ -45,11 +48,6 @@ def whole(operations: float) -> str:
     """A number of operations that is enough, to two digits and never too few: 437 is "440"."""
     unit = 10 ** max(0, floor(log10(operations)) - 1) if operations >= 1 else 1
     return f"{ceil(round(operations / unit, 6)) * unit:,}"
-
-
-def _first_processes(document: RunDocument) -> list[PoolSaving]:
-    """Twins are for the noise floor; they tell nothing of their own."""
-    return [found for found in document.pool if found.case.get("instance", 1) == 1]
 
 
 def _sentence(side: str, several: list[PoolSaving]) -> str:

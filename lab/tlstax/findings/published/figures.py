@@ -59,21 +59,19 @@ def _beside(
 
 def _value(figure: Published, series: Series) -> Interval | None:
     """What the case that stands in for it did here: the geometric mean over blocks."""
-    logs = _logs(figure, series, figure.outcome)
-    return stats.interval(list(logs.values()), series.study.confidence) if logs else None
+    return series.interval(_logs(figure, series))
 
 
 def _ratio(figure: Published, reference: Published, series: Series) -> Interval | None:
     """Our stand-in to the reference's, block by block; None where one of them was not measured."""
     if figure is reference:
         return None
-    ratios = difference(_logs(figure, series, figure.outcome), _logs(reference, series, figure.outcome))
-    return stats.interval(list(ratios.values()), series.study.confidence) if ratios else None
+    return series.interval(difference(_logs(figure, series), _logs(reference, series, figure.outcome)))
 
 
-def _logs(figure: Published, series: Series, outcome: str) -> dict[int, float]:
-    """The outcome, block by block, of the case that stands in for the figure; empty where none does."""
-    levels = _stand_in(figure, series)
+def _logs(figure: Published, series: Series, of: str = "") -> dict[int, float]:
+    """The figure's outcome or another one, block by block, of the case that stands in for it, if one does."""
+    levels, outcome = _stand_in(figure, series), of or figure.outcome
     return {} if levels is None or not outcome else series.logs(levels, outcome)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlstax.findings.core.comparisons import counts_of
 from tlstax.records.trial import TrialRecord
 from tlstax.results.published_tables import PartResult, Shown, Standing
 from tlstax.study import Choice, Level, Levels, Part, Study, within
@@ -58,7 +59,6 @@ def parts_of(study: Study) -> tuple[Part, ...]:
 def part_result(part: Part, run: Measured) -> PartResult:
     """How the trials of a part came out; of its levels, those that set it apart."""
     own = [record for record in run.records if within(record.trial.case.levels, part.within)]
-    verdicts = Counter(record.verdict.value for record in own)
     reasons = Counter(reason for record in own for reason in record.verdict.reasons[:1])
     return PartResult(
         key=part.key,
@@ -66,9 +66,7 @@ def part_result(part: Part, run: Measured) -> PartResult:
         case={
             name: _several(choice) for name, choice in part.within.items() if name in run.study.levels_of()
         },
-        valid=verdicts["valid"],
-        invalid=verdicts["invalid"],
-        unknown=verdicts["unknown"],
+        **dict(counts_of(own)),
         reasons=tuple(reason for reason, _ in reasons.most_common()),
     )
 

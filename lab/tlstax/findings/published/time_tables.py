@@ -6,7 +6,7 @@ says more. Ours is taken block by block, like every ratio here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import log
 
 from tlstax.findings.core import stats
@@ -14,7 +14,6 @@ from tlstax.findings.core.controls import nearest
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.series import Series, difference
 from tlstax.findings.published.sides import Measured, Side
-from tlstax.results.interval import Interval
 from tlstax.results.published_tables import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 from tlstax.study import Levels, Part, TimeRow, TimeTable
 
@@ -41,7 +40,6 @@ def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Ser
     sides = {column.name: run.side(part.within, row.within, column.levels) for column in table.sides}
     logs = {name: _logs(found, table.outcome) for name, found in sides.items()}
     first, *others = logs
-    confidence = series.study.confidence
     ratios = {name: difference(logs[name], logs[first]) for name in others}
     return PartOfTime(
         part=part.key,
@@ -49,23 +47,16 @@ def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Ser
             MeasuredTime(
                 side=name,
                 shown=found.shown,
-                seconds=amount(list(logs[name].values()), confidence),
+                seconds=series.interval(logs[name]),
                 operations=_operations(found),
             )
             for name, found in sides.items()
         ),
         ratios={
-            name: ratio
-            for name, blocks in ratios.items()
-            if (ratio := amount(list(blocks.values()), confidence)) is not None
+            name: ratio for name, blocks in ratios.items() if (ratio := series.interval(blocks)) is not None
         },
         noise_floor=_noise_floor(sides[first].levels, table.outcome, series),
     )
-
-
-def amount(logs: Sequence[float], confidence: float) -> Interval | None:
-    """The geometric mean and its interval, from logarithms, one a block; None without any."""
-    return stats.interval(logs, confidence) if logs else None
 
 
 def _logs(found: Side, name: str) -> dict[int, float]:
@@ -84,13 +75,7 @@ def _noise_floor(levels: Levels | None, name: str, series: Series) -> float | No
     """From the control of this very case, or of the nearest one under the same workload."""
     if levels is None:
         return None
-    logs = {at: series.control_logs(dict(at), name) for at in series.controls}
-    known: Mapping[tuple[tuple[str, str | int | float], ...], Interval] = {
-        at: stats.interval(list(blocks.values()), series.study.confidence)
-        for at, blocks in logs.items()
-        if blocks
-    }
-    control = nearest(levels, known)
+    control = nearest(levels, series.control_ratios(name))
     return stats.noise_floor(control) if control is not None else None
 
 

@@ -1,1 +1,1 @@
-"""Whether load clients agree, as lines."""
+"""Whether load clients agree, as a section."""

@@ -28,8 +28,6 @@ READING = (
 SHORT_BYTES = 64
 """So much of a frame is shown where room is short."""
 
-Row = dict[str, str | int | float | None]
-
 
 @dataclass(frozen=True)
 class CaseDumps:
@@ -78,30 +76,6 @@ def short_dumps(found: Captures | None) -> Iterator[CaseDumps]:
             yield CaseDumps(_named(case), capitalised(case.says), (), shown)
 
 
-def rows(found: Captures | None) -> Iterator[Row]:
-    """Rows for spreadsheets: one for each number that was counted of a case."""
-    for case in found.cases if found is not None else ():
-        for name, unit, value in (
-            ("round trips per operation", "1", case.round_trips_per_operation),
-            ("round trips to log in", "1", case.round_trips_of_login),
-            ("bytes sent per operation", "B", case.bytes_sent_per_operation),
-            ("bytes received per operation", "B", case.bytes_received_per_operation),
-            ("connections", "1", case.connections),
-            ("encrypted connections", "1", case.encrypted),
-        ):
-            yield {
-                "role": "captured",
-                "outcome": name,
-                "unit": unit,
-                **{f"case_{factor}": level for factor, level in case.case.items()},
-                "value": value,
-                "blocks": 1,
-                "judgement": case.verdict,
-                "negotiated": _agreed(case),
-                "caveats": case.reason,
-            }
-
-
 def _lines(found: Captures, *, narrow: bool = False) -> Lines:
     """A line for each case; a `narrow` table has of what was agreed on the version alone."""
     lines = tuple(Line(one.group, one.label, _cells(one, narrow=narrow)) for one in found.cases)
@@ -113,7 +87,7 @@ def _cells(case: CaseCrossed, *, narrow: bool) -> tuple[str, ...]:
     sent, received = case.bytes_sent_per_operation, case.bytes_received_per_operation
     known = sent is not None and received is not None
     return (
-        _agreed(case, narrow=narrow),
+        agreed_words(case, narrow=narrow),
         f"{case.resumed} of {case.handshakes}" if case.handshakes else figures.NOTHING,
         figures.NOTHING if trips is None else figures.significant(trips),
         figures.NOTHING if login is None else str(login),
@@ -121,7 +95,7 @@ def _cells(case: CaseCrossed, *, narrow: bool) -> tuple[str, ...]:
     )
 
 
-def _agreed(case: CaseCrossed, *, narrow: bool = False) -> str:
+def agreed_words(case: CaseCrossed, *, narrow: bool = False) -> str:
     """What was agreed on: "TLSv1.3 TLS_AES_128_GCM_SHA256 x25519", "no"."""
     if not case.connections:
         return figures.NOTHING

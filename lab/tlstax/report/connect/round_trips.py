@@ -12,6 +12,7 @@ from tlstax.report.core.lines import MOST_ROWS, Line, Lines
 from tlstax.report.core.table import Table
 from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.results.document import RunDocument
+from tlstax.support.grouping import grouped
 
 ROUND_TRIPS = "Round trips: how often the client waits for the server"
 BYTES = "Bytes of TCP payload, sent / received"
@@ -153,11 +154,9 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     if is_large(document.design) or len(retried) > MOST_ROWS:
         named = f"{len(retried)} cases"
     else:
-        groups: dict[str, list[str]] = {}
-        for result in retried:
-            groups.setdefault(result.group, []).append(result.label)
         several = len({result.group for result in document.round_trips}) > 1
         named = "; ".join(
-            f"{f'{group}: ' if several else ''}{'; '.join(labels)}" for group, labels in groups.items()
+            f"{f'{group}: ' if several else ''}{'; '.join(result.label for result in of_group)}"
+            for group, of_group in grouped(retried, lambda result: result.group).items()
         )
     return (COUNTED, f"Every handshake met a HelloRetryRequest, a round trip more: {named}.")

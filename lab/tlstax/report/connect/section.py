@@ -8,7 +8,7 @@ from tlstax.findings.core.wording import capitalised
 from tlstax.report.connect import captures
 from tlstax.report.connect.round_trips import every_line, short_tables
 from tlstax.report.connect.storms import short_storm_tables, storm_lines
-from tlstax.report.core.section import Block, Detail, Folded, Items, Section, Words
+from tlstax.report.core.section import Block, Detail, Folded, Heading, Items, Section, Words
 from tlstax.results.captures import Captures
 from tlstax.results.document import RunDocument
 
@@ -53,6 +53,4 @@ def _page_section(found: Captures | None) -> Iterator[Section]:
     )
     tables = (table,) if table.rows else ()
     notes = Items(tuple(map(capitalised, captures.notes(found))))
-    yield Section(
-        (*tables, notes, *((Items((), captures.BYTES),) if folded else ()), *folded), captures.TITLE
-    )
+    yield Section((*tables, notes, *((Heading(captures.BYTES),) if folded else ()), *folded), captures.TITLE)

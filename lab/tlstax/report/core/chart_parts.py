@@ -6,12 +6,14 @@ Everything here is a piece of a Vega-Lite 6 specification (https://vega.github.i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
 from tlstax.report.core import palette
 from tlstax.report.core.figures import TIMES
+from tlstax.report.core.marks import Line
 
 Spec = dict[str, Any]
 """A Vega-Lite specification or a piece of one."""
@@ -112,6 +114,22 @@ def layer(values: Iterable[Mapping[str, Any]], mark: Mapping[str, Any], **encodi
     """One kind of mark, drawn once for each of the values; without a description it stays silent."""
     spoken = {"aria": "description" in encoding}
     return {"data": {"values": list(values)}, "mark": {**mark, **spoken}, "encoding": encoding}
+
+
+def points_of(
+    lines: Sequence[Line], beside: Callable[[float, float], float] = lambda x, _: x
+) -> list[dict[str, Any]]:
+    """All points of these lines, each with its line's style.
+
+    `beside` moves a point, so that those of different lines do not cover each other: it gets its x, and how
+    many places its line is from the middle one.
+    """
+    middle = (len(lines) - 1) / 2
+    return [
+        {**asdict(point), **asdict(line.style), "x": beside(point.x, place - middle)}
+        for place, line in enumerate(lines)
+        for point in line.points
+    ]
 
 
 def lines_and_dots(

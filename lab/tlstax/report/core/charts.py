@@ -16,7 +16,7 @@ from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
 from tlstax.report.core.figures import TIMES
-from tlstax.report.core.marks import BlockStrip, Curve, RatioMark, Segment
+from tlstax.report.core.marks import BlockStrip, Curve, Line, RatioMark, Segment
 
 STRIP_HEIGHT = 56
 STRIP_MARGIN = 76
@@ -56,21 +56,21 @@ def ratio_chart(
 
 def latency_chart(curves: Sequence[Curve], *, width: int, height: int = 260) -> Spec:
     """Latency against the share of operations that were at least as fast, on an axis that counts nines."""
-    points = [{**asdict(point), **asdict(curve.style)} for curve in curves for point in curve.points]
-    knots = [{**asdict(point), **asdict(curve.style)} for curve in curves for point in curve.knots]
-    nines = [point["nines"] for point in points]
-    latencies_us = [point["latency_us"] for point in points]
+    points = parts.points_of([Line(curve.style, curve.points) for curve in curves])
+    knots = parts.points_of([Line(curve.style, curve.knots) for curve in curves])
+    nines = [point["x"] for point in points]
+    latencies_us = [point["y"] for point in points]
     last = max(nines, default=1.0)
     ticks = [tick for tick in (-math.log10(0.5), *range(1, math.ceil(last) + 1)) if tick <= last]
     x = quantitative(
-        "nines",
+        "x",
         {"domain": [min(nines, default=0.0), last]},
         values=ticks,
         labelExpr=parts.NINES_LABEL,
         labelOverlap=False,
     )
     y = quantitative(
-        "latency_us",
+        "y",
         {"type": "log"},
         values=parts.duration_ticks_us(latencies_us),
         labelExpr=parts.DURATION_LABEL,

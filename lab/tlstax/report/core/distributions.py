@@ -9,7 +9,7 @@ from tlstax.findings.core.histograms import Histogram
 from tlstax.findings.core.outcomes import merged
 from tlstax.report.core import figures, palette
 from tlstax.report.core.groups import Group, Row
-from tlstax.report.core.marks import Curve, CurvePoint, Segment
+from tlstax.report.core.marks import Curve, Point, Segment
 from tlstax.report.core.outcome_names import PHASE_NAMES
 
 KNOTS_NINES = (-math.log10(1 - 0.5), 1.0, 2.0, 3.0, 4.0)
@@ -43,13 +43,13 @@ def _curve(row: Row, histogram: Histogram | None) -> Curve | None:
     )
 
 
-def _points(histogram: Histogram, nines: Sequence[float], label: str) -> tuple[CurvePoint, ...]:
+def _points(histogram: Histogram, nines: Sequence[float], label: str) -> tuple[Point, ...]:
     percentiles = [100 * (1 - 10**-nine) for nine in nines]
     values = histogram.percentiles_us(percentiles)
     return tuple(
-        CurvePoint(
-            nines=nine,
-            latency_us=value,
+        Point(
+            x=nine,
+            y=value,
             description=f"{label}: {percentile:.6g} % took at most {figures.quantity(value, 'us')}",
         )
         for nine, percentile, value in zip(nines, percentiles, values, strict=True)

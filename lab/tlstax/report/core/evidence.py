@@ -4,62 +4,65 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from tlstax.contract import TlsView
 from tlstax.records.trial import MappedLibrary, TrialRecord
 from tlstax.report.core.figures import NOTHING
 from tlstax.report.core.groups import Row
+from tlstax.report.core.section import Folded
+from tlstax.report.core.table import INDENT, Table, lines
 from tlstax.study.labels import DURABILITY
+from tlstax.support.grouping import grouped
 
 PLAINTEXT = "plaintext"
 
 
-@dataclass(frozen=True)
-class Proof:
-    """The evidence for one case; texts list what differed among its trials, most frequent first."""
-
-    label: str
-    valid: int
-    trials: int
-    server_said: tuple[str, ...]
-    client_said: tuple[str, ...]
-    resumed: str
-    handshakes: str
-    logins: tuple[str, ...]
-    server_libraries: tuple[MappedLibrary, ...]
-    client_libraries: tuple[MappedLibrary, ...]
-    certificates: tuple[str, ...]
+HEADS = (
+    "Valid trials",
+    "The server said",
+    "The client said",
+    "Resumed",
+    "Handshakes",
+    "Logins",
+    "Certificate",
+)
+MAPPED_HEADS = ("In the server", "In the client")
+LIBRARIES = "TLS libraries and planted faults mapped into the processes"
 
 
-def proof(row: Row) -> Proof:
-    """The evidence of a row's valid trials."""
+def evidence(rows: Iterable[Row]) -> tuple[Table, Folded]:
+    """The evidence of each row's valid trials, and folded away what their processes had mapped.
+
+    Of what differed among a case's trials, a line each, the most frequent first.
+    """
+    cases = list(rows)
+    proofs = Table("", HEADS, tuple(map(_proof, cases)), (), of_words=True, literal=True)
+    mapped = Table("", MAPPED_HEADS, tuple(map(_mapped, cases)), (), of_words=True, literal=True)
+    return proofs, Folded(LIBRARIES, (mapped,))
+
+
+def _proof(row: Row) -> tuple[str, ...]:
     valid = row.valid
     server_views = [view for record in valid for view in _views(record, "server")]
     client_views = [view for record in valid for view in _views(record, "client")]
-    libraries = (
-        (*record.server.mapped_tls_libraries, *(record.server.mapped_faults or ()))
-        for record in valid
-        if record.server
+    in_force = (said for record in valid for said in _in_force(record))
+    return (
+        row.label,
+        f"{len(valid)} of {len(row.trials)}",
+        distinct((*map(_said, server_views), *in_force)),
+        distinct(map(_said, client_views)),
+        _resumed(valid),
+        _handshakes(valid),
+        _logins(valid),
+        distinct(map(_certificate, (*client_views, *server_views))),
     )
-    return Proof(
-        label=row.label,
-        valid=len(valid),
-        trials=len(row.trials),
-        server_said=_distinct(
-            [
-                *(_said(view) for view in server_views),
-                *(said for record in valid for said in _in_force(record)),
-            ]
-        ),
-        client_said=_distinct(_said(view) for view in client_views),
-        resumed=_resumed(valid),
-        handshakes=_handshakes(valid),
-        logins=_logins(valid),
-        server_libraries=_distinct_libraries(libraries),
-        client_libraries=_distinct_libraries(record.client_mapped_tls_libraries for record in valid),
-        certificates=_distinct(_certificate(view) for view in (*client_views, *server_views)),
-    )
+
+
+def _mapped(row: Row) -> tuple[str, ...]:
+    servers = (record.server for record in row.valid if record.server)
+    at_server = (file for s in servers for file in (*s.mapped_tls_libraries, *(s.mapped_faults or ())))
+    at_client = (file for record in row.valid for file in record.client_mapped_tls_libraries)
+    return row.label, mapped_files(at_server), mapped_files(at_client)
 
 
 def _views(record: TrialRecord, side: str) -> Iterator[TlsView | None]:
@@ -116,45 +119,41 @@ def _handshakes(records: Iterable[TrialRecord]) -> str:
     return f"client {said[0]}, server {said[1]}"
 
 
-def _logins(records: Iterable[TrialRecord]) -> tuple[str, ...]:
+def _logins(records: Iterable[TrialRecord]) -> str:
     """The ways logins took over the trials' whole lives, and how often."""
     ways: Counter[str] = Counter()
     for record in records:
         ways.update(record.done.lifetime.authentications if record.done else {})
-    return tuple(f"{way.replace('_', ' ')}: {count:,}" for way, count in ways.most_common())
+    return lines(f"{way.replace('_', ' ')}: {count:,}" for way, count in ways.most_common())
 
 
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(text for text, _ in Counter(text for text in texts if text).most_common())
+def distinct(texts: Iterable[str]) -> str:
+    """Each of these texts on a line of its own, the most frequent first."""
+    return lines(text for text, _ in Counter(filter(None, texts)).most_common())
 
 
-def _distinct_libraries(libraries: Iterable[tuple[MappedLibrary, ...]]) -> tuple[MappedLibrary, ...]:
-    """Every library that was mapped in any trial, each once, by path."""
-    found = {library: None for trial in libraries for library in trial}
-    return tuple(sorted(found, key=lambda library: library.path))
+def mapped_files(files: Iterable[MappedLibrary]) -> str:
+    """Every file that was mapped in any trial, each once, by path, with its checksum below."""
+    known = sorted(dict.fromkeys(files), key=lambda file: file.path)
+    return lines(f"{file.path}\n{INDENT}sha256 {file.sha256}" for file in known)
 
 
 def server_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
     """Every server that answered, each with all TLS libraries that it named as its own."""
-    servers: dict[str, set[str]] = {}
-    for record in records:
-        if record.server:
-            libraries = servers.setdefault(record.server.version, set())
-            if record.server.tls_library_version:
-                libraries.add(" ".join(record.server.tls_library_version.split()))
-    return tuple(_with(server, libraries) for server, libraries in sorted(servers.items()))
+    servers = (record.server for record in records if record.server)
+    named = ((server.version, server.tls_library_version or "") for server in servers)
+    return tuple(sorted(_programs((version, " ".join(library.split())) for version, library in named)))
 
 
 def client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
     """Every client that took part, with the TLS library that it loaded."""
-    clients: dict[str, set[str]] = {}
-    for record in records:
-        if record.ready:
-            libraries = clients.setdefault(f"{record.ready.client} {record.ready.client_version}", set())
-            if record.ready.tls_library:
-                libraries.add(record.ready.tls_library.version)
-    return tuple(_with(client, libraries) for client, libraries in clients.items())
+    clients = (record.ready for record in records if record.ready)
+    named = ((f"{ready.client} {ready.client_version}", ready.tls_library) for ready in clients)
+    return tuple(_programs((client, library.version if library else "") for client, library in named))
 
 
-def _with(program: str, libraries: set[str]) -> str:
-    return f"{program} with {', '.join(sorted(libraries))}" if libraries else program
+def _programs(seen: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each program with all libraries that were seen with it."""
+    for program, several in grouped(seen, lambda both: both[0]).items():
+        libraries = ", ".join(sorted({library for _, library in several if library}))
+        yield f"{program} with {libraries}" if libraries else program

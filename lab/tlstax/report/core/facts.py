@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
+from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.records.trial import Machine, StoredRun
@@ -14,14 +16,19 @@ from tlstax.report.core.evidence import client_versions, server_versions
 from tlstax.report.core.groups import Group
 from tlstax.report.core.own_workloads import own_workloads
 from tlstax.results.document import Profiling, RunDocument
+from tlstax.study import Study
 from tlstax.study.labels import full_label, schedule_label
-from tlstax.support.text import counted
+from tlstax.support.text import counted, some_of
 
 COST_WORDS = {
     "ops_per_s": "operations per second",
     "server_cpu_us_per_op": "server CPU per operation",
     "client_cpu_us_per_op": "client CPU per operation",
 }
+
+
+MOST_SENTENCES = 12
+"""So many of a list are shown of a large study, or where room is short."""
 
 
 class Fact(NamedTuple):
@@ -174,6 +181,11 @@ def nothing_to_show(stored: StoredRun) -> str:
     if any(record.verdict.value == "valid" for record in stored.measured):
         return f"Nothing to show, because no block has a valid trial of a baseline{why}."
     return f"Nothing to show, because none of {counted(len(stored.measured), 'trial')} was valid{why}."
+
+
+def shortened(texts: Sequence[str], study: Study) -> tuple[str, ...]:
+    """All of these sentences, but of a large study only the first, and how many more there are."""
+    return tuple(some_of(texts, MOST_SENTENCES) if is_large(study) else texts)
 
 
 def noise_words(group: Group, outcome: str) -> str:

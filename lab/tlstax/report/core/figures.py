@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tlstax.findings.core.wording import MANY_TIMES, MINUS, is_telling
@@ -94,6 +94,13 @@ def interval(ratio: Interval) -> str:
     sign, _ = _form(ratio.point)
     low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
     return f"{_in_form(low, sign)} … {_in_form(high, sign)}"
+
+
+def ends(found: Interval, said: Callable[[float], str], unit: str = "") -> str:
+    """The two ends of an interval in brackets, each as it is said; empty where there is none."""
+    if found.low is None or found.high is None:
+        return ""
+    return f"[{said(found.low)} … {said(found.high)}{unit}]"
 
 
 def change_with_interval(ratio: Interval) -> str:

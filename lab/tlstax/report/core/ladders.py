@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from math import exp
-from typing import Any
-
-from markupsafe import Markup
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.naming import (
@@ -25,9 +22,10 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, outcome_names, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.drawing import svg
-from tlstax.report.core.marks import Style
-from tlstax.report.core.panel import Drawing, Panel
+from tlstax.report.core.marks import Line, Point, Style
+from tlstax.report.core.panel import Panel, at_one_width
+from tlstax.report.core.ratios import ends
+from tlstax.report.core.section import Charts
 from tlstax.study import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
 
@@ -35,34 +33,6 @@ WIDTH, HEIGHT = 345, 170
 DODGE = 0.05
 """How far apart, in octaves, the whiskers of two libraries stand at the same number of connections."""
 LABEL_GAP_PX = 14
-
-
-@dataclass(frozen=True)
-class Step:
-    """What a library does with so many connections; `low` to `high` is the interval over blocks."""
-
-    connections: float
-    value: float
-    low: float
-    high: float
-    description: str
-
-
-@dataclass(frozen=True)
-class Climb:
-    """One library's ladder."""
-
-    style: Style
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True)
-class Ladders:
-    """All ladders of one server in one outcome: a panel for each workload and TLS mode."""
-
-    title: str
-    styles: tuple[Style, ...]
-    panels: tuple[Panel, ...]
 
 
 def measured(stored: StoredRun) -> Series:
@@ -76,72 +46,69 @@ def measured(stored: StoredRun) -> Series:
     return series(study, stored.measured, values)
 
 
-def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Ladders, ...]:
+def ladders(run: Series, outcome: str, *, least_libraries: int = 1) -> tuple[Charts, ...]:
     """A ladder chart for each server, workload and TLS mode with two numbers of connections or more.
 
     Servers with fewer than `least_libraries` are left out.
     """
-    servers: dict[Level, dict[str, list[Climb]]] = {}
+    servers: dict[Level, dict[str, list[Line]]] = {}
     levels_of = run.study.levels_of()
     line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
     places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
     for at in run.ladders().values():
         if at[0].get("instance", 1) == 1:
             climb = _climb(run, at, outcome, places.get(at[0].get(line, ""), 0))
-            if len(climb.steps) > 1:
+            if len(climb.points) > 1:
                 servers.setdefault(at[0].get(SERVER, ""), {}).setdefault(mode_label(at[0]), []).append(climb)
     found = []
     for server, modes in servers.items():
         styles = tuple(dict.fromkeys(climb.style for climbs in modes.values() for climb in climbs))
         if len(styles) >= least_libraries:
             panels = tuple(_panel(mode, climbs, outcome) for mode, climbs in modes.items())
-            found.append(Ladders(str(server) or "all cases", styles, panels))
+            found.append(Charts(panels, str(server) or "all cases", styles, small=True))
     return tuple(found)
 
 
-def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Climb:
+def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Line:
     label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
     steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
     style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
-    return Climb(style, tuple(sorted(steps, key=lambda step: step.connections)))
+    return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
 
 
-def _step(run: Series, levels: Levels, outcome: str, label: str) -> Step | None:
+def _step(run: Series, levels: Levels, outcome: str, label: str) -> Point | None:
     logs = run.logs(levels, outcome)
     if not logs or LADDER not in levels:
         return None
     value = stats.interval(list(logs.values()), run.study.confidence)
     told = figures.quantity(value.point, OUTCOMES[outcome].unit)
-    return Step(
-        connections=float(levels[LADDER]),
-        value=value.point,
-        low=value.low or value.point,
-        high=value.high or value.point,
-        description=f"{label}, {levels[LADDER]} connections: {told}",
+    description = f"{label}, {levels[LADDER]} connections: {told}"
+    return Point(float(levels[LADDER]), value.point, description, *ends(value))
+
+
+def _panel(mode: str, climbs: Sequence[Line], outcome: str) -> Panel:
+    said = (
+        f"{climb.style.label}: {', '.join(step.description for step in climb.points)}" for climb in climbs
+    )
+    words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
+    return Panel(
+        title=capitalised(mode), reading="", drawings=(at_one_width(words, ladder_chart(climbs, outcome)),)
     )
 
 
-def _panel(mode: str, climbs: Sequence[Climb], outcome: str) -> Panel:
-    said = (f"{climb.style.label}: {', '.join(step.description for step in climb.steps)}" for climb in climbs)
-    drawn = Markup(svg(ladder_chart(climbs, outcome)))  # noqa: S704 - our own drawing; Vega escapes texts
-    words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
-    return Panel(title=capitalised(mode), reading="", drawings=(Drawing(words, drawn, drawn),))
-
-
-def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:
+def ladder_chart(climbs: Sequence[Line], outcome: str) -> Spec:
     """A line a library over the numbers of connections, whiskers for intervals, names at the right end."""
-    ticks = sorted({step.connections for climb in climbs for step in climb.steps})
-    highest = max(min(step.high, 2 * step.value) for climb in climbs for step in climb.steps) * 1.04
+    ticks = sorted({step.x for climb in climbs for step in climb.points})
+    highest = max(min(step.high or step.y, 2 * step.y) for climb in climbs for step in climb.points) * 1.04
     domain = [ticks[0] / 1.3, ticks[-1] * 1.3]
     shown = ticks if len(ticks) < 7 else [tick for place, tick in enumerate(ticks) if place % 2 == 0]
-    x = quantitative(
-        "connections", {"type": "log", "base": 2, "domain": domain}, values=shown, format="d", grid=False
-    )
+    x = quantitative("x", {"type": "log", "base": 2, "domain": domain}, values=shown, format="d", grid=False)
     label = {"labelExpr": parts.DURATION_LABEL} if OUTCOMES[outcome].unit == "us" else {"format": "~s"}
     axis = {"tickCount": 4, "minExtent": 42, "maxExtent": 42, **label}
-    y = quantitative("value", {"domain": [0, highest]}, **axis)
+    y = quantitative("y", {"domain": [0, highest]}, **axis)
     low = quantitative("low", {"domain": [0, highest]}, **axis)
-    steps = list(_dodged(climbs, highest))
+    steps = parts.points_of(climbs, lambda connections, place: connections * exp(place * DODGE))
+    steps = [{**step, "high": min(step["high"], highest)} for step in steps]
     layers = [
         parts.whiskers(steps, x, low),
         *parts.lines_and_dots(steps, x, y, size=28),
@@ -150,24 +117,13 @@ def ladder_chart(climbs: Sequence[Climb], outcome: str) -> Spec:
     return parts.finished(layers, WIDTH, HEIGHT)
 
 
-def _dodged(climbs: Sequence[Climb], highest: float) -> Iterable[Mapping[str, Any]]:
-    """The steps with their style, those of different libraries a little beside each other."""
-    middle = (len(climbs) - 1) / 2
-    for place, climb in enumerate(climbs):
-        aside = exp((place - middle) * DODGE)
-        for step in climb.steps:
-            within = {"connections": step.connections * aside, "high": min(step.high, highest)}
-            yield {**asdict(step), **asdict(climb.style), **within}
-
-
-def _names(climbs: Sequence[Climb], end: float, highest: float, x: Spec, y: Spec) -> list[Spec]:
+def _names(climbs: Sequence[Line], end: float, highest: float, x: Spec, y: Spec) -> list[Spec]:
     """Each library's name beside its last step, pushed apart where lines end close to each other."""
     gap = LABEL_GAP_PX * highest / HEIGHT
-    names = sorted(climbs, key=lambda climb: climb.steps[-1].value)
-    heights = apart([climb.steps[-1].value for climb in names], gap, highest)
+    names = sorted(climbs, key=lambda climb: climb.points[-1].y)
+    heights = apart([climb.points[-1].y for climb in names], gap, highest)
     values = [
-        {"connections": end, "value": height, **asdict(climb.style)}
-        for climb, height in zip(names, heights, strict=True)
+        {"x": end, "y": height, **asdict(climb.style)} for climb, height in zip(names, heights, strict=True)
     ]
     mark = {"type": "text", "align": "left", "dx": 5, "fontSize": parts.FONT_SIZE, "fontWeight": 600}
     text = {"field": "label", "type": "nominal"}

@@ -28,21 +28,34 @@ class RatioMark:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """A latency at a share of the operations: `nines` is -log10(1 - share), so 99 % is 2."""
+class Point:
+    """What a line goes through; `low` to `high` is the interval of `y`, where it has one that is drawn."""
 
-    nines: float
-    latency_us: float
+    x: float
+    y: float
     description: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One level over something that grows to the right."""
+
+    style: Style
+    points: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The latency distribution of one level; `knots` are the percentiles that carry a point."""
+    """The latency distribution of one level; `knots` are the percentiles that carry a point.
+
+    Of a point, x counts nines of the operations: -log10(1 - share), so 99 % is 2. Its y is in microseconds.
+    """
 
     style: Style
-    points: tuple[CurvePoint, ...]
-    knots: tuple[CurvePoint, ...]
+    points: tuple[Point, ...]
+    knots: tuple[Point, ...]
 
 
 @dataclass(frozen=True)

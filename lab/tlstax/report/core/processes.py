@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 from tlstax.findings.core.naming import subject_label
-from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.report.core.evidence import distinct, mapped_files
+from tlstax.report.core.figures import NOTHING
+from tlstax.report.core.section import Heading, Words
+from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.study.case_levels import SERVER_FACTORS
 from tlstax.study.server_words import changed_words
+from tlstax.support.grouping import grouped
+
+HEADS = (
+    "Valid trials",
+    "Meant",
+    "The server said",
+    "As meant",
+    "Mapped",
+    "The client\N{RIGHT SINGLE QUOTATION MARK}s library",
+)
+READING = (
+    "“As meant” counts the trials in which the files mapped into the answering process had the wanted "
+    "checksums, and no other TLS library was mapped beside them."
+)
 
 
-@dataclass(frozen=True)
-class Process:
-    """One server process of a run, over the run's valid trials; texts list what differed among them."""
+def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words, Table]:
+    """Every server over every library, each process by itself, by name, over the run's valid trials."""
 
-    label: str
-    valid: int
-    trials: int
-    meant: tuple[str, ...]
-    said: tuple[str, ...]
-    mapped: tuple[MappedLibrary, ...]
-    as_meant: str
-    clients: tuple[str, ...]
-
-
-def processes(stored: StoredRun, document: RunDocument) -> tuple[Process, ...]:
-    """Every server over every library, each process by itself, by name."""
-    found: dict[str, list[TrialRecord]] = {}
-    for record in stored.measured:
+    def label(record: TrialRecord) -> str:
         levels = {n: v for n, v in record.trial.case.levels.items() if n in SERVER_FACTORS}
-        found.setdefault(subject_label(levels, document.design), []).append(record)
-    return tuple(_process(label, found[label]) for label in sorted(found))
+        return subject_label(levels, document.design)
+
+    found = grouped(stored.measured, label)
+    rows = tuple(_process(label, found[label]) for label in sorted(found))
+    table = Table("", HEADS, rows, (), of="process", of_words=True, literal=True)
+    return Heading("Which TLS library ran under which server"), Words(READING, aside=True), table
 
 
-def _process(label: str, records: list[TrialRecord]) -> Process:
+def _process(label: str, records: list[TrialRecord]) -> tuple[str, ...]:
     valid = [record for record in records if record.verdict.value == "valid"]
     seen = [record.server for record in valid if record.server]
-    mapped = {file: None for s in seen for file in (*s.mapped_tls_libraries, *(s.mapped_faults or ()))}
-    return Process(
-        label=label,
-        valid=len(valid),
-        trials=len(records),
-        meant=_distinct(_meant(record) for record in valid),
-        said=_distinct(_said(record) for record in valid),
-        mapped=tuple(sorted(mapped, key=lambda library: library.path)),
-        as_meant=_as_meant(valid),
-        clients=_distinct(
-            record.ready.tls_library.version for record in valid if record.ready and record.ready.tls_library
-        ),
+    loaded = (record.ready.tls_library for record in valid if record.ready)
+    return (
+        label,
+        f"{len(valid)} of {len(records)}",
+        distinct(map(_meant, valid)),
+        distinct(map(_said, valid)),
+        _as_meant(valid),
+        mapped_files(file for s in seen for file in (*s.mapped_tls_libraries, *(s.mapped_faults or ()))),
+        distinct(library.version for library in loaded if library),
     )
 
 
@@ -73,7 +74,7 @@ def _as_meant(records: list[TrialRecord]) -> str:
     """In how many trials the files mapped into the answering process had the wanted checksums."""
     meant = [record for record in records if record.claim and record.claim.tls_library]
     if not meant:
-        return ""
+        return NOTHING
     return f"{sum(_is_as_meant(record) for record in meant):,} of {len(meant):,}"
 
 
@@ -83,7 +84,3 @@ def _is_as_meant(record: TrialRecord) -> bool:
     wanted = {record.claim.tls_library.libssl_sha256, record.claim.tls_library.libcrypto_sha256}
     answers = record.server.answering_pid in {None, record.claim.pid}
     return answers and wanted == {library.sha256 for library in record.server.mapped_tls_libraries}
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(text for text, _ in Counter(text for text in texts if text).most_common())

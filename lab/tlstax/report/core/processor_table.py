@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from tlstax.findings.core.processors import Shares, Stretch, series, shares, together, window_slices
+from tlstax.findings.core.processors import series, shares, together, window_slices
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import CpuTicks
+from tlstax.report.core.figures import NOTHING
 from tlstax.report.core.groups import Row
+from tlstax.report.core.section import Folded, Words
+from tlstax.report.core.table import Table
 
 SECONDS = (1, 5)
 """The lengths of the stretches that a window is shown in, where it is longer than one of them."""
@@ -15,46 +18,34 @@ SECONDS = (1, 5)
 COLUMNS = ("user", "nice", "system", "iowait", "steal", "idle")
 
 
-@dataclass(frozen=True)
-class Line:
-    """One stretch of the window over some trials: its shares, in the order of `COLUMNS`, as text.
-
-    `server_system` is the share of the kernel on the server's processors; empty where it has none of its own.
-    """
-
-    stretch: str
-    trials: int
-    cells: tuple[str, ...]
-    server_system: str
-    is_average: bool = False
+HEADS = (
+    "Window",
+    "Trials",
+    *(f"%{name}" for name in COLUMNS),
+    "%system on the server\N{RIGHT SINGLE QUOTATION MARK}s CPUs",
+)
 
 
-@dataclass(frozen=True)
-class CaseLines:
-    """The lines of one case: every second, every five, and all together."""
-
-    label: str
-    lines: tuple[Line, ...]
-
-
-def processor_lines(rows: Sequence[Row]) -> tuple[CaseLines, ...]:
-    """The table of these cases' valid trials; without those that nobody watched."""
-    return tuple(CaseLines(row.label, lines) for row in rows if (lines := tuple(_lines(tuple(row.valid)))))
-
-
-def tick_words(rows: Sequence[Row]) -> str:
-    """How fine the figures are; empty where there are none."""
+def processors(rows: Sequence[Row]) -> Iterator[Folded]:
+    """What is known of these cases' valid trials; nothing where nobody watched."""
+    lines = tuple(line for row in rows for line in _case(row))
     ticks = {record.window.ticks_per_s for row in rows for record in row.valid if record.window}
-    if not ticks:
-        return ""
-    tick_ms = 1000 / min(ticks)
-    return (
-        f"The kernel counts in ticks of {tick_ms:g} ms, so a short window alone tells little: each line is "
-        "the sum over the case's valid trials. %system includes interrupts, as sar has it."
-    )
+    if lines and ticks:
+        reading = (
+            f"The kernel counts in ticks of {1000 / min(ticks):g} ms, so a short window alone tells little: "
+            "each line is the sum over the case's valid trials. %system includes interrupts, as sar has it."
+        )
+        table = Table("", HEADS, lines, (), of_words=True, literal=True)
+        yield Folded("What the processors did, second by second", (Words(reading, aside=True), table))
 
 
-def _lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
+def _case(row: Row) -> Iterator[tuple[str, ...]]:
+    """The lines of one case, which the first one names: every second, every five, and all together."""
+    for place, line in enumerate(_lines(row.valid)):
+        yield ("" if place else row.label, *line)
+
+
+def _lines(records: Sequence[TrialRecord]) -> Iterator[tuple[str, ...]]:
     slices = window_slices(records)
     everything = together(slices)
     average = shares(everything) if everything is not None else None
@@ -64,25 +55,15 @@ def _lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
     watched = sum(1 for record in records if record.window and record.window.cpus)
     for every_s in SECONDS:
         if longest_s > every_s:
-            own = {stretch.from_s: stretch for stretch in series(records, every_s, "server")}
+            own = {stretch.from_s: stretch.ticks for stretch in series(records, every_s, "server")}
             for stretch in series(records, every_s):
                 words = f"{stretch.from_s:g} to {min(stretch.from_s + every_s, stretch.to_s):.3g} s"
-                yield _line(words, stretch.trials, shares(stretch.ticks), _of(own.get(stretch.from_s)))
-    server = together(slices, "server")
-    yield _line("average", watched, average, shares(server) if server else None, is_average=True)
+                yield _line(words, stretch.trials, stretch.ticks, own.get(stretch.from_s))
+    yield _line("average", watched, everything, together(slices, "server"))
 
 
-def _of(stretch: Stretch | None) -> Shares | None:
-    return shares(stretch.ticks) if stretch is not None else None
-
-
-def _line(
-    words: str, trials: int, machine: Shares | None, server: Shares | None, *, is_average: bool = False
-) -> Line:
-    return Line(
-        stretch=words,
-        trials=trials,
-        cells=tuple(f"{getattr(machine, name):.2f}" for name in COLUMNS) if machine is not None else (),
-        server_system=f"{server.system:.2f}" if server is not None else "",
-        is_average=is_average,
-    )
+def _line(words: str, trials: int, machine: CpuTicks | None, server: CpuTicks | None) -> tuple[str, ...]:
+    """Shares of the machine, and the kernel's on the server's processors where it has some of its own."""
+    all_of_it, own = (shares(ticks) if ticks is not None else None for ticks in (machine, server))
+    cells = (NOTHING if all_of_it is None else f"{getattr(all_of_it, name):.2f}" for name in COLUMNS)
+    return words, f"{trials}", *cells, NOTHING if own is None else f"{own.system:.2f}"

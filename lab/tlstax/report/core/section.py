@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from tlstax.report.core.grid import Grid, Shades
 from tlstax.report.core.marks import Style
 from tlstax.report.core.panel import Panel
 from tlstax.report.core.table import Table
@@ -14,8 +15,15 @@ Detail = Literal["short", "whole", "page"]
 
 
 @dataclass(frozen=True)
+class Heading:
+    """What is above the blocks that follow, where they are more than items or charts."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Items:
-    """Sentences below each other, under a heading of their own where they have one.
+    """Sentences below each other, under a heading of their own where they have one; without any, nothing.
 
     Where room is short, of very many only the first are shown, unless `all_of_them` matter. `more` says how
     to see more, right below them.
@@ -29,10 +37,11 @@ class Items:
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph; an `aside`, such as how to read what is above it, steps back."""
+    """A paragraph, and a command that ends it; an `aside`, such as how to read what is above, steps back."""
 
     text: str
     aside: bool = False
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,11 +61,13 @@ class Dump:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A panel, and the signs of its lines."""
+class Charts:
+    """Panels that are read together, and the signs of their lines; `small` ones stand beside each other."""
 
-    panel: Panel
+    panels: tuple[Panel, ...]
+    title: str = ""
     styles: tuple[Style, ...] = ()
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,16 +75,36 @@ class Folded:
     """Blocks that are shown when they are asked for."""
 
     summary: str
-    blocks: tuple[Items | Words | Dump | Table, ...]
+    blocks: tuple[Block, ...]
     is_open: bool = False
 
 
-Block = Items | Words | Pairs | Dump | Table | Chart | Folded
+@dataclass(frozen=True)
+class Claim:
+    """Something that is judged: what is said and by whom, the verdict, and what that rests on."""
+
+    says: str
+    verdict: str
+    lines: tuple[str, ...] = ()
+    source: str = ""
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims beside each other, or each in the `whole_width` of the page."""
+
+    claims: tuple[Claim, ...]
+    whole_width: bool = False
+
+
+Block = Heading | Items | Words | Pairs | Dump | Table | Grid | Shades | Charts | Folded | Claims
 
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks in their order, under the topic's title where it has one."""
+    """Blocks in their order, under the topic's title where it has one; the page may have it `folded`."""
 
     blocks: tuple[Block, ...]
     title: str = ""
+    folded: bool = False

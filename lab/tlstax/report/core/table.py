@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tlstax.report.core.figures import NOTHING
 
 GAP = 2
 INDENT = "  "
-"""Before the name of a row that belongs to the row above it."""
+"""Before the name of a row that belongs to the row above it, or a line of a cell to the line above it."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,10 @@ class Table:
     """Its title, heads (of a line or two), rows of a name and cells, what to know of it.
 
     `of` is what the names are of. A table that is shown `where_it_fits` is named alone where it does not. One
-    `of_words` has sentences in its cells more than figures, and heads that may be names.
+    `of_words` has sentences in its cells more than figures, and heads that may be names. Names and heads of a
+    `literal` one are shown as they are; if it is of words, its cells too, which may have several lines.
+    `over` names what stands over several heads, each with their number; such a table is set small, and its
+    last row is the mean of the others.
     """
 
     title: str
@@ -24,6 +30,8 @@ class Table:
     of: str = "case"
     where_it_fits: bool = False
     of_words: bool = False
+    literal: bool = False
+    over: tuple[tuple[str, int], ...] = ()
 
     def width(self) -> int:
         """How many columns of characters it takes, columns set `GAP` apart."""
@@ -31,3 +39,8 @@ class Table:
         heads = [max(map(len, head.split("\n"))) for head in self.heads]
         cells = [max(len(row[place + 1]) for row in self.rows) for place in range(len(heads))]
         return names + sum(GAP + max(both) for both in zip(heads, cells, strict=True))
+
+
+def lines(texts: Iterable[str]) -> str:
+    """A cell with these lines; a dash where there are none."""
+    return "\n".join(texts) or NOTHING

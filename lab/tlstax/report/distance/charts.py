@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from tlstax.findings.distance.words import away
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.marks import Style
+from tlstax.report.core.marks import Line, Point, Style
 from tlstax.report.core.panel import NARROW, Panel, at_one_width
+from tlstax.report.core.section import Charts
 from tlstax.report.distance.tables import table_title
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
 
 HEIGHT = 230
 DODGE = 0.006
@@ -24,50 +25,22 @@ PLAINTEXT = "plaintext"
 MS_LABEL = "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 
 
-@dataclass(frozen=True)
-class Point:
-    """A treatment at one distance; `low` and `high` equal `value` where there is no interval."""
-
-    rtt_ms: float
-    value: float
-    low: float
-    high: float
-    description: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One treatment over all distances."""
-
-    style: Style
-    points: tuple[Point, ...]
-
-
-@dataclass(frozen=True)
-class DistanceCharts:
-    """The charts of one server and way of working, with the signs of their lines."""
-
-    title: str
-    styles: tuple[Style, ...]
-    panels: tuple[Panel, ...]
-
-
-def distance_charts(found: Distances | None) -> tuple[DistanceCharts, ...]:
+def distance_charts(found: Distances | None) -> tuple[Charts, ...]:
     """For every server and way of working, where there are two distances or more: time and ratio."""
-    sides: dict[tuple[str, str, int], list[DistanceCurve]] = {}
-    for curve in found.curves if found is not None else ():
-        if len(curve.points) > 1:
-            sides.setdefault((curve.kind, curve.server, curve.connections), []).append(curve)
+    drawn = [curve for curve in found.curves if len(curve.points) > 1] if found is not None else []
+    sides = grouped(drawn, lambda curve: (curve.kind, curve.server, curve.connections))
     return tuple(_charts(curves) for curves in sides.values())
 
 
 def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -> Spec:
     """The lines over the round trip time: times from nothing on, ratios on a logarithmic axis."""
-    rtts = sorted({point.rtt_ms for line in lines for point in line.points})
-    ends = [end for line in lines for point in line.points for end in (point.low, point.high)]
+    rtts = sorted({point.x for line in lines for point in line.points})
+    ends = [
+        end for line in lines for point in line.points for end in (point.low, point.high) if end is not None
+    ]
     span = (rtts[-1] - rtts[0]) or 1.0
     x = quantitative(
-        "rtt_ms",
+        "x",
         {"domain": [rtts[0] - 0.04 * span, rtts[-1] + 0.04 * span]},
         values=rtts,
         labelExpr="format(datum.value, '~g') + ' ms'",
@@ -80,29 +53,26 @@ def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -
         low, high = min(*ends, 1.0) / 1.05, max(*ends, 1.0) * 1.05
         scale = {"type": "log", "domain": [low, high]}
         axis = {"values": parts.ratio_ticks(low, high), "labelExpr": parts.RATIO_LABEL}
-    y = quantitative("value", scale, minExtent=42, maxExtent=42, **axis)
+    y = quantitative("y", scale, minExtent=42, maxExtent=42, **axis)
     start = quantitative("low", scale, minExtent=42, maxExtent=42, **axis)
-    values = list(_dodged(lines, span))
+    values = parts.points_of(lines, lambda rtt_ms, place: rtt_ms + place * DODGE * span)
     layers = [parts.whiskers(values, x, start), *parts.lines_and_dots(values, x, y, size=34)]
     if ratio:
         one = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
-        layers.insert(0, layer([{"value": 1}], one, y=y))
+        layers.insert(0, layer([{"y": 1}], one, y=y))
     return parts.finished(layers, width, HEIGHT)
 
 
-def _charts(curves: Sequence[DistanceCurve]) -> DistanceCharts:
+def _charts(curves: Sequence[DistanceCurve]) -> Charts:
     first = curves[0]
     times = [_plaintext(curves), *(_line(curve, place, ratio=False) for place, curve in enumerate(curves))]
     ratios = [_line(curve, place, ratio=True) for place, curve in enumerate(curves)]
     title = table_title(first.kind, first.server, first.connections)
-    return DistanceCharts(
-        title=title,
-        styles=tuple(line.style for line in times),
-        panels=(
-            _panel("Time", "Lower is better.", times, title, ratio=False),
-            _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),
-        ),
+    panels = (
+        _panel("Time", "Lower is better.", times, title, ratio=False),
+        _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),
     )
+    return Charts(panels, title, tuple(line.style for line in times), small=True)
 
 
 def _panel(name: str, reading: str, lines: Sequence[Line], title: str, *, ratio: bool) -> Panel:
@@ -140,13 +110,4 @@ def _drawn(label: str, rtt_ms: float, value: Interval, told: str) -> Point:
     """The interval is cut off where it would flatten everything else."""
     low = value.point if value.low is None else max(value.low, value.point / 2)
     high = value.point if value.high is None else min(value.high, 2 * value.point)
-    return Point(rtt_ms, value.point, low, high, f"{label}, {away(rtt_ms)}: {told}")
-
-
-def _dodged(lines: Sequence[Line], span: float) -> Iterator[Mapping[str, Any]]:
-    """The points with their style, those of different treatments a little beside each other."""
-    middle = (len(lines) - 1) / 2
-    for place, line in enumerate(lines):
-        aside = (place - middle) * DODGE * span
-        for point in line.points:
-            yield {**asdict(point), **asdict(line.style), "rtt_ms": point.rtt_ms + aside}
+    return Point(rtt_ms, value.point, f"{label}, {away(rtt_ms)}: {told}", low, high)

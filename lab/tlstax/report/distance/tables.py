@@ -10,6 +10,7 @@ from tlstax.report.core import figures
 from tlstax.report.core.table import INDENT, Table
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
 
 TITLE = "What distance makes of the costs"
 POOLS = "What a connection that is kept saves in time"
@@ -32,9 +33,7 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
     """A table for each server and way of working; `narrow` ones leave the intervals to other formats."""
     if found is None:
         return
-    sides: dict[tuple[str, str, int], list[DistanceCurve]] = {}
-    for curve in found.curves:
-        sides.setdefault((curve.server, curve.kind, curve.connections), []).append(curve)
+    sides = grouped(found.curves, lambda curve: (curve.server, curve.kind, curve.connections))
     last = list(sides)[-1:]
     for side, curves in sides.items():
         server, kind, connections = side
@@ -59,8 +58,12 @@ def distance_sentences(found: Distances | None) -> list[str]:
     """The claims with their verdicts, then both trends of every connection's curve."""
     if found is None:
         return []
-    curves = (curve for curve in found.curves if curve.kind == "connection")
-    return [*claim_sentences(found), *filter(None, map(growth_sentence, curves))]
+    return [*claim_sentences(found), *filter(None, map(connection_growth, found.curves))]
+
+
+def connection_growth(curve: DistanceCurve) -> str:
+    """Both trends of a connection's curve; empty for one of statements, or of one distance alone."""
+    return growth_sentence(curve) if curve.kind == "connection" else ""
 
 
 def cell(found: Interval | None, *, narrow: bool = False, nothing: float | None = 0.0) -> str:

@@ -10,6 +10,7 @@ from tlstax.report.core.table import INDENT, Table
 from tlstax.report.distance.tables import cell
 from tlstax.results.distance import TunnelWorth
 from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
 
 TITLES = {
     "time": "When a tunnel is worth it in place of the server's own TLS: in time",
@@ -32,10 +33,8 @@ BREAK_EVEN = (
 def tunnel_tables(found: Sequence[TunnelWorth], *, narrow: bool = False) -> Iterator[Table]:
     """A table for each measure; `narrow` ones leave out two columns for the verdicts."""
     for measure, title in TITLES.items():
-        sides: dict[tuple[str, float, str], list[TunnelWorth]] = {}
-        for each in found:
-            if each.measure == measure:
-                sides.setdefault((each.server, each.rtt_ms, each.rival), []).append(each)
+        of_measure = (each for each in found if each.measure == measure)
+        sides = grouped(of_measure, lambda each: (each.server, each.rtt_ms, each.rival))
         rows = tuple(_rows(sides, narrow=narrow))
         if rows:
             heads = HEADS[-1:] if narrow else HEADS
@@ -56,6 +55,4 @@ def _rows(
 
 
 def _ms(found: Interval) -> str:
-    ends = {"low": found.low, "high": found.high}
-    scaled = {name: end / 1e3 if end is not None else None for name, end in ends.items()}
-    return cell(found.model_copy(update={"point": found.point / 1e3, **scaled}))
+    return cell(found.each(lambda us: us / 1e3))

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
-from tlstax.report.core.marks import Style
+from tlstax.report.core.marks import Line, Point, Style
 from tlstax.report.core.panel import Panel, at_both_widths
-from tlstax.report.core.section import Chart
-from tlstax.results.drivers import DriverWarmup
+from tlstax.report.core.section import Charts
+from tlstax.results.drivers import DriverWarmup, WarmupPoint
 
 HEIGHT = 240
 MOST_LINES = len(palette.LEVELS)
 """More lines than colours cannot be told apart."""
 
 
-def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
+def warmup_chart(warmups: Sequence[DriverWarmup]) -> Charts | None:
     """A line for each driver as it is, of two points at least; None where there is nothing to draw.
 
     With more than can be told apart, the first ones are drawn; the table has all.
@@ -27,7 +25,7 @@ def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
     drawn = [found for found in warmups if len(found.points) > 1][:MOST_LINES]
     if not drawn:
         return None
-    styles = tuple(_style(found, place) for place, found in enumerate(drawn))
+    lines = [_line(found, place) for place, found in enumerate(drawn)]
     said = "; ".join(
         f"{one.label}: from {figures.quantity(one.cold_us_per_op, 'us')} to "
         f"{figures.quantity(one.warm_us_per_op, 'us')}"
@@ -37,39 +35,36 @@ def warmup_chart(warmups: Sequence[DriverWarmup]) -> Chart | None:
     left = len([found for found in warmups if len(found.points) > 1]) - len(drawn)
     more = f" {left} more are in the table." if left else ""
     reading = f"The driver\N{RIGHT SINGLE QUOTATION MARK}s own, in slices of a tenth of a second.{more}"
-    drawings = at_both_widths(words, lambda width: _chart(drawn, styles, width))
-    return Chart(Panel("CPU per operation before measuring", reading, drawings), styles)
+    drawings = at_both_widths(words, lambda width: _chart(lines, width))
+    return Charts(
+        (Panel("CPU per operation before measuring", reading, drawings),),
+        styles=tuple(line.style for line in lines),
+    )
 
 
-def _chart(drawn: Sequence[DriverWarmup], styles: Sequence[Style], width: int) -> Spec:
-    values = list(_values(drawn, styles))
+def _chart(lines: Sequence[Line], width: int) -> Spec:
+    values = parts.points_of(lines)
     x = quantitative(
-        "elapsed_s",
-        {"domain": [0, max(value["elapsed_s"] for value in values)]},
+        "x",
+        {"domain": [0, max(value["x"] for value in values)]},
         labelExpr="format(datum.value, '~g') + ' s'",
         tickCount=5,
     )
     y = quantitative(
-        "us_per_op",
+        "y",
         {"type": "log"},
-        values=parts.duration_ticks_us([value["us_per_op"] for value in values]),
+        values=parts.duration_ticks_us([value["y"] for value in values]),
         labelExpr=parts.DURATION_LABEL,
     )
     return parts.finished(parts.lines_and_dots(values, x, y, size=22), width, HEIGHT)
 
 
-def _values(drawn: Sequence[DriverWarmup], styles: Sequence[Style]) -> Iterator[Mapping[str, Any]]:
-    for found, style in zip(drawn, styles, strict=True):
-        for point in found.points:
-            us = figures.quantity(point.us_per_op, "us")
-            told = f"{found.label}, after {point.elapsed_s:.1f} s: {us} ({point.trials} trials)"
-            yield {
-                **asdict(style),
-                "elapsed_s": point.elapsed_s,
-                "us_per_op": point.us_per_op,
-                "description": told,
-            }
+def _line(found: DriverWarmup, place: int) -> Line:
+    style = Style(found.label, palette.level_ink(place).light, palette.level_shape(place))
+    return Line(style, tuple(_point(found.label, point) for point in found.points))
 
 
-def _style(found: DriverWarmup, place: int) -> Style:
-    return Style(found.label, palette.level_ink(place).light, palette.level_shape(place))
+def _point(label: str, point: WarmupPoint) -> Point:
+    us = figures.quantity(point.us_per_op, "us")
+    told = f"{label}, after {point.elapsed_s:.1f} s: {us} ({point.trials} trials)"
+    return Point(point.elapsed_s, point.us_per_op, told)

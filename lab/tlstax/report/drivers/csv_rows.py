@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.drivers.words import PARTS, default_words
+from tlstax.report.core.csv_row import Row, amount, levels, sides
 from tlstax.results.document import RunDocument
 from tlstax.results.drivers import DriverSplit
-from tlstax.results.interval import Interval
-from tlstax.study import Levels
-
-Row = dict[str, str | int | float | None]
 
 
-def driver_rows(document: RunDocument) -> Iterator[Row]:
+def rows(document: RunDocument) -> Iterator[Row]:
     """A row for each default, each part of a split with its share, the whole of it, and each warm-up."""
     drivers = document.drivers
     if drivers is None:
@@ -23,7 +20,7 @@ def driver_rows(document: RunDocument) -> Iterator[Row]:
             "role": "driver default",
             "outcome": "statements_per_op",
             "unit": "1",
-            **_case("case", found.case),
+            **levels("case", found.case),
             "value": found.statements_per_op,
             "blocks": found.trials,
             "negotiated": ", ".join(found.negotiated) or "plaintext",
@@ -36,7 +33,7 @@ def driver_rows(document: RunDocument) -> Iterator[Row]:
             "role": "warm-up",
             "outcome": "cold_us_per_op",
             "unit": "us",
-            **_case("case", warmup.case),
+            **levels("case", warmup.case),
             "value": warmup.cold_us_per_op,
             "baseline_value": warmup.warm_us_per_op,
             "ratio": warmup.times_slower,
@@ -46,46 +43,28 @@ def driver_rows(document: RunDocument) -> Iterator[Row]:
 
 
 def _split(split: DriverSplit) -> Iterator[Row]:
-    sides = {**_case("case", split.case), **_case("baseline", split.baseline)}
+    common: Row = {"role": "driver split", "unit": "us", **sides(split.case, split.baseline)}
     for part in split.parts:
         published = part.published_share
         yield {
-            "role": "driver split",
+            **common,
             "outcome": PARTS[part.kind],
-            "unit": "us",
-            **sides,
-            **_amount(part.extra_us_per_op),
+            **amount(part.extra_us_per_op),
             "caveats": f"{part.labels[0]} less {part.labels[1]}",
         }
         if part.share is not None:
             yield {
+                **common,
                 "role": "driver split share",
                 "outcome": PARTS[part.kind],
                 "unit": "1",
-                **sides,
-                **_amount(part.share),
+                **amount(part.share),
                 "caveats": "" if published is None else f"published: {published:.3g}",
             }
     if split.extra_us_per_op is not None:
         yield {
-            "role": "driver split",
+            **common,
             "outcome": "together",
-            "unit": "us",
-            **sides,
-            **_amount(split.extra_us_per_op),
+            **amount(split.extra_us_per_op),
             "caveats": split.sentence,
         }
-
-
-def _amount(amount: Interval) -> Row:
-    return {
-        "value": amount.point,
-        "value_low": amount.low,
-        "value_high": amount.high,
-        "confidence": amount.confidence,
-        "blocks": amount.blocks,
-    }
-
-
-def _case(side: str, levels: Levels) -> Row:
-    return {f"{side}_{factor}": level for factor, level in levels.items() if factor != "control"}

@@ -105,28 +105,22 @@ def _lines(split: DriverSplit, *, narrow: bool) -> Iterator[tuple[str, str, str,
 
 def _microseconds(amount: Interval, *, narrow: bool) -> str:
     sign = "+" if amount.point > 0 else ""
-    ends = "" if narrow else _ends(amount, 1.0, "")
-    return f"{sign}{figures.significant(amount.point)} µs{ends}"
+    ends = "" if narrow else figures.ends(amount, figures.significant)
+    return f"{sign}{figures.significant(amount.point)} µs {ends}".strip()
 
 
 def _share(share: Interval | None, *, narrow: bool) -> str:
     if share is None:
         return figures.NOTHING
-    ends = "" if narrow else _ends(share, 100.0, " %")
-    return f"{figures.significant(100 * share.point, 2)} %{ends}"
+    ends = "" if narrow else figures.ends(share, lambda end: figures.significant(100 * end), " %")
+    return f"{figures.significant(100 * share.point, 2)} % {ends}".strip()
 
 
 def _times(ratio: Interval | None, *, narrow: bool) -> str:
     if ratio is None:
         return figures.NOTHING
-    return f"{ratio.point:.2f}{figures.TIMES}{'' if narrow else _ends(ratio, 1.0, '')}"
-
-
-def _ends(amount: Interval, factor: float, unit: str) -> str:
-    if amount.low is None or amount.high is None:
-        return ""
-    low, high = (figures.significant(factor * end) for end in (amount.low, amount.high))
-    return f" [{low} … {high}{unit}]"
+    ends = "" if narrow else figures.ends(ratio, figures.significant)
+    return f"{ratio.point:.2f}{figures.TIMES} {ends}".strip()
 
 
 def _published(share: float | None) -> str:

@@ -14,6 +14,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import ComponentCost, Explanation
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
+from tlstax.support.grouping import grouped
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the table."""
@@ -37,6 +38,14 @@ class CaseCosts:
     def total(self, side: Side) -> float:
         """All components of a side, what is unattributed among them."""
         return sum(us for (of, _), us in self.us.items() if of == side)
+
+    def costs(self, side: Side, name: str, *, changes: bool, interval: bool) -> str:
+        """A component's cost, and its difference with the interval: "31.2 (+12.0) [+10.9 … +13.1]"."""
+        us, part = number(self.us.get((side, name), 0.0)), self.parts.get((side, name))
+        if part is None or not changes:
+            return us
+        extra = part.extra_us_per_op
+        return f"{us} ({signed(extra.point)}){f' {ends(extra)}' if interval else ''}".strip()
 
 
 @dataclass(frozen=True)
@@ -64,10 +73,7 @@ class ComponentGroup:
 def component_groups(document: RunDocument) -> tuple[ComponentGroup, ...]:
     """Every group of which a case is explained."""
     study = document.design
-    groups: dict[tuple[tuple[str, Level], ...], list[Explanation]] = {}
-    for found in document.explanations:
-        key = tuple(study.group_of(_levels(found.case)).items())
-        groups.setdefault(key, []).append(found)
+    groups = grouped(document.explanations, lambda found: tuple(study.group_of(_levels(found.case)).items()))
     return tuple(
         ComponentGroup(
             title=group_label(_levels(members[0].case), study),
@@ -79,16 +85,15 @@ def component_groups(document: RunDocument) -> tuple[ComponentGroup, ...]:
     )
 
 
-def component_text(group: ComponentGroup, *, changes: bool = True) -> Table:
+def component_text(group: ComponentGroup, *, changes: bool = True, intervals: bool = False) -> Table:
     """The table of a group as rows of text; without `changes` a narrow one, of costs alone."""
     rows: list[tuple[str, ...]] = []
     for side in group.sides():
         totals = (f"{number(case.total(side))}" for case in group.cases)
         rows.append((f"{capitalised(side)}, all", *totals))
-        rows += [
-            (f"{INDENT}{name}", *(_text_cell(case, side, name, changes) for case in group.cases))
-            for name in group.components(side)
-        ]
+        for name in group.components(side):
+            shown = (case.costs(side, name, changes=changes, interval=intervals) for case in group.cases)
+            rows.append((f"{INDENT}{name}", *shown))
     title = TITLE.format(operation=group.operation)
     return Table(
         title=f"{title}: {group.title}" if group.title else title,
@@ -98,26 +103,9 @@ def component_text(group: ComponentGroup, *, changes: bool = True) -> Table:
     )
 
 
-def _text_cell(case: CaseCosts, side: Side, name: str, changes: bool) -> str:
-    return cell(case, side, name) if changes else number(case.us.get((side, name), 0.0))
-
-
 def _folded(label: str) -> str:
     """A label on several short lines."""
     return label.replace(", ", ",\n").replace(" again", "\nagain")
-
-
-def cell(case: CaseCosts, side: Side, name: str) -> str:
-    """A cost and its difference: "31.2 (+12.0)"."""
-    part = case.parts.get((side, name))
-    us = number(case.us.get((side, name), 0.0))
-    return f"{us} ({signed(part.extra_us_per_op.point)})" if part is not None else us
-
-
-def interval(case: CaseCosts, side: Side, name: str) -> str:
-    """The interval of a component's difference, or nothing."""
-    part = case.parts.get((side, name))
-    return ends(part.extra_us_per_op) if part is not None else ""
 
 
 def _cases(members: list[Explanation], document: RunDocument) -> Iterator[CaseCosts]:

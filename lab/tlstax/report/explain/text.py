@@ -15,9 +15,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
+from tlstax.findings.explain.words import operations
 from tlstax.report.core import figures
-from tlstax.report.core.printed import printed
-from tlstax.report.core.untrusted import printable
+from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.report.explain.waterfall import Step, place, shown_components, steps
 from tlstax.results.explanation import Explanation, Shift
 
@@ -54,8 +54,7 @@ def explanation_text(
 
 def shift_words(shift: Shift, operation: str) -> tuple[str, str, str]:
     """What shifted: its name, the baseline's figure and the case's, as people read them."""
-    plural = {"query": "queries"}.get(operation, f"{operation}s")
-    words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=plural)
+    words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=operations(operation))
     if shift.unit == "%":
         return words, f"{shift.baseline_value:.1f} %", f"{shift.value:.1f} %"
     return (
@@ -69,14 +68,14 @@ def _parts(
     found: Explanation, title: str, others: Sequence[tuple[str, str]], width: int
 ) -> Iterable[RenderableType]:
     first, *more = (f"{capitalised(sentence)}." for sentence in found.sentences)
-    yield _text(first, style="bold")
+    yield styled(first, style="bold")
     if title:
-        yield _text(title, style="dim")
-    yield from (_text(sentence) for sentence in more)
+        yield styled(title, style="dim")
+    yield from (styled(sentence) for sentence in more)
     yield ""
     yield _shifts(found)
     yield ""
-    yield _text(f"CPU per {found.operation}, client and server together", style="bold")
+    yield styled(f"CPU per {found.operation}, client and server together", style="bold")
     yield _waterfall(steps(found), width)
     yield from _functions(found)
     yield ""
@@ -86,14 +85,14 @@ def _parts(
 
 
 def _shifts(found: Explanation) -> RichTable:
-    table = RichTable.grid(padding=(0, 2, 0, 0))
+    table = grid()
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    table.add_row(Text(""), _text("baseline", style="bold"), _text("case", style="bold"))
+    table.add_row(Text(""), styled("baseline", style="bold"), styled("case", style="bold"))
     for shift in found.shifts:
         words, before, after = shift_words(shift, found.operation)
-        table.add_row(_text(words), _text(before), _text(after))
+        table.add_row(styled(words), styled(before), styled(after))
     return table
 
 
@@ -106,7 +105,7 @@ def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
         intervals, room = 0, width - labels - words - 4
     cells = max(LEAST_BAR, min(WIDEST_BAR, room))
     scale = cells / max(*(max(bar.start_us, bar.end_us) for bar in bars), 1e-9)
-    table = RichTable.grid(padding=(0, 2, 0, 0))
+    table = grid()
     table.add_column(max_width=labels, overflow="ellipsis", no_wrap=True)
     table.add_column(no_wrap=True, width=cells)
     table.add_column(justify="right", no_wrap=True)
@@ -114,11 +113,11 @@ def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
         table.add_column(no_wrap=True)
     for bar in bars:
         row = [
-            _text(bar.label, style=COLOURS[bar.kind]),
+            styled(bar.label, style=COLOURS[bar.kind]),
             Text(_bar(bar, scale, cells), style=_bar_style(bar)),
-            _text(bar.text),
+            styled(bar.text),
         ]
-        table.add_row(*row, *([_text(bar.interval, style="dim")] if intervals else []))
+        table.add_row(*row, *([styled(bar.interval, style="dim")] if intervals else []))
     return table
 
 
@@ -145,15 +144,15 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
     """Below each of the first components, where its cost changed most."""
     for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
         yield ""
-        yield _text(f"{capitalised(place(part))}: {signed(part.extra_us_per_op.point)} µs", style="bold")
-        table = RichTable.grid(padding=(0, 2, 0, 0))
+        yield styled(f"{capitalised(place(part))}: {signed(part.extra_us_per_op.point)} µs", style="bold")
+        table = grid()
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
         for function in part.functions[:MOST_FUNCTIONS]:
             through = f", called through {function.through}" if function.through else ""
             table.add_row(
-                _text(f"{signed(function.extra_us_per_op)} µs"),
-                _text(f"{function.name} ({function.library}){through}"),
+                styled(f"{signed(function.extra_us_per_op)} µs"),
+                styled(f"{function.name} ({function.library}){through}"),
             )
         yield Padding(table, (0, 0, 0, 2))
 
@@ -169,40 +168,20 @@ def _facts(found: Explanation) -> RichTable:
         ("Blocks", f"{blocks}; in brackets the {percent(found.extra_cpu_us_per_op.confidence)} interval"),
         ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
     ]
-    table = RichTable.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, words in rows:
-        if words:
-            table.add_row(_text(name, style="bold"), _text(words))
-    return table
+    return pairs((styled(name, style="bold"), styled(words)) for name, words in rows if words)
 
 
 def _caveats(found: Explanation) -> Iterable[RenderableType]:
     if found.caveats:
         yield ""
-        yield _text("Bear in mind", style="bold")
-        yield from _items(found.caveats)
+        yield styled("Bear in mind", style="bold")
+        yield from bullets(found.caveats)
 
 
 def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
     if others:
         yield ""
-        yield _text("The other cases", style="bold")
+        yield styled("The other cases", style="bold")
         for sentence, command in others:
-            yield from _items([capitalised(sentence)])
-            yield Padding(_text(command, style="dim"), (0, 0, 0, 2))
-
-
-def _items(items: Iterable[str]) -> Iterable[RenderableType]:
-    for item in items:
-        table = RichTable.grid(padding=(0, 1, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        table.add_row(Text("\N{BULLET}", style="dim"), _text(item))
-        yield table
-
-
-def _text(words: str, style: str = "") -> Text:
-    """Text of which nothing can steer the terminal: functions' names come from a server's file."""
-    return Text(printable(words), style=style)
+            yield from bullets([capitalised(sentence)])
+            yield Padding(styled(command, style="dim"), (0, 0, 0, 2))

@@ -37,45 +37,33 @@ interval is that of the value: value_low, value_high.
 from __future__ import annotations
 
 import csv
-from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
-from itertools import chain
 
-from tlstax.report.connect import captures
-from tlstax.report.connect.csv_rows import connecting_rows
+from tlstax.report.connect import csv_rows as connect
+from tlstax.report.core.csv_row import Row, Value, amount, levels, sides
 from tlstax.report.core.untrusted import printable
-from tlstax.report.distance.csv_rows import reached_rows
-from tlstax.report.drivers.csv_rows import driver_rows
-from tlstax.report.hello_retry import section as hello_retry
-from tlstax.report.published.csv_rows import table_rows
-from tlstax.results.document import (
-    ContrastFinding,
-    Finding,
-    PooledRatio,
-    PublishedFigure,
-    RunDocument,
-    Unpaired,
-)
-from tlstax.results.explanation import Explanation
-from tlstax.results.interval import Interval
-from tlstax.study import Levels
+from tlstax.report.distance import csv_rows as distance
+from tlstax.report.drivers import csv_rows as drivers
+from tlstax.report.explain import csv_rows as explain
+from tlstax.report.hello_retry import csv_rows as hello_retry
+from tlstax.report.published import csv_rows as published
+from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study.outcomes import UNITS
 
 FORMULA_STARTS = ("=", "+", "-", "@")
 """A text that begins with one of these is run as a formula by spreadsheets."""
 
-Value = str | int | float | None
-
 
 def csv_table(document: RunDocument) -> str:
     """All findings of the document."""
-    factors = list(document.design.levels_of())
     text = StringIO()
-    writer = csv.DictWriter(text, fieldnames=_columns(factors))
+    writer = csv.DictWriter(text, fieldnames=_columns(list(document.design.levels_of())))
     writer.writeheader()
-    for row in _rows(document, factors):
-        writer.writerow({name: _harmless(value) for name, value in row.items()})
+    common: Row = {"run": document.run, "study": document.study}
+    for topic in TOPICS:
+        for row in topic(document):
+            writer.writerow({name: _harmless(value) for name, value in (common | row).items()})
     return text.getvalue()
 
 
@@ -86,163 +74,61 @@ def _columns(factors: list[str]) -> list[str]:
     return ["run", "study", "outcome", "unit", "role", *cases, *numbers, *judged]
 
 
-def _rows(document: RunDocument, factors: list[str]) -> Iterator[dict[str, Value]]:
-    for finding in document.findings:
-        yield {
-            **_common(document, finding, factors),
-            **_levels("baseline", finding.baseline, factors),
-            "baseline_value": finding.baseline_value,
-            "ratio": finding.ratio.point,
-            "ratio_low": finding.ratio.low,
-            "ratio_high": finding.ratio.high,
-            "confidence": finding.ratio.confidence,
-            "blocks": finding.ratio.blocks,
-            "noise_floor": finding.noise_floor,
-            "judgement": finding.judgement,
-            "caveats": "; ".join(finding.caveats),
+def _compared(document: RunDocument) -> Iterator[Row]:
+    """Findings, contrasts, ratios pooled over connections."""
+    for found in document.findings:
+        noted: Row = {
+            "role": found.role,
+            "negotiated": found.negotiated,
+            "caveats": "; ".join(found.caveats),
         }
-    compared: tuple[ContrastFinding | PooledRatio, ...] = (*document.contrasts, *document.pooled)
-    for found in compared:
-        yield _compared(document, found, factors)
-    for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
-        yield _sampling(document, outcome, ratio)
-    yield from (_published(document, figure, factors) for figure in document.published)
-    for row in table_rows(document.tables) if document.tables is not None else ():
-        yield {"run": document.run, "study": document.study, **row}
-    connected = chain(connecting_rows(document), reached_rows(document), driver_rows(document))
-    for row in chain(connected, captures.rows(document.captures)):
-        yield {"run": document.run, "study": document.study, **row}
-    for sides, row in hello_retry.rows(document.hello_retries) if document.hello_retries else ():
-        levels = [_levels(side, found, factors) for side, found in sides.items()]
-        yield {"run": document.run, "study": document.study, **dict(ChainMap(*levels)), **row}
-    for explanation in document.explanations:
-        yield from _explained(document, explanation, factors)
-    for unpaired in document.unpaired:
-        yield {
-            **_common(document, unpaired, factors),
-            "value_low": unpaired.low,
-            "value_high": unpaired.high,
-            "confidence": unpaired.confidence,
-            "blocks": unpaired.blocks,
-        }
+        yield _beside_another(found) | _values(found) | noted
+    for contrast in document.contrasts:
+        yield _beside_another(contrast) | _values(contrast) | _noise("contrast", contrast)
+    for pooled in document.pooled:
+        yield _beside_another(pooled) | _noise("pooled", pooled)
 
 
-def _sampling(document: RunDocument, outcome: str, ratio: Interval) -> dict[str, Value]:
+def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
     return {
-        "run": document.run,
-        "study": document.study,
-        "outcome": outcome,
-        "unit": UNITS[outcome],
-        "role": "profiling",
-        "ratio": ratio.point,
-        "ratio_low": ratio.low,
-        "ratio_high": ratio.high,
-        "confidence": ratio.confidence,
-        "blocks": ratio.blocks,
-    }
-
-
-def _explained(document: RunDocument, found: Explanation, factors: list[str]) -> Iterator[dict[str, Value]]:
-    common: dict[str, Value] = {
-        "run": document.run,
-        "study": document.study,
-        "unit": "us",
-        **_levels("case", found.case, factors),
-        **_levels("baseline", found.baseline, factors),
-    }
-    for part in found.components:
-        extra = part.extra_us_per_op
-        yield {
-            **common,
-            "role": "component",
-            "outcome": f"{part.side}: {part.name}",
-            "value": part.us_per_op,
-            "baseline_value": part.baseline_us_per_op,
-            "blocks": extra.blocks,
-        }
-        yield {
-            **common,
-            "role": "component extra",
-            "outcome": f"{part.side}: {part.name}",
-            "value": extra.point,
-            "value_low": extra.low,
-            "value_high": extra.high,
-            "confidence": extra.confidence,
-            "blocks": extra.blocks,
-        }
-
-
-def _compared(
-    document: RunDocument, found: ContrastFinding | PooledRatio, factors: list[str]
-) -> dict[str, Value]:
-    values: dict[str, Value] = {}
-    if isinstance(found, ContrastFinding):
-        values = {"value": found.value, "baseline_value": found.baseline_value}
-    return {
-        "run": document.run,
-        "study": document.study,
         "outcome": found.outcome,
         "unit": found.unit,
-        "role": "contrast" if isinstance(found, ContrastFinding) else "pooled",
-        **_levels("case", found.case, factors),
-        **_levels("baseline", found.baseline, factors),
-        **values,
-        "ratio": found.ratio.point,
-        "ratio_low": found.ratio.low,
-        "ratio_high": found.ratio.high,
-        "confidence": found.ratio.confidence,
-        "blocks": found.ratio.blocks,
+        **sides(found.case, found.baseline),
+        **amount(found.ratio, "ratio"),
         "noise_floor": found.noise_floor,
         "judgement": found.judgement,
-        "caveats": f"noise floor from {found.noise_from}" if found.noise_from else "",
     }
 
 
-def _published(document: RunDocument, figure: PublishedFigure, factors: list[str]) -> dict[str, Value]:
-    """A published figure; what was measured beside it stands in the row of its case."""
-    ratio = figure.ratio
-    against = (
-        f"against {figure.against}: published {figure.published_ratio:.3g}" if figure.published_ratio else ""
-    )
-    measured: dict[str, Value] = {}
-    if ratio is not None:
-        measured = {
-            "ratio": ratio.point,
-            "ratio_low": ratio.low,
-            "ratio_high": ratio.high,
-            "confidence": ratio.confidence,
-            "blocks": ratio.blocks,
+def _values(found: Finding | ContrastFinding) -> Row:
+    return {"value": found.value, "baseline_value": found.baseline_value}
+
+
+def _noise(role: str, found: ContrastFinding | PooledRatio) -> Row:
+    return {"role": role, "caveats": f"noise floor from {found.noise_from}" if found.noise_from else ""}
+
+
+def _sampling(document: RunDocument) -> Iterator[Row]:
+    """What sampling costs."""
+    for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
+        yield {"outcome": outcome, "unit": UNITS[outcome], "role": "profiling", **amount(ratio, "ratio")}
+
+
+def _unpaired(document: RunDocument) -> Iterator[Row]:
+    """What the baseline does not have."""
+    for found in document.unpaired:
+        yield {
+            "outcome": found.outcome,
+            "unit": found.unit,
+            "role": found.role,
+            **levels("case", found.case),
+            "value": found.value,
+            "value_low": found.low,
+            "value_high": found.high,
+            "confidence": found.confidence,
+            "blocks": found.blocks,
+            "negotiated": found.negotiated,
         }
-    return {
-        "run": document.run,
-        "study": document.study,
-        "outcome": figure.outcome,
-        "unit": figure.unit,
-        "role": "published",
-        **_levels("case", figure.beside, factors),
-        "value": figure.value,
-        **measured,
-        "caveats": "; ".join(
-            part for part in (figure.label, against, figure.comparable, figure.verdict) if part
-        ),
-    }
-
-
-def _common(document: RunDocument, found: Finding | Unpaired, factors: list[str]) -> dict[str, Value]:
-    return {
-        "run": document.run,
-        "study": document.study,
-        "outcome": found.outcome,
-        "unit": found.unit,
-        "role": found.role,
-        **_levels("case", found.case, factors),
-        "value": found.value,
-        "negotiated": found.negotiated,
-    }
-
-
-def _levels(side: str, levels: Levels, factors: list[str]) -> dict[str, Value]:
-    return {f"{side}_{factor}": levels[factor] for factor in factors if factor in levels}
 
 
 def _harmless(value: Value) -> Value:
@@ -251,3 +137,18 @@ def _harmless(value: Value) -> Value:
         return value
     text = printable(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
+    _compared,
+    _sampling,
+    published.rows,
+    connect.rows,
+    distance.rows,
+    drivers.rows,
+    connect.captured_rows,
+    hello_retry.rows,
+    explain.rows,
+    _unpaired,
+)
+"""In the order of the rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tlstax.findings.answer.headline import headline
 from tlstax.findings.connect.words import asks_for_counts
@@ -13,16 +13,13 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
-from tlstax.report.core.section import Block, Chart, Dump, Folded, Items, Pairs, Section, Words
+from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
 from tlstax.report.core.table import Table
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.core.untrusted import printable
-from tlstax.report.formats.topics import after_groups, before_groups
-from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
-from tlstax.report.published import figures as published_figures
+from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
-
-MOST_ITEMS = 12
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
@@ -31,7 +28,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     """The answer, a table for each group, and what a reader needs to judge it."""
     parts = [
         f"## {escaped(stored.header.study.title)}",
-        _bullets(_first([capitalised(sentence) for sentence in headline(document)], document)),
+        _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
     parts += _sections(before_groups(document, "whole"))
     if document.findings:
@@ -40,12 +37,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts.append(escaped(facts.nothing_to_show(stored)))
     parts += _sections(after_groups(document, "whole"))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
-    failures = [failure.sentence() for failure in facts.failures(stored)]
-    if failures:
-        parts += ["**Trials that were not used**", _bullets(_first(failures, document))]
-    caveats = [*notes_of_statements(document), *published_figures.notes(document), *document.caveats]
-    if caveats:
-        parts += ["**Bear in mind**", _bullets(_first(caveats, document))]
+    parts += _sections([last_section(stored, document, "whole")])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -64,31 +56,30 @@ def _sections(sections: Iterable[Section]) -> list[str]:
     return parts
 
 
-def _block(block: Block) -> list[str]:
+def _block(block: Block) -> Iterator[str]:
     match block:
         case Table():
-            return _text_table(block)
+            yield from _text_table(block)
+        case Heading(text):
+            yield f"**{text}**"
         case Items(texts, heading):
-            return [*([f"**{heading}**"] if heading else []), _bullets(texts)]
+            yield from [f"**{heading}**"] if heading and texts else []
+            yield _bullets(texts)
         case Words(text):
-            return [escaped(text)]
+            yield escaped(text)
         case Pairs(heading, rows):
-            return [escaped(heading), _bullets(f"{name}: {words}" for name, words in rows)]
+            yield escaped(heading)
+            yield _bullets(f"{name}: {words}" for name, words in rows)
         case Dump(title, lines):
-            return [escaped(title), "\n".join(("```", *lines, "```"))]
-        case Chart() | Folded():
-            return []  # the page alone has them
+            yield escaped(title)
+            yield "\n".join(("```", *lines, "```"))
+        case _:
+            return  # the page alone has it
 
 
 def escaped(text: str) -> str:
     """Text in which nothing is taken for Markdown or HTML, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
-
-
-def _first(texts: list[str], document: RunDocument) -> list[str]:
-    """All of them, but of a large study only the first, and how many more there are."""
-    more = len(texts) - MOST_ITEMS
-    return [*texts[:MOST_ITEMS], f"and {more} more"] if is_large(document.design) and more > 0 else texts
 
 
 def _text_table(table: Table) -> list[str]:

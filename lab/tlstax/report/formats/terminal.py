@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
-from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -24,21 +23,19 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.core import facts
 from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
-from tlstax.report.core.printed import printed
-from tlstax.report.core.section import Block, Chart, Dump, Folded, Items, Pairs, Section, Words
+from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
+from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
 from tlstax.report.core.table import GAP, Table
 from tlstax.report.core.tables import Cell, Column, main_columns
-from tlstax.report.core.untrusted import printable
 from tlstax.report.distance import section as distance
-from tlstax.report.formats.topics import after_groups, before_groups
-from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
-from tlstax.report.published import figures as published_figures
+from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.text import some_of
 
 NARROWEST = 60
 MOST_ITEMS = 12
-WIDEST_NAME = 36
 MOST_FINDINGS = 400
 """With more findings, a study that has tables of distances or tunnels leaves its cases to the page."""
 
@@ -59,29 +56,25 @@ def terminal(
 def _parts(
     stored: StoredRun, document: RunDocument, width: int, report_path: str
 ) -> Iterable[RenderableType]:
-    yield _text(stored.header.study.title, style="bold")
+    yield styled(stored.header.study.title, style="bold")
     yield ""
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
-    yield from _items([capitalised(sentence) for sentence in answer])
+    yield from bullets(some_of([*map(capitalised, answer)], MOST_ITEMS))
     for section in before_groups(document, "short"):
         yield from _section(section, width)
     if document.findings:
         groups = _shown_groups(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
-        yield _negotiated(groups) if groups else _text(where_the_rest_is(document))
+        yield _negotiated(groups) if groups else styled(where_the_rest_is(document))
     for section in after_groups(document, "short"):
         yield from _section(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
-    yield from _list("Trials that were not used", [f.sentence() for f in facts.failures(stored)])
-    yield from _list(
-        "Bear in mind",
-        [*notes_of_statements(document), *published_figures.notes(document), *document.caveats],
-    )
+    yield from _section(last_section(stored, document, "short"), width)
     if report_path:
         yield ""
-        yield _text(f"Report: {report_path}", overflow="fold")
+        yield styled(f"Report: {report_path}", overflow="fold")
 
 
 def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
@@ -94,7 +87,7 @@ def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]
 def _section(section: Section, width: int) -> Iterable[RenderableType]:
     if section.title:
         yield ""
-        yield _text(section.title, style="bold")
+        yield styled(section.title, style="bold")
     for block in section.blocks:
         yield from _block(block, width)
 
@@ -103,58 +96,64 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
     match block:
         case Table():
             yield from _text_table(block, width)
+        case Heading(text):
+            yield ""
+            yield styled(text, style="bold")
         case Items(texts, heading, all_of_them, more):
-            yield from _list(heading, texts, most=len(texts) if all_of_them else MOST_ITEMS)
-            yield from [_text(more, style="dim")] if more else []
+            if texts:
+                yield ""
+                yield from [styled(heading, style="bold")] if heading else []
+                yield from bullets(some_of(texts, len(texts) if all_of_them else MOST_ITEMS))
+            yield from [styled(more, style="dim")] if more else []
         case Words(text, aside):
             yield ""
-            yield _text(text, style="dim" if aside else "")
+            yield styled(text, style="dim" if aside else "")
         case Pairs(heading, rows):
             yield ""
-            yield _text(heading)
-            yield Padding(_grid((_text(name), _text(words)) for name, words in rows), (0, 0, 0, 2))
+            yield styled(heading)
+            yield Padding(pairs((styled(name), styled(words)) for name, words in rows), (0, 0, 0, 2))
         case Dump(title, lines):
-            yield _text(title, style="dim")
-            yield from map(_text, lines)
-        case Chart() | Folded():
-            return  # the page alone has them
+            yield styled(title, style="dim")
+            yield from map(styled, lines)
+        case _:
+            return  # the page alone has it
 
 
 def _text_table(table: Table, width: int) -> Iterable[RenderableType]:
     yield ""
-    yield _text(table.title, style="bold")
+    yield styled(table.title, style="bold")
     if table.where_it_fits and table.width() > width:
         return
     yield ""
     above: list[tuple[str, ...]] = []
-    grid = RichTable.grid(padding=(0, GAP, 0, 0))
-    grid.add_column(overflow="fold")
+    shown = grid()
+    shown.add_column(overflow="fold")
     for _ in table.heads:
-        grid.add_column(justify="right", no_wrap=True)
+        shown.add_column(justify="right", no_wrap=True)
     for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):
         above.insert(0, heads)
     for heads in above:
-        grid.add_row(Text(""), *(_text(head, style="bold") for head in heads))
+        shown.add_row(Text(""), *(styled(head, style="bold") for head in heads))
     for name, *cells in table.rows:
-        grid.add_row(_text(name), *(_text(cell, style="dim" if ALIKE in cell else "") for cell in cells))
-    yield grid
+        shown.add_row(styled(name), *(styled(cell, style="dim" if ALIKE in cell else "") for cell in cells))
+    yield shown
     if table.notes:
-        yield Padding(_text(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
+        yield Padding(styled(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
     yield ""
-    yield _text(capitalised(group.label), style="bold")
+    yield styled(capitalised(group.label), style="bold")
     yield ""
     yield from _folded(group, width)
     yield Padding(
-        _text(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0)
+        styled(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0)
     )
 
 
 def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     """The group's table; columns that have no room beside the others go to further tables below."""
-    labels = [Text(""), Text(""), *(_text(row.label) for row in group.rows)]
+    labels = [Text(""), Text(""), *(styled(row.label) for row in group.rows)]
     room = width - min(_width(labels), width // 2)
     bundles: list[list[Cells]] = [[]]
     left = room
@@ -171,7 +170,7 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
             yield ""
         yield _table(labels, bundle, most=width - room)
     yield from (
-        _text(f"{row.label}: {row.why_empty()}", style="yellow")
+        styled(f"{row.label}: {row.why_empty()}", style="yellow")
         for row in group.rows
         if not row.findings and not row.unpaired
     )
@@ -179,7 +178,7 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
 
 def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> RichTable:
     """The columns beside the labels, which are broken into lines of at most so many characters."""
-    table = RichTable.grid(padding=(0, GAP, 0, 0))
+    table = grid()
     table.add_column(max_width=most)
     for _ in bundle:
         table.add_column(justify="right", no_wrap=True)
@@ -192,14 +191,14 @@ def _columns_of(column: Column, group: Group) -> list[Cells]:
     """An outcome's values, and beside them its changes; the deciding column shows their intervals too."""
     is_first = column.outcome == group.main_outcomes()[0]
     above, _, below = column.head.rpartition(" ")
-    heads = [_text(above, style="bold"), _text(f"{below} {column.unit}".rstrip(), style="bold")]
-    values = [*heads, *(_text(cell.value) for cell in column.cells)]
+    heads = [styled(above, style="bold"), styled(f"{below} {column.unit}".rstrip(), style="bold")]
+    values = [*heads, *(styled(cell.value) for cell in column.cells)]
     changes = [_change(cell, column.outcome, with_interval=is_first) for cell in column.cells]
     if not (is_first or column.outcome.endswith("_cpu_us_per_op")) or not any(changes):
         return [values]
-    heads = [_text("against", style="bold"), _text(group.baseline_label, style="bold")]
+    heads = [styled("against", style="bold"), styled(group.baseline_label, style="bold")]
     if not is_first:
-        heads = [Text(""), _text("change", style="bold")]
+        heads = [Text(""), styled("change", style="bold")]
     return [values, [*heads, *changes]]
 
 
@@ -208,17 +207,12 @@ def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
         return Text("")
     text = f"{cell.change} [{cell.interval}]" if with_interval and cell.interval else cell.change
     if cell.alike:
-        return _text(f"{text} {ALIKE}", style="dim")
+        return styled(f"{text} {ALIKE}", style="dim")
     known = OUTCOMES.get(outcome)
     if known is None or known.lower_is_better is None:
-        return _text(f"{text}  ")
+        return styled(f"{text}  ")
     is_worse = (cell.judgement == "higher") == known.lower_is_better
-    return _text(f"{text}  ", style="red" if is_worse else "green")
-
-
-def _text(words: str, style: str = "", *, overflow: Literal["fold"] | None = None) -> Text:
-    """Text of which nothing can steer the terminal, whoever it is from."""
-    return Text(printable(words), style=style, overflow=overflow)
+    return styled(f"{text}  ", style="red" if is_worse else "green")
 
 
 def _width(cells: Iterable[Text]) -> int:
@@ -230,39 +224,8 @@ def _negotiated(groups: Sequence[Group]) -> RichTable:
     rows: dict[tuple[str, str], None] = {}
     for group in groups:
         rows |= {(row.label, row.treatment_seen): None for row in group.rows if row.treatment_seen}
-    return _grid((_text(label), _text(said, style="dim")) for label, said in rows)
+    return pairs((styled(label), styled(said, style="dim")) for label, said in rows)
 
 
 def _facts(found: Iterable[facts.Fact]) -> RichTable:
-    return _grid((_text(fact.name, style="bold"), _text(fact.text)) for fact in found)
-
-
-def _grid(rows: Iterable[tuple[Text, Text]]) -> RichTable:
-    """Names and what is said of them; a name that takes too much room is broken into lines."""
-    lines = list(rows)
-    room = min(_width([name for name, _ in lines]), WIDEST_NAME)
-    table = RichTable.grid(padding=(0, GAP, 0, 0))
-    table.add_column(overflow="fold", min_width=room, max_width=room)
-    table.add_column(overflow="fold")
-    for row in lines:
-        table.add_row(*row)
-    return table
-
-
-def _list(title: str, items: Sequence[str], *, most: int = MOST_ITEMS) -> Iterable[RenderableType]:
-    if items:
-        yield ""
-        if title:
-            yield _text(title, style="bold")
-        yield from _items(items, most=most)
-
-
-def _items(items: Sequence[str], *, most: int = MOST_ITEMS) -> Iterable[RenderableType]:
-    """The items with hanging bullets; of very many, only the first."""
-    more = len(items) - most
-    for item in [*items[:most], *([f"and {more} more"] if more > 0 else [])]:
-        table = RichTable.grid(padding=(0, 1, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        table.add_row(Text("\N{BULLET}", style="dim"), _text(item))
-        yield table
+    return pairs((styled(fact.name, style="bold"), styled(fact.text)) for fact in found)

@@ -1,17 +1,21 @@
-"""Every topic in the order in which all formats of text have them: before the groups of cases, and after."""
+"""Every topic in the order in which formats have them: before the groups of cases, and after."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.connect import section as connect
-from tlstax.report.core.section import Detail, Section
+from tlstax.report.core import facts
+from tlstax.report.core.section import Detail, Items, Section
 from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.overview import section as overview
+from tlstax.report.overview.text import notes_of_statements
+from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.results.document import RunDocument
 
@@ -27,18 +31,44 @@ COMPARED: tuple[Topic, ...] = (
 )
 """Of what can be compared; nothing without a finding."""
 
+COMPARED_ON_PAGE: tuple[Topic, ...] = (
+    published.sections,
+    agreement.sections,
+    drivers.sections,
+    distance.sections,
+    connect.sections,
+)
+"""The same behind the page's overview, also without a finding."""
+
 BESIDE: tuple[Topic, ...] = (hello_retry.sections, connect.captured_sections, explain.sections)
 """What is known beside comparisons."""
 
 
 def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
-    """Published tables, then what compares the study as a whole."""
+    """Published tables, then what compares the study as a whole, as text."""
     yield from published.table_sections(document, detail)
     for topic in COMPARED if document.findings else ():
         yield from topic(document, detail)
+
+
+def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
+    """The same on the page, with an overview that is drawn."""
+    yield from published.table_sections(document, "page")
+    yield from overview.page_sections(stored, document)
+    for topic in COMPARED_ON_PAGE:
+        yield from topic(document, "page")
 
 
 def after_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """What was seen of handshakes and on the wire, and where the cost goes."""
     for topic in BESIDE:
         yield from topic(document, detail)
+
+
+def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
+    """Which trials were not used, and what to bear in mind."""
+    failures = tuple(failure.sentence() for failure in facts.failures(stored))
+    caveats = (*notes_of_statements(document), *figures.notes(document), *document.caveats)
+    if detail != "short":
+        failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
+    return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

@@ -1,4 +1,4 @@
-"""HelloRetryRequests as sentences, tables and rows that every format shows in its own way."""
+"""HelloRetryRequests, as a section: sentences and tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ READING = (
     "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
     "difference seen. CPU time is told where each operation makes a connection."
 )
-
-Row = dict[str, str | int | float | None]
 
 
 def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
@@ -65,57 +63,6 @@ def _asked_table(found: HelloRetries) -> Table:
     """Who was asked how often."""
     lines = tuple((kind.server, *_cells(kind)) for kind in found.kinds)
     return Table("Who was asked for a second ClientHello", HEADS, lines, (), of="server", of_words=True)
-
-
-def rows(found: HelloRetries) -> Iterator[tuple[dict[str, dict[str, str | int | float]], Row]]:
-    """Rows for spreadsheets: the levels of `case` and `baseline`, and the other columns."""
-    for kind in found.kinds:
-        words = f"{kind.server}, {kind.client_library or 'client'}, {offered_words(kind.offered)}"
-        yield (
-            {},
-            {
-                "role": "hello retry",
-                "outcome": "resumed_handshakes_retried" if kind.resumed else "full_handshakes_retried",
-                "unit": "1",
-                "value": kind.retried,
-                "baseline_value": kind.handshakes,
-                "negotiated": f"{kind.version} {kind.group}",
-                "caveats": words,
-            },
-        )
-    for one in found.cases:
-        for avoided in one.avoided:
-            levels = {"case": one.case, "baseline": avoided.case}
-            for cost in avoided.costs:
-                yield (levels, _cost_row(cost, f"avoided by the {avoided.by}: {avoided.label}"))
-                yield (levels, _extra_row(cost))
-
-
-def _cost_row(cost: RetryCost, words: str) -> Row:
-    return {
-        "role": "hello retry cost",
-        "outcome": cost.cost,
-        "unit": cost.unit,
-        "value": cost.retried,
-        "baseline_value": cost.avoided,
-        "blocks": cost.extra.blocks,
-        "noise_floor": cost.noise_floor / cost.avoided if cost.noise_floor and cost.avoided else None,
-        "judgement": cost.judgement,
-        "caveats": words,
-    }
-
-
-def _extra_row(cost: RetryCost) -> Row:
-    return {
-        "role": "hello retry extra",
-        "outcome": cost.cost,
-        "unit": cost.unit,
-        "value": cost.extra.point,
-        "value_low": cost.extra.low,
-        "value_high": cost.extra.high,
-        "confidence": cost.extra.confidence,
-        "blocks": cost.extra.blocks,
-    }
 
 
 def _cells(kind: Retried) -> tuple[str, ...]:

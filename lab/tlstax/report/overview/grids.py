@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tlstax.findings.core.naming import (
     CERTIFICATE,
@@ -17,12 +16,14 @@ from tlstax.findings.core.naming import (
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures, outcome_names
+from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study import Level, Levels, Study
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_words import certificate_words, key_of
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
 LADDER, INSTANCE = "connections", "instance"
@@ -33,46 +34,6 @@ STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
 """From which factors on a cell of a heat map has the next shade: libraries differ by little, TLS by much."""
 
 Found = ContrastFinding | PooledRatio | Finding
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best)."""
-
-    figure: str = figures.NOTHING
-    change: str = ""
-    half_width: str = ""
-    interval: str = ""
-    alike: bool = False
-    shade: int = 0
-    words: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of cells and its name."""
-
-    name: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows under one heading."""
-
-    title: str
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of ratios: pooled ones, or a heat map over the numbers of connections."""
-
-    title: str
-    reading: str
-    heads: tuple[str, ...]
-    parts: tuple[Part, ...]
-    notes: tuple[str, ...] = ()
 
 
 def wants_overview(study: Study) -> bool:
@@ -101,10 +62,8 @@ def own_table(document: RunDocument) -> Grid | None:
     None for a study with a section for each group, where all of that stands, and for one of distances, which
     has tables of its own.
     """
-    if not is_large(document.design) or needs_distance(document.design):
-        return None
     outcome = document.design.deciding_outcome
-    found = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
+    found = _to_own_baseline(document, outcome)
     if not found:
         return None
     modes = list(dict.fromkeys(mode_label(f.case) for f in found))
@@ -143,33 +102,25 @@ def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
     for pooled in _contrasted(document, outcome):
         server = pooled[0].case.get("server")
         ladders = [*pooled, *(f for f in twins if f.case.get("server") == server)]
-        steps = sorted({step for f in ladders for step in f.connections})
-        maps.append(
-            Grid(
-                title=f"{_subject(pooled)}, against {_base(pooled[0])}",
-                reading="",
-                heads=(*(str(step) for step in steps), ALL),
-                parts=_map_parts(ladders, singles, steps, STEPS_OF_LIBRARIES),
-            )
-        )
+        title = f"{_subject(pooled)}, against {_base(pooled[0])}"
+        maps.append(_map(title, ladders, singles, STEPS_OF_LIBRARIES))
     return tuple(maps)
 
 
 def own_map(document: RunDocument, outcome: str) -> Grid | None:
     """Everything that ran by cases, each against its own baseline; None as of `own_table`."""
-    if not is_large(document.design) or needs_distance(document.design):
-        return None
-    ladders = [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
+    ladders = _to_own_baseline(document, outcome)
     if not ladders:
         return None
     singles = [f for f in document.findings if f.outcome == outcome and f.role == "treatment"]
-    steps = sorted({step for f in ladders for step in f.connections})
-    return Grid(
-        title="Every server, each against its own plaintext",
-        reading="",
-        heads=(*(str(step) for step in steps), ALL),
-        parts=_map_parts(ladders, singles, steps, STEPS_OF_TLS, document.design),
-    )
+    title = "Every server, each against its own plaintext"
+    return _map(title, ladders, singles, STEPS_OF_TLS, document.design)
+
+
+def _to_own_baseline(document: RunDocument, outcome: str) -> list[PooledRatio]:
+    if not is_large(document.design) or needs_distance(document.design):
+        return []
+    return [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
 
 
 def cell(found: Found, steps: Sequence[float]) -> Cell:
@@ -193,11 +144,9 @@ def cell(found: Found, steps: Sequence[float]) -> Cell:
 
 def _contrasted(document: RunDocument, outcome: str) -> Iterator[list[PooledRatio]]:
     """The pooled ratios of each contrast but the twins', server by server."""
-    found: dict[tuple[str, Level, Level], list[PooledRatio]] = {}
-    for f in document.pooled:
-        if f.outcome == outcome and f.factor not in {"", INSTANCE}:
-            found.setdefault((f.factor, f.baseline[f.factor], f.case.get("server", "")), []).append(f)
-    yield from found.values()
+    found = (f for f in document.pooled if f.outcome == outcome and f.factor not in {"", INSTANCE})
+    sides = grouped(found, lambda f: (f.factor, f.baseline[f.factor], f.case.get("server", "")))
+    yield from sides.values()
 
 
 def _by_workload(found: Sequence[PooledRatio]) -> tuple[Part, ...]:
@@ -215,14 +164,15 @@ def _by_workload(found: Sequence[PooledRatio]) -> tuple[Part, ...]:
     )
 
 
-def _map_parts(
+def _map(
+    title: str,
     ladders: Sequence[PooledRatio],
     singles: Sequence[ContrastFinding] | Sequence[Finding],
-    steps: Sequence[int],
     shades: Sequence[float],
     study: Study | None = None,
-) -> tuple[Part, ...]:
+) -> Grid:
     """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
+    steps = sorted({step for ladder in ladders for step in ladder.connections})
     by_case = {_key(single.case, _factor(single)): single for single in singles}
     parts: dict[str, list[Line]] = {}
     for ladder in ladders:
@@ -234,7 +184,8 @@ def _map_parts(
         ]
         name = subject_label(ladder.case, study) if study else _short(ladder.case, ladder.factor)
         parts.setdefault(mode_label(ladder.case), []).append(Line(name, (*cells, cell(ladder, shades))))
-    return tuple(Part(mode, tuple(lines)) for mode, lines in parts.items())
+    found = tuple(Part(mode, tuple(lines)) for mode, lines in parts.items())
+    return Grid(title, "", (*map(str, steps), ALL), found, is_map=True)
 
 
 def _key(levels: Levels, factor: str) -> tuple[str, tuple[tuple[str, Level], ...]]:

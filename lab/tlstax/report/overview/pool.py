@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.findings.core.wording import percent
 from tlstax.findings.pool.words import saving_label
 from tlstax.report.core import figures
-from tlstax.report.overview.grids import Cell, Grid, Line, Part
+from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import (
     RunDocument,
 )
@@ -49,18 +49,13 @@ def _connections(steps: list[int]) -> str:
 
 
 def _operations(ratio: Interval) -> Cell:
+    interval = figures.ends(ratio, figures.significant)[1:-1]
     return Cell(
         figure=figures.significant(ratio.point),
         change=figures.significant(ratio.point),
-        interval=_ends(ratio),
-        words=f"{figures.significant(ratio.point)} operations {_ends(ratio)}".strip(),
+        interval=interval,
+        words=f"{figures.significant(ratio.point)} operations {interval}".strip(),
     )
-
-
-def _ends(ratio: Interval) -> str:
-    if ratio.low is None or ratio.high is None:
-        return ""
-    return f"{figures.significant(ratio.low)} … {figures.significant(ratio.high)}"
 
 
 def _change(ratio: Interval | None) -> Cell:

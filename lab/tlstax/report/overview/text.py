@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.report.core.figures import ALIKE
+from tlstax.report.core.grid import Cell, Grid
 from tlstax.report.core.table import INDENT, Table
-from tlstax.report.overview.grids import Cell, Grid, contrast_tables, own_table
+from tlstax.report.overview.grids import contrast_tables, own_table
 from tlstax.report.overview.pool import pool_table
 from tlstax.results.document import RunDocument
 

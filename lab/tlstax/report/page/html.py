@@ -9,8 +9,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from tlstax.findings.answer.statement_words import case_label
-from tlstax.findings.core.wording import capitalised, change_words, percent
+from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import figures, palette
 from tlstax.report.core.untrusted import printable
@@ -51,7 +50,6 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
-    environment.globals.update(case_label=case_label, change_words=change_words, percent=percent)
     environment.globals.update(kind_of=lambda block: type(block).__name__)
     return environment.get_template("template.html.j2")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.answer.headline import causes, fixes, headline
@@ -10,50 +10,35 @@ from tlstax.findings.answer.never_valid import never_valid_words
 from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.findings.core.comparisons import Pair, compare
 from tlstax.findings.core.scope import is_large
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import section as agreement
-from tlstax.report.connect import section as connect
 from tlstax.report.core import facts, figures, outcome_names
-from tlstax.report.core.evidence import Proof, proof
+from tlstax.report.core.evidence import evidence
 from tlstax.report.core.facts import Fact
 from tlstax.report.core.groups import Group, Row, arranged
 from tlstax.report.core.panel import Panel
-from tlstax.report.core.processor_table import CaseLines, processor_lines, tick_words
-from tlstax.report.core.section import Section as TopicSection
+from tlstax.report.core.processes import processes
+from tlstax.report.core.processor_table import processors
+from tlstax.report.core.section import Block, Heading, Section, Words
 from tlstax.report.core.tables import Cell, Column, cell, main_columns
 from tlstax.report.core.untrusted import printable
-from tlstax.report.distance.page import Reached, reached
-from tlstax.report.drivers import section as drivers
-from tlstax.report.explain.page import ComponentSection, component_sections
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.flames.section import FlameSection, flame_section
-from tlstax.report.formats.topics import Topic
-from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.overview.grids import wants_overview
-from tlstax.report.overview.page import Overview, overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
-from tlstax.report.published import section as published
-from tlstax.report.published.page import TablesSection, tables_section
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 
 MOST_CARDS = 6
-MOST_SENTENCES = 12
 
-
-TOPICS: Mapping[str, Topic] = {
-    "published": published.sections,
-    "agreement": agreement.sections,
-    "drivers": drivers.sections,
-    "connect": connect.sections,
-    "hello_retry": hello_retry.sections,
-    "captured": connect.captured_sections,
-}
-"""Those that the page has as sections, by their names in the template."""
+PROVED = (
+    "Each case had to prove that it was what it claims to be: both sides were asked on the very connections, "
+    "and both counted. Handshakes are counted over the whole life of the valid trials, warm-up included."
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +69,7 @@ class OutcomeLine:
 
 
 @dataclass(frozen=True)
-class Section:
+class GroupSection:
     """A group of cases: its table, its charts, every outcome, the evidence."""
 
     group: Group
@@ -94,9 +79,6 @@ class Section:
     ratio_panels: tuple[Panel, ...]
     detail_panels: tuple[Panel, ...]
     lines: tuple[OutcomeLine, ...]
-    proofs: tuple[Proof, ...]
-    processors: tuple[CaseLines, ...]
-    ticks: str
 
 
 @dataclass(frozen=True)
@@ -107,17 +89,15 @@ class Page:
     document: RunDocument
     headline: tuple[str, ...]
     card_rows: tuple[CardRow, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[GroupSection, ...]
     facts: tuple[Fact, ...]
     caveats: tuple[str, ...]
     failures: tuple[str, ...]
     study_toml: str
     confidence: str
-    overview: Overview | None
-    tables: TablesSection | None
-    reached: Reached | None
-    topics: Mapping[str, tuple[TopicSection, ...]]
-    components: tuple[ComponentSection, ...]
+    before_groups: tuple[Section, ...]
+    after_groups: tuple[Section, ...]
+    evidence: Section
     lists_trials: bool
     flames: FlameSection | None
 
@@ -141,18 +121,28 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         card_rows=tuple(_card_rows(groups, document.design.deciding_outcome)),
         sections=tuple(_section(group, pairs, document) for group in groups),
         facts=tuple(facts.facts(stored, document)),
-        caveats=_first(document.caveats) if large else document.caveats,
-        failures=_first(sentences) if large else sentences,
+        caveats=facts.shortened(document.caveats, document.design),
+        failures=facts.shortened(sentences, document.design),
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
-        overview=overview(stored, document) if wants_overview(document.design) else None,
-        tables=tables_section(document.tables),
-        reached=reached(document),
-        topics={name: tuple(topic(document, "page")) for name, topic in TOPICS.items()},
-        components=component_sections(document),
+        before_groups=tuple(before_groups_on_page(stored, document)),
+        after_groups=tuple(after_groups(document, "page")),
+        evidence=Section(tuple(_evidence(stored, document, groups)), "What really ran"),
         lists_trials=not large,
         flames=flame_section(stored, draw),
     )
+
+
+def _evidence(stored: StoredRun, document: RunDocument, groups: Sequence[Group]) -> Iterator[Block]:
+    """For a large study process by process, else group by group."""
+    yield Words(PROVED, aside=True)
+    if wants_overview(document.design):
+        yield from processes(stored, document)
+    for group in groups:
+        if len(groups) > 1:
+            yield Heading(capitalised(group.label))
+        yield from evidence(group.rows)
+        yield from processors(group.rows)
 
 
 def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
@@ -167,18 +157,12 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
         # What a driver cannot do is an answer of its own, and not the first.
         return (*answer, *lost) if told else (*lost, *answer)
-    return _first(headline(document)) if is_large(document.design) else tuple(headline(document))
+    return facts.shortened(headline(document), document.design)
 
 
-def _first(texts: Sequence[str]) -> tuple[str, ...]:
-    """The first of very many sentences, and how many more there are."""
-    more = len(texts) - MOST_SENTENCES
-    return (*texts[:MOST_SENTENCES], *([f"and {more} more"] if more > 0 else []))
-
-
-def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> Section:
+def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocument) -> GroupSection:
     study = document.design
-    return Section(
+    return GroupSection(
         group=group,
         reading=_reading(group, study),
         noise=facts.noise_words(group, study.deciding_outcome) if group.found() else "",
@@ -186,9 +170,6 @@ def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocu
         ratio_panels=ratio_panels(group),
         detail_panels=detail_panels(group, pairs, study),
         lines=tuple(_line(group, outcome) for outcome in group.outcomes()),
-        proofs=tuple(proof(row) for row in group.rows),
-        processors=processor_lines(group.rows),
-        ticks=tick_words(group.rows),
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
 from tlstax.report.core import chart_parts as parts
 from tlstax.report.core import charts, figures, palette
 from tlstax.report.core.chart_parts import Spec, quantitative
-from tlstax.report.core.marks import RatioMark, Segment, Style
+from tlstax.report.core.marks import Line, Point, RatioMark, Segment, Style
 from tlstax.report.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
-from tlstax.report.core.ratios import ratio_domain
+from tlstax.report.core.ratios import ends, ratio_domain
 from tlstax.report.published.rows import PUBLISHED, change_words, mark, part_names
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
@@ -26,30 +25,12 @@ DRAWN: ProcessorColumn = "system"
 HEIGHT = 150
 
 
-@dataclass(frozen=True)
-class LoadPoint:
-    """Where a column of a processor table stands at the end of a step."""
-
-    at_s: float
-    percent: float
-    description: str
-
-
-@dataclass(frozen=True)
-class LoadLine:
-    """One side over time."""
-
-    style: Style
-    points: tuple[LoadPoint, ...]
-
-
-def load_chart(lines: Sequence[LoadLine], *, highest: float, width: int = NARROW) -> Spec:
+def load_chart(lines: Sequence[Line], *, highest: float, width: int = NARROW) -> Spec:
     """A line with dots for each side over the time since the window began, from nothing to `highest`."""
-    end_s = max((point.at_s for line in lines for point in line.points), default=1.0)
-    x = quantitative("at_s", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
-    y = quantitative("percent", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
-    values = [{**asdict(point), **asdict(line.style)} for line in lines for point in line.points]
-    layers = parts.lines_and_dots(values, x, y, size=32, may_be_hollow=True)
+    end_s = max((point.x for line in lines for point in line.points), default=1.0)
+    x = quantitative("x", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
+    y = quantitative("y", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
+    layers = parts.lines_and_dots(parts.points_of(lines), x, y, size=32, may_be_hollow=True)
     return parts.finished(layers, width, HEIGHT)
 
 
@@ -61,7 +42,7 @@ def load_panels(found: ProcessorTableResult, tables: Tables) -> tuple[Panel, ...
     drawn |= {
         names[part.part]: _measured_lines(found, place, styles) for place, part in enumerate(found.parts)
     }
-    highest = max((p.percent for lines in drawn.values() for line in lines for p in line.points), default=1.0)
+    highest = max((p.y for lines in drawn.values() for line in lines for p in line.points), default=1.0)
     keys = tuple(Key(style.label, style.colour) for style in styles.values())
     panels = []
     for title, lines in drawn.items():
@@ -116,7 +97,7 @@ def ratio_panels(found: TimeTableResult, tables: Tables) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-def _published_lines(found: ProcessorTableResult, styles: dict[str, Style]) -> list[LoadLine]:
+def _published_lines(found: ProcessorTableResult, styles: dict[str, Style]) -> list[Line]:
     table, index = found.published, PROCESSOR_COLUMNS.index(DRAWN)
     lines = []
     for side in table.sides:
@@ -126,13 +107,13 @@ def _published_lines(found: ProcessorTableResult, styles: dict[str, Style]) -> l
             for place, cell in enumerate(cells)
             if not isinstance(cell, str)
         )
-        lines.append(LoadLine(styles[side.name], points))
+        lines.append(Line(styles[side.name], points))
     return lines
 
 
-def _measured_lines(found: ProcessorTableResult, place: int, styles: dict[str, Style]) -> list[LoadLine]:
+def _measured_lines(found: ProcessorTableResult, place: int, styles: dict[str, Style]) -> list[Line]:
     return [
-        LoadLine(
+        Line(
             styles[side.side],
             tuple(_point(side.side, step.to_s, step.values[DRAWN]) for step in side.steps),
         )
@@ -140,12 +121,12 @@ def _measured_lines(found: ProcessorTableResult, place: int, styles: dict[str, S
     ]
 
 
-def _point(side: str, at_s: float, percent: float) -> LoadPoint:
-    return LoadPoint(at_s, percent, f"{side}: {percent:.2f} % at {at_s:g} s")
+def _point(side: str, at_s: float, percent: float) -> Point:
+    return Point(at_s, percent, f"{side}: {percent:.2f} % at {at_s:g} s")
 
 
-def _told(line: LoadLine) -> str:
-    return f"{line.style.label} {', '.join(f'{point.percent:.1f}' for point in line.points) or 'not shown'}"
+def _told(line: Line) -> str:
+    return f"{line.style.label} {', '.join(f'{point.y:.1f}' for point in line.points) or 'not shown'}"
 
 
 def _marks(found: ProcessorTableResult, title: str, names: dict[str, str]) -> str:
@@ -194,12 +175,12 @@ def _ratio_marks(line: TimeLine, tables: Tables) -> list[RatioMark]:
 
 
 def _ratio_mark(line: TimeLine, style: Style, ratio: Interval, bad: str) -> RatioMark:
-    words = change_words(ratio)
+    words, (low, high) = change_words(ratio), ends(ratio)
     return RatioMark(
         style=style,
         point=ratio.point,
-        low=ratio.low or ratio.point,
-        high=ratio.high or ratio.point,
+        low=low,
+        high=high,
         text=words.partition(" [")[0],
         description=f"{line.label}, {style.label}: {words}{f', {bad}' if bad else ''}",
     )

@@ -1,11 +1,12 @@
-"""Published tables, measured ones and what is judged of them, as rows for spreadsheets."""
+"""Published figures and tables, and what is judged of them, as rows for spreadsheets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tlstax.report.core.csv_row import Row, amount, levels
 from tlstax.report.published.rows import part_names, table_title
-from tlstax.results.interval import Interval
+from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.results.published_tables import (
     MeasuredProcessors,
     ProcessorTableResult,
@@ -13,15 +14,34 @@ from tlstax.results.published_tables import (
     Tables,
     TimeTableResult,
 )
-from tlstax.study import PROCESSOR_COLUMNS, Choice, Level
-
-Row = dict[str, str | int | float | None]
+from tlstax.study import PROCESSOR_COLUMNS, Choice
 
 PUBLISHED, MEASURED = "table, published", "table, measured"
 
 
-def table_rows(tables: Tables) -> Iterator[Row]:
-    """A row for every cell, published and measured, every difference in every part, every claim and fault."""
+def rows(document: RunDocument) -> Iterator[Row]:
+    """A row for each figure; of tables for every cell, difference and part, claim and fault."""
+    yield from map(_figure_row, document.published)
+    if document.tables is not None:
+        yield from _table_rows(document.tables)
+
+
+def _figure_row(figure: PublishedFigure) -> Row:
+    """A published figure; what was measured beside it stands in the row of its case."""
+    then = f"published {figure.published_ratio:.3g}" if figure.published_ratio else ""
+    against = f"against {figure.against}: {then}" if then else ""
+    return {
+        "role": "published",
+        "outcome": figure.outcome,
+        "unit": figure.unit,
+        **levels("case", figure.beside),
+        **amount(figure.ratio, "ratio"),
+        "value": figure.value,
+        "caveats": "; ".join(filter(None, (figure.label, against, figure.comparable, figure.verdict))),
+    }
+
+
+def _table_rows(tables: Tables) -> Iterator[Row]:
     for found in tables.processors:
         yield from _processor_rows(found, tables)
     for timed in tables.times:
@@ -33,8 +53,8 @@ def table_rows(tables: Tables) -> Iterator[Row]:
                 "role": "table, difference",
                 "outcome": difference.outcome,
                 "unit": "points" if here.difference else "",
-                **_amount("value", here.difference),
-                **_amount("ratio", here.ratio),
+                **amount(here.difference),
+                **amount(here.ratio, "ratio"),
                 "noise_floor": here.noise_floor,
                 "judgement": here.answer,
                 "caveats": "; ".join(
@@ -58,43 +78,43 @@ def table_rows(tables: Tables) -> Iterator[Row]:
 
 def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Row]:
     table, names = found.published, part_names(tables)
-    title = table_title(table.number, table.title)
+    title = table_title(table)
     for side in table.sides:
-        levels = _levels({**table.within, **side.levels})
+        case = _levels({**table.within, **side.levels})
         for place, row in enumerate(table.rows[side.name]):
             for name, value in zip(PROCESSOR_COLUMNS, row, strict=True):
                 if not isinstance(value, str):
                     until = f"until {(place + 1) * table.step_s:g} s"
-                    yield _cell(PUBLISHED, name, value, f"{title}; {side.name}; {until}", levels)
+                    yield _cell(PUBLISHED, name, value, f"{title}; {side.name}; {until}", case)
     for part in found.parts:
         for own, side in zip(part.sides, table.sides, strict=True):
-            levels = _levels({**table.within, **_within(tables, part.part), **side.levels})
+            case = _levels({**table.within, **_within(tables, part.part), **side.levels})
             where = f"{title}; {names[part.part]}; {own.side}"
-            yield from _measured_rows(own, where, levels)
+            yield from _measured_rows(own, where, case)
 
 
-def _measured_rows(own: MeasuredProcessors, where: str, levels: Row) -> Iterator[Row]:
+def _measured_rows(own: MeasuredProcessors, where: str, case: Row) -> Iterator[Row]:
     for step in own.steps:
         for name, value in step.values.items():
             yield {
-                **_cell(MEASURED, name, value, f"{where}; until {step.to_s:g} s{_bad(own.shown)}", levels),
+                **_cell(MEASURED, name, value, f"{where}; until {step.to_s:g} s{_bad(own.shown)}", case),
                 "blocks": step.trials,
             }
     for name, value in (own.mean or {}).items():
         yield {
-            **_cell(MEASURED, name, value, f"{where}; mean{_bad(own.shown)}", levels),
+            **_cell(MEASURED, name, value, f"{where}; mean{_bad(own.shown)}", case),
             "blocks": own.shown.trials,
         }
 
 
-def _cell(role: str, column: str, value: float, caveats: str, levels: Row) -> Row:
+def _cell(role: str, column: str, value: float, caveats: str, case: Row) -> Row:
     outcome = f"machine_{column}_percent"
-    return {"role": role, "outcome": outcome, "unit": "%", "value": value, "caveats": caveats, **levels}
+    return {"role": role, "outcome": outcome, "unit": "%", "value": value, "caveats": caveats, **case}
 
 
 def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
     table, names = found.published, part_names(tables)
-    title = table_title(table.number, table.title)
+    title = table_title(table)
     common: Row = {"outcome": table.outcome, "unit": "s"}
     for line, row in zip(found.lines, table.rows, strict=True):
         for side in table.sides:
@@ -113,24 +133,11 @@ def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
                     **common,
                     **_levels({**row.within, **_within(tables, part.part), **side.levels}),
                     "role": MEASURED,
-                    **_amount("value", own.seconds),
-                    **_amount("ratio", part.ratios.get(own.side)),
+                    **amount(own.seconds),
+                    **amount(part.ratios.get(own.side), "ratio"),
                     "noise_floor": part.noise_floor,
                     "caveats": where,
                 }
-
-
-def _amount(name: str, amount: Interval | None) -> Row:
-    """A value or a ratio with its interval; nothing where there is none."""
-    if amount is None:
-        return {}
-    return {
-        name: amount.point,
-        f"{name}_low": amount.low,
-        f"{name}_high": amount.high,
-        "confidence": amount.confidence,
-        "blocks": amount.blocks,
-    }
 
 
 def _bad(shown: Shown) -> str:
@@ -141,11 +148,7 @@ def _within(tables: Tables, key: str) -> dict[str, Choice]:
     return next(dict(part.case) for part in tables.parts if part.key == key)
 
 
-def _levels(levels: Mapping[str, Choice]) -> Row:
+def _levels(chosen: Mapping[str, Choice]) -> Row:
     """The columns of a case; of a choice among several levels, none."""
-    single: dict[str, Level] = {}
-    for name, choice in levels.items():
-        several = choice if isinstance(choice, tuple) else (choice,)
-        if len(several) == 1:
-            single[name] = several[0]
-    return {f"case_{name}": level for name, level in single.items()}
+    several = {name: found if isinstance(found, tuple) else (found,) for name, found in chosen.items()}
+    return levels("case", {name: found[0] for name, found in several.items() if len(found) == 1})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tlstax.report.core import figures
 from tlstax.results.document import PublishedFigure, RunDocument
+from tlstax.results.interval import Interval
 
 TITLE = "What was published, and what stands in for it here"
 MOST_NAMED = 4
@@ -14,24 +13,14 @@ MOST_NAMED = 4
 HEADS = ("published", "here", "ratio then", "ratio here")
 
 
-@dataclass(frozen=True)
-class Line:
-    """One published figure: its cells in the order of HEADS, and what to know of it."""
-
-    label: str
-    cells: tuple[str, ...]
-    note: str
-
-
-def lines(document: RunDocument) -> tuple[Line, ...]:
-    """A line for each published figure, in the study's order."""
-    return tuple(
-        Line(
-            label=figure.label,
-            cells=(_there(figure), _here(figure), _ratio_there(figure), _ratio_here(figure)),
-            note=figure.comparable,
-        )
-        for figure in document.published
+def row(figure: PublishedFigure) -> tuple[str, ...]:
+    """What it is called, and its cells in the order of HEADS."""
+    return (
+        figure.label,
+        _quantity(figure.value, figure.unit),
+        figures.NOTHING if figure.measured is None else _quantity(figure.measured, figure.unit),
+        figures.NOTHING if figure.published_ratio is None else f"{figure.published_ratio:.2f}",
+        _ratio(figure.ratio),
     )
 
 
@@ -59,27 +48,13 @@ def sources(document: RunDocument) -> str:
     return f"Published in {named}. Ratios are to {against}." if against else f"Published in {named}."
 
 
-def _there(figure: PublishedFigure) -> str:
-    return _quantity(figure.value, figure.unit)
-
-
-def _here(figure: PublishedFigure) -> str:
-    return figures.NOTHING if figure.measured is None else _quantity(figure.measured, figure.unit)
-
-
 def _quantity(value: float, unit: str) -> str:
     return f"{value:.3g}{unit}" if unit == "×" else figures.quantity(value, unit)
 
 
-def _ratio_there(figure: PublishedFigure) -> str:
-    return figures.NOTHING if figure.published_ratio is None else f"{figure.published_ratio:.2f}"
-
-
-def _ratio_here(figure: PublishedFigure) -> str:
-    ratio = figure.ratio
-    if ratio is None:
-        return figures.NOTHING
-    ends = (
-        f" [{ratio.low:.2f} … {ratio.high:.2f}]" if ratio.low is not None and ratio.high is not None else ""
+def _ratio(ratio: Interval | None) -> str:
+    return (
+        figures.NOTHING
+        if ratio is None
+        else f"{ratio.point:.2f} {figures.ends(ratio, '{:.2f}'.format)}".strip()
     )
-    return f"{ratio.point:.2f}{ends}"

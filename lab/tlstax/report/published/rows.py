@@ -8,6 +8,7 @@ from statistics import fmean
 
 from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures
+from tlstax.report.core.table import Table
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     Answer,
@@ -22,7 +23,7 @@ from tlstax.results.published_tables import (
     TimeLine,
     TimeTableResult,
 )
-from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable
+from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable, TimeTable
 from tlstax.support.text import counted
 
 MEAN = "mean"
@@ -51,15 +52,9 @@ class ProcessorGrid:
     trials: tuple[str, ...]
     captions: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class TimeGrid:
-    """A time table as one part has it: name, published values, published ratio, ours, our ratio, verdict."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    captions: tuple[str, ...]
+    def with_trials(self) -> tuple[tuple[str, ...], ...]:
+        """The rows, with how many trials each is from where that is known."""
+        return tuple((*row, *self.trials[place : place + 1]) for place, row in enumerate(self.rows))
 
 
 def part_names(tables: Tables) -> dict[str, str]:
@@ -69,9 +64,9 @@ def part_names(tables: Tables) -> dict[str, str]:
     return {part.key: f"({part.key}) {part.title}" for part in tables.parts}
 
 
-def table_title(number: str, title: str) -> str:
+def table_title(table: ProcessorTable | TimeTable) -> str:
     """A table's number and title: "Table II. CPU use during the SELECT test"."""
-    return f"Table {number}. {title}"
+    return f"Table {table.number}. {table.title}"
 
 
 def processor_grids(found: ProcessorTableResult, tables: Tables) -> tuple[ProcessorGrid, ...]:
@@ -146,8 +141,8 @@ def mean_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[tuple[str
             yield (name, *(_mean(own, column) for column in PROCESSOR_COLUMNS), memory)
 
 
-def time_grids(found: TimeTableResult, tables: Tables) -> tuple[TimeGrid, ...]:
-    """The table as every part has it, beside what was published."""
+def time_grids(found: TimeTableResult, tables: Tables) -> tuple[Table, ...]:
+    """The table as every part has it: published values, published ratio, ours, our ratio, verdict."""
     names = part_names(tables)
     first, *others = (side.name for side in found.published.sides)
     heads = (
@@ -161,8 +156,8 @@ def time_grids(found: TimeTableResult, tables: Tables) -> tuple[TimeGrid, ...]:
     for place, part in enumerate(found.lines[0].parts):
         lines = [(line, line.parts[place]) for line in found.lines]
         rows = tuple(_time_row(line, own, others, found, tables) for line, own in lines)
-        captions = tuple(dict.fromkeys(_time_captions(lines)))
-        grids.append(TimeGrid(names[part.part], heads, rows, captions))
+        captions = tuple(f"{words}." for words in dict.fromkeys(_time_captions(lines)))
+        grids.append(Table(names[part.part], heads, rows, captions, of="statement"))
     return tuple(grids)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
+from tlstax.findings.core.wording import capitalised
 from tlstax.report.core.table import Table
 from tlstax.report.published.rows import (
     ProcessorGrid,
@@ -101,13 +104,8 @@ def time_tables(tables: Tables) -> Iterator[Table]:
     """Each time table, part by part."""
     for found in tables.times:
         for grid in time_grids(found, tables):
-            yield Table(
-                title=f"{table_title(found.published.number, found.published.title)}: {grid.title}",
-                heads=tuple(head.replace(", ", "\n") for head in grid.heads),
-                rows=grid.rows,
-                notes=tuple(f"{caption}." for caption in grid.captions),
-                of="statement",
-            )
+            title = f"{table_title(found.published)}: {grid.title}"
+            yield replace(grid, title=title, heads=tuple(head.replace(", ", "\n") for head in grid.heads))
 
 
 def short_time_tables(tables: Tables) -> Iterator[Table]:
@@ -115,7 +113,7 @@ def short_time_tables(tables: Tables) -> Iterator[Table]:
     for found in tables.times:
         sides = [side.name for side in found.published.sides]
         yield Table(
-            title=table_title(found.published.number, found.published.title),
+            title=table_title(found.published),
             heads=("change\npublished", *(side.replace(" ", "\n", 1) for side in sides), "change\nhere", ""),
             rows=tuple(short_time_rows(found, tables)),
             notes=(),
@@ -127,7 +125,7 @@ def mean_tables(tables: Tables) -> Iterator[Table]:
     """Each processor table in its means alone."""
     for found in tables.processors:
         yield Table(
-            title=f"{table_title(found.published.number, found.published.title)}: means, in per cent",
+            title=f"{table_title(found.published)}: means, in per cent",
             heads=(*PROCESSOR_COLUMNS, "server memory"),
             rows=tuple(mean_rows(found, tables)),
             notes=(),
@@ -138,7 +136,7 @@ def mean_tables(tables: Tables) -> Iterator[Table]:
 def whole_tables(tables: Tables) -> Iterator[Table]:
     """Each processor table whole, as published and part by part."""
     for found in tables.processors:
-        title = table_title(found.published.number, found.published.title)
+        title = table_title(found.published)
         for grid in processor_grids(found, tables):
             yield _whole(f"{title}: {grid.title}", grid)
 
@@ -150,13 +148,40 @@ def readings(tables: Tables) -> list[str]:
 
 def _whole(title: str, grid: ProcessorGrid) -> Table:
     heads = [f"%{column} {side}" for column in PROCESSOR_COLUMNS for side in grid.sides]
-    rows = [(*row, *((grid.trials[place],) if grid.trials else ())) for place, row in enumerate(grid.rows)]
     return Table(
         title=title,
         heads=(*heads, *(["trials"] if grid.trials else [])),
-        rows=tuple(rows),
+        rows=grid.with_trials(),
         notes=tuple(f"{caption}." for caption in grid.captions),
         of="until (s)",
+    )
+
+
+def processor_table(grid: ProcessorGrid) -> Table:
+    """A processor table in its published layout: a column over its sides, each with what is wrong with it."""
+    sides = tuple(f"{side}, {bad}" if bad else side for side, bad in zip(grid.sides, grid.marks, strict=True))
+    over = tuple((f"%{column}", len(sides)) for column in PROCESSOR_COLUMNS)
+    return Table(
+        title="",
+        heads=(*sides * len(over), *(("",) if grid.trials else ())),
+        rows=grid.with_trials(),
+        notes=(),
+        of="Until (s)",
+        literal=True,
+        over=(*over, *((("Trials", 1),) if grid.trials else ())),
+    )
+
+
+def time_table(grids: Sequence[Table]) -> Table:
+    """A time table as every part has it, one below the other."""
+    rows = (((capitalised(grid.title), *[""] * len(grid.heads)), *grid.rows) for grid in grids)
+    return Table(
+        title="",
+        heads=tuple(map(capitalised, grids[0].heads)),
+        rows=tuple(chain.from_iterable(rows)),
+        notes=tuple(f"{capitalised(grid.title)}. {note}" for grid in grids for note in grid.notes),
+        of="Statement",
+        literal=True,
     )
 
 

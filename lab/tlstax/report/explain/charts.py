@@ -1,107 +1,21 @@
-"""What the page shows of where the cost goes: table, stacked bars, waterfalls, as values for the template."""
+"""Where the cost goes, drawn: stacked bars of components, and a waterfall from the baseline to a case."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tlstax.findings.core.wording import capitalised, microseconds, number
-from tlstax.findings.explain.rank import by_rank
+from tlstax.findings.core.wording import capitalised, microseconds
 from tlstax.findings.explain.words import ends
 from tlstax.profiles.stacks import Side
 from tlstax.report.core import charts, palette
 from tlstax.report.core.marks import Segment
 from tlstax.report.core.panel import Drawing, Key, Panel, at_both_widths
-from tlstax.report.explain.tables import (
-    NOTE,
-    CaseCosts,
-    ComponentGroup,
-    cell,
-    component_groups,
-    interval,
-)
-from tlstax.report.explain.text import shift_words
+from tlstax.report.explain.tables import CaseCosts, ComponentGroup
 from tlstax.report.explain.waterfall import Step, steps
-from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 
 LABEL_WIDTH = 210
 
-MOST_EXPLAINED = 12
-"""So many cases of a group have a waterfall on the page, those that tell most; the table has all."""
 
-
-@dataclass(frozen=True)
-class ComponentLine:
-    """A row of the table: a component, and its figure and interval in every case."""
-
-    name: str
-    cells: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class SideTable:
-    """One side's rows, and its total in every case."""
-
-    side: Side
-    totals: tuple[str, ...]
-    lines: tuple[ComponentLine, ...]
-
-
-@dataclass(frozen=True)
-class Explained:
-    """One case against its baseline: the sentences, what shifted, the waterfall, what to bear in mind."""
-
-    explanation: Explanation
-    title: str
-    shifts: tuple[tuple[str, str, str], ...]
-    waterfall: Panel | None
-
-
-@dataclass(frozen=True)
-class ComponentSection:
-    """A group of cases."""
-
-    title: str
-    reading: str
-    heads: tuple[str, ...]
-    tables: tuple[SideTable, ...]
-    bars: Panel
-    explained: tuple[Explained, ...]
-    command: str
-
-
-def component_sections(document: RunDocument) -> tuple[ComponentSection, ...]:
-    """The sections of a run that was sampled; none of another."""
-    return tuple(_section(group, document) for group in component_groups(document))
-
-
-def _section(group: ComponentGroup, document: RunDocument) -> ComponentSection:
-    return ComponentSection(
-        title=group.title,
-        reading=NOTE.format(operation=group.operation),
-        heads=tuple(case.label for case in group.cases),
-        tables=tuple(_table(group, side) for side in group.sides()),
-        bars=_bars(group),
-        explained=tuple(_explained(found) for found in by_rank(group.explanations)[:MOST_EXPLAINED]),
-        command=f"tlstax explain {document.run} --case …",
-    )
-
-
-def _table(group: ComponentGroup, side: Side) -> SideTable:
-    return SideTable(
-        side=side,
-        totals=tuple(number(case.total(side)) for case in group.cases),
-        lines=tuple(
-            ComponentLine(
-                name,
-                tuple((cell(case, side, name), interval(case, side, name)) for case in group.cases),
-            )
-            for name in group.components(side)
-        ),
-    )
-
-
-def _bars(group: ComponentGroup) -> Panel:
+def component_bars(group: ComponentGroup) -> Panel:
     """The cases' stacked bars, both sides on one scale."""
     end_us = max(case.total(side) for case in group.cases for side in group.sides())
     drawings: list[Drawing] = []
@@ -135,17 +49,8 @@ def _stack(group: ComponentGroup, case: CaseCosts, side: Side) -> list[Segment]:
     return found
 
 
-def _explained(found: Explanation) -> Explained:
-    is_told = found.verdict == "explained"
-    return Explained(
-        explanation=found,
-        title=f"{found.labels[0]} against {found.labels[1]}",
-        shifts=tuple(shift_words(shift, found.operation) for shift in found.shifts),
-        waterfall=_waterfall(found) if is_told else None,
-    )
-
-
-def _waterfall(found: Explanation) -> Panel:
+def waterfall_panel(found: Explanation) -> Panel:
+    """The steps of the waterfall as bars, each beginning where the one before it ends."""
     bars = steps(found)
     segments = [_bar(bar) for bar in bars]
     totals = {bar.label: bar.text for bar in bars}
