@@ -16,9 +16,10 @@ from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.products import flavour_of
 from tlstax.specimens.progress import Progress, Reporter, reporter
-from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
-from tlstax.specimens.server_build import Flavour, ServerBuild
+from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Flavour, Kind, Recipe
+from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
@@ -189,8 +190,7 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
         raise _broken(build, "".join(done.stderr.strip().splitlines()[-1:]))
     if match is None:
         raise _broken(build, "it is another program")
-    flavour: Flavour = "mariadb" if "mariadb" in done.stdout.lower() else "mysql"
-    return flavour, match.group(1)
+    return flavour_of(done.stdout), match.group(1)
 
 
 def _why(first_fault: MachineFault | None, title: str) -> str:

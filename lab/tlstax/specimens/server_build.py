@@ -6,13 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tlstax.records.trial import Specimen
+from tlstax.specimens.recipe import Flavour
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support.directories import plain
-
-Flavour = Literal["mysql", "mariadb"]
 
 UNKNOWN_VERSION = (9999, 0)
 """A server whose version is not known yet is taken for a new one."""

@@ -13,11 +13,8 @@ from pathlib import Path
 from tlstax.mysql.credentials import Credentials
 from tlstax.specimens import error_log, loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.mariadb_server import MariaDb
-from tlstax.specimens.mysql5_server import MySql5
-from tlstax.specimens.mysql_server import MySql
 from tlstax.specimens.ports import free_ports
-from tlstax.specimens.product import Product
+from tlstax.specimens.products import product_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -41,7 +38,7 @@ class ServerProcess:
             loading.check_planted(self._build, library, settings.fault)
         self._session = session
         self._settings = settings
-        self._product = _product_of(build)
+        self._product = product_of(build.flavour, build.era)
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()
@@ -204,9 +201,3 @@ class ServerProcess:
     def _fault(self, what: str, log: Path, offset: int = 0) -> MachineFault:
         specimen = self._build.specimen
         return MachineFault(f"{specimen.name} {specimen.version} {what}: {error_log.reason(log, offset)}")
-
-
-def _product_of(build: ServerBuild) -> Product:
-    if build.flavour == "mariadb":
-        return MariaDb(build.era)
-    return MySql() if build.era >= (5, 7) else MySql5()

@@ -12,6 +12,8 @@ from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql
 from tlstax.specimens.product import Product
+from tlstax.specimens.products import flavour_of, product_of
+from tlstax.specimens.recipe import Flavour
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support.errors import MachineFault
 
@@ -73,3 +75,19 @@ def test_a_server_without_its_sql_files_says_which_one_is_missing(tmp_path: Path
     (tmp_path / "share/mysql_system_tables_data.sql").unlink()
     with pytest.raises(MachineFault, match=r"its file mysql_system_tables_data\.sql cannot be found"):
         MySql5().initialise_statements(build)
+
+
+@pytest.mark.parametrize(
+    ("words", "flavour", "era", "rules"),
+    [
+        ("mysqld  Ver 9.7.4 for Linux on x86_64 (Debian)", "mysql", (9, 7), MySql),
+        ("mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL Community Server)", "mysql", (5, 6), MySql5),
+        ("mysqld  Ver 5.7.44-48 for Linux on x86_64 (Percona Server)", "mysql", (5, 7), MySql),
+        ("mariadbd  Ver 11.8.3-MariaDB-0+deb13u1 for debian-linux-gnu", "mariadb", (11, 8), MariaDb),
+    ],
+)
+def test_a_product_is_known_by_what_it_prints(
+    words: str, flavour: Flavour, era: tuple[int, int], rules: type
+) -> None:
+    assert flavour_of(words) == flavour
+    assert isinstance(product_of(flavour, era), rules)
