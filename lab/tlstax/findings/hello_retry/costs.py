@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tlstax.contract import Handshakes
 from tlstax.findings.core import stats
 from tlstax.findings.core.naming import mode_label, subject_label
-from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
+from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
 from tlstax.findings.hello_retry.words import Told, command, remedy, sentences
 from tlstax.records.trial import TrialRecord
 from tlstax.results.hello_retry import (
@@ -284,17 +284,15 @@ def _avoided(series: Series, one: _Seen, by: Avoider, other: _Seen) -> Avoided:
 
 def _cost(series: Series, one: _Seen, other: _Seen, cost: str) -> RetryCost:
     retried, avoided = one.costs[cost], other.costs[cost]
-    blocks = sorted(retried.keys() & avoided.keys())
-    extra = stats.difference_interval(
-        [retried[block] - avoided[block] for block in blocks], series.study.confidence
-    )
-    without = fmean(avoided[block] for block in blocks)
+    extras = difference(retried, avoided)
+    extra = stats.difference_interval(list(extras.values()), series.study.confidence)
+    without = fmean(avoided[block] for block in extras)
     relative = _noise_floor(series, one.case.levels, OF_CONNECTION[cost]) if cost in OF_CONNECTION else None
     floor = relative * without if relative is not None else None
     return RetryCost(
         cost=cost,
         unit=COSTS[cost],
-        retried=fmean(retried[block] for block in blocks),
+        retried=fmean(retried[block] for block in extras),
         avoided=without,
         extra=extra,
         noise_floor=floor,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.series import difference
 from tlstax.findings.published.processor_tables import window_mean
 from tlstax.findings.published.sides import Measured, Side, why_not_tested
 from tlstax.findings.published.words import (
@@ -78,13 +79,10 @@ def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> D
         run.side(part.within, asked.table.within, column.levels) for column in (asked.first, asked.other)
     )
     why = why_not_tested((first.shown, other.shown))
-    values, others = _means(other, asked.column), _means(first, asked.column)
-    blocks = sorted(values.keys() & others.keys())
-    if why or not blocks:
+    points = difference(_means(other, asked.column), _means(first, asked.column))
+    if why or not points:
         return untested(part.key, why or "nobody watched the processors in both of a block")
-    found = stats.difference_interval(
-        [values[block] - others[block] for block in blocks], run.study.confidence
-    )
+    found = stats.difference_interval(list(points.values()), run.study.confidence)
     answer = answer_to_difference(found, floor, rises=asked.rises)
     why_not = within_floor(floor, answer, told=found.excludes_zero, unit="points")
     return DifferenceHere(
