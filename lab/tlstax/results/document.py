@@ -18,6 +18,7 @@ from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.published_tables import Tables
 from tlstax.study import Level, Role, Study
+from tlstax.study.published import StatementKind
 
 
 class Finding(Frozen):
@@ -205,7 +206,7 @@ class StatementResult(Frozen):
 
     says: str
     source: str
-    kind: Literal["better", "best", "alike"]
+    kind: StatementKind
     by: float = 1.0
     measured: str
     verdict: ClaimVerdict

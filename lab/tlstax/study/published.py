@@ -14,6 +14,9 @@ Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, C
 """One side of a statement: levels of its factor, or the levels of several factors."""
 
 
+StatementKind = Literal["better", "best", "alike"]
+
+
 class Statement(Frozen):
     """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
 
@@ -27,7 +30,7 @@ class Statement(Frozen):
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    kind: Literal["better", "best", "alike"] = "better"
+    kind: StatementKind = "better"
     by: float = Field(default=1.0, ge=1.0)
     factor: str = ""
     better: Side
