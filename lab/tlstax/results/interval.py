@@ -8,8 +8,11 @@ from typing import Literal
 
 from tlstax.contract.frozen import Frozen
 
-Judgement = Literal["higher", "lower", "no difference seen"]
-"""Of a figure beside another one, from its interval and the noise floor."""
+Judgement = Literal["higher", "lower", "no difference seen", "no interval yet"]
+"""Of a figure beside another one, from its interval and the noise floor; the last of one block alone."""
+
+DIFFERENCES: tuple[Judgement, ...] = ("higher", "lower")
+"""The judgements by which a difference is seen."""
 
 ClaimVerdict = Literal["held", "held in part", "did not hold", "could not be told"]
 """Of a claim that was published, from all that a run shows of it."""

@@ -191,7 +191,7 @@ def _one_block() -> RunDocument:
 def test_one_block_gives_points_without_intervals() -> None:
     finding = _finding(_one_block(), "ops_per_s", "reconnect", "1.3")
     assert (finding.ratio.low, finding.ratio.high, finding.ratio.blocks) == (None, None, 1)
-    assert finding.judgement == "no difference seen"
+    assert finding.judgement == "no interval yet"
     assert finding.noise_floor is None
     assert "one block only: there is no interval" in finding.caveats
     two = _finding(document(fake_run(number_of_blocks=2, invalid=False)), "ops_per_s", "reconnect", "1.3")

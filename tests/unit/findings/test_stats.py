@@ -53,7 +53,7 @@ def test_one_block_has_a_point_and_no_interval() -> None:
     assert found.half_width is None
     assert not found.excludes_one
     assert noise_floor(found) is None
-    assert judge(found, None) == "no difference seen"
+    assert judge(found, None) == "no interval yet"
     with pytest.raises(ValueError, match="at least one block"):
         interval([], 0.95)
 
@@ -159,7 +159,9 @@ def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interva
         (known(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
         (known(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
         (known(1.01, 1.005, 1.015, 8), None, "higher"),
-        (known(1.5, None, None, 1), 0.013, "no difference seen"),
+        (known(1.5, None, None, 1), 0.013, "no interval yet"),
+        (known(1.0, None, 1.1, 8), 0.013, "no interval yet"),
+        (known(1.0, 0.9, None, 8), 0.013, "no interval yet"),
     ],
 )
 def test_a_difference_is_told_only_beyond_interval_and_noise(

@@ -23,7 +23,7 @@ from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import Agreement, ClientAgreement, Clue
-from tlstax.results.interval import Interval
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Level, Levels
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import TLS_SWITCH
@@ -169,7 +169,7 @@ class _Comparison:
 
 def _verdict(ratio: Interval, floor: float | None) -> Literal["agrees", "differs", "could not be told"]:
     """Agreement is told only where a difference that mattered would have been seen."""
-    if stats.judge(ratio, floor) != "no difference seen":
+    if stats.judge(ratio, floor) in DIFFERENCES:
         return "differs"
     known_to = max(ratio.half_width or 0.0, floor or 0.0)
     return "agrees" if ratio.half_width is not None and known_to <= KNOWN_WELL else "could not be told"

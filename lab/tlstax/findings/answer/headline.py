@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement.verdicts import CLIENT
 from tlstax.findings.agreement.words import summary
@@ -39,7 +41,10 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
-NOT_TOLD = ", which is no difference seen"
+NOT_SEEN: Mapping[str, str] = {
+    "no difference seen": ", which is no difference seen",
+    "no interval yet": ", of which there is no interval yet",
+}
 _WORK = {
     "point-select": "point selects a second",
     "reconnect": "connections a second",
@@ -123,7 +128,7 @@ def _pooled(document: RunDocument) -> list[str]:
     outcome = document.design.deciding_outcome
     return [
         f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
-        f"{change_words(found.ratio)}{NOT_TOLD if found.judgement == 'no difference seen' else ''}, "
+        f"{change_words(found.ratio)}{NOT_SEEN.get(found.judgement, '')}, "
         f"pooled over {counted(len(found.connections), 'number')} of connections"
         for found in document.pooled
         if found.outcome == outcome and not found.factor
@@ -172,7 +177,9 @@ def _server(finding: Finding, document: RunDocument) -> str:
 def _difference(finding: Finding) -> str:
     """What differs, by how much, how surely: the words after the colon."""
     ratio = finding.ratio
-    if finding.judgement == "no difference seen" or ratio.low is None or ratio.high is None:
+    if ratio.low is None or ratio.high is None:
+        return f"{signed_percent(ratio.point - 1)} {_what(finding)} in one block: no interval yet"
+    if finding.judgement == "no difference seen":
         return f"no difference seen in {_what(finding)} ({_evidence(finding)})"
     more = ratio.point > 1
     throughput = finding.outcome == "ops_per_s"

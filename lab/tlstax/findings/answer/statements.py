@@ -26,7 +26,7 @@ from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
 from tlstax.findings.core.twins import INSTANCE, Floor, Twins, twins
 from tlstax.results.document import StatementCase, StatementResult, Tally
-from tlstax.results.interval import Interval
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Choice, Level, Levels, Statement, within
 
 Outcome = Literal["held", "opposite", "could not be told"]
@@ -230,6 +230,6 @@ def _alike(ratio: Interval, by: float) -> Outcome:
 
 def _better(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:
     judged = stats.judge(ratio, floor.relative)
-    if judged == "no difference seen" or ratio.low is None:
+    if judged not in DIFFERENCES:
         return "could not be told"
     return "held" if (judged == "lower") == lower_is_better else "opposite"

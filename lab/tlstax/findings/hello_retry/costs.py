@@ -308,6 +308,8 @@ def _noise_floor(series: Series, levels: Levels, outcome: str) -> float | None:
 
 def _judged(extra: Interval, floor: float | None, *, exact: bool) -> Judgement:
     """By interval and noise floor; what is counted and never scatters needs neither."""
+    if not exact and (extra.low is None or extra.high is None):
+        return "no interval yet"
     seen = extra.point != 0 if exact else extra.excludes_zero and abs(extra.point) > (floor or 0.0)
     if not seen:
         return "no difference seen"

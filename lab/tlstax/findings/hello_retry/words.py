@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tlstax.findings.core.wording import alike
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
+from tlstax.results.interval import DIFFERENCES
 from tlstax.study import Study
 from tlstax.study.level_names import GROUP_LISTS, P256_FIRST
 from tlstax.support.text import enumerated
@@ -171,15 +172,16 @@ def _less(costs: Iterable[RetryCost]) -> str:
     ]
     if moved:
         said.append(f"a connection costs {enumerated(moved)}")
-    same = [COST_WORDS[cost.cost] for cost in known if not is_seen(cost)]
-    if same:
-        said.append(f"no difference seen in {enumerated(same)}")
+    for way in ("no difference seen", "no interval yet"):
+        unseen = [COST_WORDS[cost.cost] for cost in known if cost.judgement == way]
+        if unseen:
+            said.append(f"{way} {'in' if way == 'no difference seen' else 'of'} {enumerated(unseen)}")
     return "; ".join(said) or "nothing could be compared"
 
 
 def is_seen(cost: RetryCost) -> bool:
     """Whether a difference is seen."""
-    return cost.judgement != "no difference seen"
+    return cost.judgement in DIFFERENCES
 
 
 def quantity(cost: RetryCost) -> str:

@@ -18,7 +18,7 @@ from tlstax.records.trial import Machine
 from tlstax.results.document import (
     PublishedFigure,
 )
-from tlstax.results.interval import Interval
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Levels, Published, within
 from tlstax.study.level_names import NO_FAULT
 
@@ -105,7 +105,7 @@ def _verdict(figure: Published, reference: Published, ratio: Interval, series: S
     there = figure.value / reference.value
     lower = bool(OUTCOMES[figure.outcome].lower_is_better)
     seen = f"{_sized(ratio)}; published: {_times(there)}"
-    if judged == "no difference seen":
+    if judged not in DIFFERENCES:
         return f"whether taking {planted} out is a fix could not be told here ({seen})"
     if (judged == "lower") != lower:
         return f"taking {planted} out made it worse here, and does not come out as the fix ({seen})"

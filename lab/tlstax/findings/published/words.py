@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.wording import alike, change_words, percent, with_sign
-from tlstax.results.interval import Interval
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 from tlstax.support.text import enumerated
 
@@ -40,7 +40,7 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
 def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Answer:
     """Whether a ratio was told apart from 1, and goes the way that was published."""
     judged = stats.judge(ratio, floor)
-    if judged == "no difference seen":
+    if judged not in DIFFERENCES:
         return "could not be told here"
     return "right" if (judged == "higher") == rises else "wrong"
 

@@ -54,8 +54,7 @@ def _cells(storm: StormResult, *, published: bool) -> tuple[str, ...]:
 def _against(found: JudgedRatio | None) -> str:
     if found is None:
         return ""
-    alike = f" {figures.ALIKE}" if found.judgement == "no difference seen" else ""
-    return f"{figures.change_with_interval(found)}{alike}"
+    return f"{figures.change_with_interval(found)} {figures.mark(found.judgement)}".strip()
 
 
 def _published(storm: StormResult) -> str:

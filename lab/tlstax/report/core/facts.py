@@ -192,7 +192,15 @@ def noise_words(group: Group, outcome: str) -> str:
     """What the control says about how small a difference can be told, or that there is no control."""
     floor = group.noise_floor(outcome)
     if floor is None and any(row.case.role == "control" for row in group.found()):
-        return "Noise floor unknown: one block alone shows no scatter, so no difference (≈) can be told."
+        return "One block alone shows no scatter: there is no interval (?) and no noise floor yet."
+    known = _noise_floor_words(group, floor)
+    found = (finding for row in group.compared() for finding in row.findings.values())
+    if any(finding.judgement == "no interval yet" for finding in found):
+        return f"One block alone shows no scatter: there is no interval yet (?). {known}"
+    return known
+
+
+def _noise_floor_words(group: Group, floor: float | None) -> str:
     if floor is None:
         return "Noise floor unknown: there is no valid control."
     if floor > 1:

@@ -12,8 +12,11 @@ from tlstax.results.interval import Interval
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 
-ALIKE = "≈"
-"""Marks a difference that is not seen: smaller than the noise, or with an interval that holds none."""
+ALIKE, UNKNOWN = "≈", "?"
+"""Mark a difference that is not seen: smaller than the noise, or with an interval that holds none; and one
+that has no interval yet."""
+
+_MARKS = {"no difference seen": ALIKE, "no interval yet": UNKNOWN}
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIVIDED = "\N{DIVISION SIGN}"
@@ -28,6 +31,11 @@ class Scale(NamedTuple):
 
     unit: str
     divisor: float
+
+
+def mark(judgement: str) -> str:
+    """The sign of a figure that was judged so; empty where a difference is seen, or nothing was judged."""
+    return _MARKS.get(judgement, "")
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -9,13 +9,16 @@ from tlstax.report.core.figures import NOTHING
 
 @dataclass(frozen=True)
 class Cell:
-    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best)."""
+    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best).
+
+    `mark` is the sign of one that is not seen to be a difference (`figures.mark`).
+    """
 
     figure: str = NOTHING
     change: str = ""
     half_width: str = ""
     interval: str = ""
-    alike: bool = False
+    mark: str = ""
     shade: int = 0
     words: str = ""
 

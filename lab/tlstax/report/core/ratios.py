@@ -8,7 +8,6 @@ from typing import TypeGuard
 from tlstax.findings.core.comparisons import Pair
 from tlstax.findings.core.outcomes import outcome as outcome_of
 from tlstax.report.core import figures, outcome_names
-from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, Row
 from tlstax.report.core.marks import BlockPoint, BlockStrip, RatioMark
 from tlstax.results.document import (
@@ -34,14 +33,13 @@ def _mark(row: Row, finding: Finding) -> RatioMark:
     low, high = ends(ratio)
     value = figures.quantity(finding.value, finding.unit)
     baseline = figures.quantity(finding.baseline_value, finding.unit)
-    alike = finding.judgement == "no difference seen"
     words = f"{row.label}: {outcome_names.words(finding.outcome)} {value} instead of {baseline}"
     return RatioMark(
         style=row.style,
         point=ratio.point,
         low=low,
         high=high,
-        text=f"{ALIKE} {figures.change(ratio)}" if alike else figures.change(ratio),
+        text=f"{figures.mark(finding.judgement)} {figures.change(ratio)}".strip(),
         description=f"{words}, {figures.change_with_interval(ratio)}",
     )
 

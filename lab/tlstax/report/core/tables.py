@@ -24,9 +24,9 @@ class Cell:
     judgement: str = ""
 
     @property
-    def alike(self) -> bool:
-        """No difference from the baseline can be told."""
-        return self.judgement == "no difference seen"
+    def mark(self) -> str:
+        """The sign of a change that is not seen to be one: alike, or not known yet."""
+        return figures.mark(self.judgement)
 
 
 @dataclass(frozen=True)

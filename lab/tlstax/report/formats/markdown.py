@@ -11,7 +11,6 @@ from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import facts
-from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
 from tlstax.report.core.table import Table
@@ -114,7 +113,7 @@ def _cell(cell: Cell, *, first: bool) -> str:
     if not cell.change:
         return cell.value
     interval = f" [{cell.interval}]" if first and cell.interval else ""
-    mark = f" {ALIKE}" if cell.alike else ""
+    mark = f" {cell.mark}" if cell.mark else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 
 

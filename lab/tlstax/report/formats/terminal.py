@@ -206,8 +206,8 @@ def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
     if not cell.change:
         return Text("")
     text = f"{cell.change} [{cell.interval}]" if with_interval and cell.interval else cell.change
-    if cell.alike:
-        return styled(f"{text} {ALIKE}", style="dim")
+    if cell.mark:
+        return styled(f"{text} {cell.mark}", style="dim")
     known = OUTCOMES.get(outcome)
     if known is None or known.lower_is_better is None:
         return styled(f"{text}  ")

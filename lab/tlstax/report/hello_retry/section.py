@@ -98,7 +98,7 @@ def _cost_cell(cost: RetryCost) -> str:
     """The cost without the retry, and in brackets by how much it differs from that with it."""
     value, extra = _amount(cost.avoided, cost.unit), cost.extra
     if not is_seen(cost):
-        return f"{value} {figures.ALIKE}"
+        return f"{value} {figures.mark(cost.judgement)}"
     spared = [-extra.point, *([] if extra.low is None or extra.high is None else [-extra.high, -extra.low])]
     scale = figures.column_scale(spared[:1], cost.unit)
     point, *ends = (with_sign(figures.significant(number / scale.divisor)) for number in spared)

@@ -18,6 +18,7 @@ from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures, outcome_names
 from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.interval import DIFFERENCES
 from tlstax.study import Level, Levels, Study
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.study.needs import needs_distance
@@ -126,7 +127,7 @@ def _to_own_baseline(document: RunDocument, outcome: str) -> list[PooledRatio]:
 def cell(found: Found, steps: Sequence[float]) -> Cell:
     """A ratio as a cell; its words say everything, for pointing at it."""
     ratio, known = found.ratio, OUTCOMES.get(found.outcome)
-    alike = found.judgement == "no difference seen"
+    is_seen = found.judgement in DIFFERENCES
     better = ratio.point if known is None or not known.lower_is_better else 1 / ratio.point
     size = sum(max(better, 1 / better) >= step for step in steps)
     floor = f", noise floor ±{percent(found.noise_floor)}" if found.noise_floor is not None else ""
@@ -135,10 +136,10 @@ def cell(found: Found, steps: Sequence[float]) -> Cell:
         change=figures.change(ratio),
         half_width=f"±{percent(ratio.half_width)}" if ratio.half_width is not None else "",
         interval=figures.interval(ratio),
-        alike=alike,
+        mark=figures.mark(found.judgement),
         shade=size if better > 1 else -size,
         words=f"{figures.change_with_interval(ratio)}, {counted(ratio.blocks, 'block')}{floor}"
-        f"{': no difference seen' if alike else ''}",
+        f"{'' if is_seen else f': {found.judgement}'}",
     )
 
 

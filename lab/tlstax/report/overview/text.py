@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.answer.statement_words import verdict_line
-from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.grid import Cell, Grid
 from tlstax.report.core.table import INDENT, Table
 from tlstax.report.overview.grids import contrast_tables, own_table
@@ -80,7 +79,7 @@ def _with_interval(cell: Cell) -> str:
 def _change(cell: Cell) -> str:
     """The change without its unit, which is told below the table."""
     change = cell.change.removesuffix(" %") or cell.figure
-    return f"{ALIKE}{change}" if cell.alike else change
+    return f"{cell.mark}{change}"
 
 
 def _short(head: str) -> str:
