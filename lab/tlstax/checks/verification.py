@@ -1,4 +1,4 @@
-"""Which clients verify the server's certificate where their job asks for it, and which merely encrypt."""
+"""Which clients verify the server's certificate where their job asks for it, and which may merely encrypt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tlstax.study.client_kinds.mysqlslap import WORKERS_IGNORE_SSL_MODE
 
 
 def unverified(trial: Complete) -> Iterator[Doubt]:
-    """A note where a certificate was to be verified, and this client is known not to do so."""
+    """A note where a certificate was to be verified, and this client cannot be relied on to do so."""
     if not trial.case.is_encrypted or not asks_to_verify(trial):
         return
     client = f"{trial.ready.client} {trial.ready.client_version}"
@@ -22,7 +22,7 @@ def unverified(trial: Complete) -> Iterator[Doubt]:
             "certificate: they ignore --ssl-mode",
         )
     elif _verifies(trial) is False:
-        yield Doubt("note", f"{client} encrypts, and does not verify the server's certificate")
+        yield Doubt("note", f"{client} encrypts, and need not verify the server's certificate")
 
 
 def verified(trial: Complete) -> bool:

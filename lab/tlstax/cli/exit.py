@@ -14,6 +14,7 @@ from types import FrameType
 
 from tlstax.cli import streams
 from tlstax.guests import leaving
+from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 INTERRUPTED = 130
@@ -33,6 +34,7 @@ def guarded(command: Callable[[], object]) -> int:
     how the command-line library ends a command, usage errors among them (status 2).
     """
     ending = _Ending()
+    interruption.forget()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # What was ignored from the start stays so: nohup does that, and a shell to its background jobs.
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -86,7 +88,7 @@ class _Ending:
         doing = leaving.step()
         if self._was_told or not (self._has_begun or doing):
             self._has_begun = True
-            raise Interrupted
+            interruption.interrupt()
         self._has_begun = self._was_told = True
         # Not through sys.stderr, in the midst of a write to which this may be.
         words = doing or "finishing what was begun"

@@ -10,6 +10,7 @@ _APPENDED = re.compile(
     r"|\s*\[clone [^\]]*\]|\s*\[abi:[^\]]*\])$"
 )
 _OPERATOR = re.compile(r"operator\s*(?:\(\)|\[\]|<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>|[^\w\s(<]+)")
+_PATH = re.compile(r"[\w:]+")
 _QUALIFIERS = ("const", "volatile", "noexcept", "&")
 _ANONYMOUS = "(anonymous namespace)"
 LONGEST_NAME = 10_000
@@ -29,14 +30,17 @@ def readable(symbol: str) -> str:
 
     `<…>` and `(…)` go, but not in `operator<` and `operator()`, nor `(anonymous namespace)`; lambdas keep
     their number: `f()::{lambda(int)#1}::operator()(int) const` becomes `f::{lambda#1}::operator()`. A type
-    that a Rust name begins with stays: `<alloc::vec::Vec<T> as Extend>::extend`.
+    that a Rust name begins with stays: `<alloc::vec::Vec<T> as Extend>::extend`. Rust's newer names (v0, RFC
+    2603) have a type's own functions as `<Type>::function`, older ones as `Type::function`: that is what both
+    become.
     """
     name = _without_appended(symbol.strip()[:LONGEST_NAME])
     if not re.search(r"[<(].", name):
         return name or symbol[:LONGEST_NAME]
     if name.startswith("<"):
         end = _end(name, 0)
-        return f"<{_cut(name[1 : end - 1], types=_DEEPEST)}>{_cut(name[end:])}"
+        type_, rest = _cut(name[1 : end - 1], types=_DEEPEST), _cut(name[end:])
+        return f"{type_}{rest}" if _PATH.fullmatch(type_) else f"<{type_}>{rest}"
     return _without_return_type(_cut(_without_qualifiers(name))) or name
 
 

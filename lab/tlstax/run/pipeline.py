@@ -33,6 +33,7 @@ from tlstax.run.trial import run_trial
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.study.workload_level import data_needs
+from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
 
 
@@ -170,6 +171,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     done = {(record.trial.block, record.trial.position) for record in records}
     for block in blocks(study, header.seed, done):
         for trial in block:
+            interruption.check()
             watcher.trial(outlook.step(trial, time.monotonic()))
             with benches.awake(trial.case.levels) as bench:
                 bench.server.hold()

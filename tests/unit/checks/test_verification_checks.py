@@ -39,7 +39,7 @@ def asked(
 SYSBENCH_3_3, SYSBENCH_3_4, SYSBENCH_4_0 = (
     f"1.0.20 with MariaDB Connector/C {version}" for version in ("3.3.17", "3.4.9", "4.0")
 )
-MERELY = "encrypts, and does not verify the server's certificate"
+MERELY = "encrypts, and need not verify the server's certificate"
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_a_text_without_samples_gives_none(text: str) -> None:
         ("std::function<void (THD*)>::operator()", "std::function::operator()"),
         (
             "<std::sys::thread::unix::Thread>::new::thread_start",
-            "<std::sys::thread::unix::Thread>::new::thread_start",
+            "std::sys::thread::unix::Thread::new::thread_start",
         ),
         (
             "<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend",
@@ -175,6 +175,9 @@ def test_a_text_without_samples_gives_none(text: str) -> None:
         ),
         ("core::ops::FnOnce::call_once{{vtable.shim}}", "core::ops::FnOnce::call_once{{vtable.shim}}"),
         ("core::slice::sort::<u64>", "core::slice::sort"),
+        ("<tlstax_load::worker::Worker>::work", "tlstax_load::worker::Worker::work"),
+        ("<hdrhistogram::Histogram<u64>>::record", "hdrhistogram::Histogram::record"),
+        ("<[u8]>::starts_with", "<[u8]>::starts_with"),
         ("a<b(c", "a"),
         ("<", "<"),
         (".part.0", ".part.0"),

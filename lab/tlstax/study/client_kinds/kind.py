@@ -82,8 +82,8 @@ class ClientKind:
     other makes those that work within the window, and they are proved at the server. One that
     `works_in_rounds` does all operations of a round in one go, and the data is put back between rounds;
     one that `makes_storms` opens all its connections at once, round after round.
-    `verifies` says of one that reports this version of itself whether it verifies the server's certificate
-    on every connection, None where that is not known.
+    `verifies` says of one that reports this version of itself whether it can be relied on to verify the
+    server's certificate on every connection, None where nobody has looked.
     """
 
     name: str

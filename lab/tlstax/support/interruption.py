@@ -1,0 +1,44 @@
+"""That somebody wants the end is not forgotten, though Python drops exceptions in places.
+
+A signal's handler runs between any two steps of the program, in finalizers and callbacks too, from which no
+exception comes out (Python's documentation, signal, "Note on Signal Handlers and Exceptions").
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import NoReturn
+
+from tlstax.support.errors import Interrupted
+
+_raised: list[weakref.ref[Interrupted]] = []
+"""The last one that was raised, for as long as anybody still has it; nothing where nobody wanted the end."""
+
+
+def forget() -> None:
+    """Begin anew: nobody has asked for the end."""
+    _raised.clear()
+
+
+def interrupt() -> NoReturn:
+    """Raise Interrupted, and remember it."""
+    error = Interrupted()
+    _raised[:] = [weakref.ref(error)]
+    try:
+        raise error
+    finally:
+        # This function's frame hangs on the exception, which would hang on itself.
+        del error
+
+
+def check() -> None:
+    """Interrupted where the end was asked for, and what was raised came to nobody.
+
+    For the loop that is to end: where the exception is being handled, it may be gone and have done its work.
+    """
+    if _raised:
+        # It hangs on the frames that it passed, and they may hang on it.
+        gc.collect()
+    if any(reference() is None for reference in _raised):
+        interrupt()

@@ -1,0 +1,46 @@
+"""A signal whose exception came to nobody ends the run all the same, at the next trial."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tlstax.cli.exit import _Ending
+from tlstax.support import interruption
+from tlstax.support.errors import Interrupted
+
+
+@pytest.fixture(autouse=True)
+def anew() -> Iterator[None]:
+    interruption.forget()
+    yield
+    interruption.forget()
+
+
+def dropped(ending: _Ending) -> None:
+    """The handler runs where exceptions are dropped, as they are in a finalizer."""
+    with pytest.raises(Interrupted):
+        ending.interrupt(signal.SIGTERM, None)
+
+
+def test_an_interruption_that_was_dropped_is_raised_at_the_next_trial() -> None:
+    interruption.check()
+    dropped(_Ending())
+    with pytest.raises(Interrupted):
+        interruption.check()
+
+
+def test_one_that_is_on_its_way_is_not_raised_twice() -> None:
+    ending = _Ending()
+    try:
+        ending.interrupt(signal.SIGTERM, None)
+    except Interrupted:
+        interruption.check()
+
+
+def test_nothing_is_remembered_of_an_earlier_command() -> None:
+    dropped(_Ending())
+    interruption.forget()
+    interruption.check()
