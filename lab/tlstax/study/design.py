@@ -224,7 +224,7 @@ def _check_treatments(study: Study) -> None:
             wanted = ", ".join(study.treatments[0])
             raise ValueError(f"treatments: all must name the same factors ({wanted}), {treatment} does not")
         if treatment in study.treatments[:place]:
-            raise ValueError(f"treatments: {treatment} is there twice")
+            raise ValueError(f"treatments: {treatment} appears twice")
         for name in treatment.keys() & study.factors.keys():
             raise ValueError(f"treatments: {name} is among the factors too; it can only be in one of them")
 
@@ -261,10 +261,10 @@ def _check_published(study: Study) -> None:
     labels = [figure.label for figure in study.published]
     for figure in study.published:
         if labels.count(figure.label) > 1:
-            raise ValueError(f"published: {figure.label!r} is there twice")
+            raise ValueError(f"published: {figure.label!r} appears twice")
         if figure.against and (figure.against not in labels or figure.against == figure.label):
             raise ValueError(
-                f"published: {figure.label!r} is set against {figure.against!r}, which is no other figure"
+                f"published: {figure.label!r} is set against {figure.against!r}, which is not another figure"
             )
         if figure.beside and not figure.outcome:
             raise ValueError(f"published: {figure.label!r} stands beside a case, and names no outcome")

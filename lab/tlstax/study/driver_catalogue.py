@@ -59,9 +59,9 @@ def _read(directory: Path) -> dict[str, Driver]:
         raise UserMistake(f"{file} cannot be read ({error.strerror})") from error
     except (ValueError, AttributeError, TypeError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
         raise UserMistake(
-            f"{file} is no list of drivers ({said})", remedy="drivers/README.md says what stands there"
+            f"{file} is not a list of drivers ({problem})", remedy="drivers/README.md has the format"
         ) from error
 
 
