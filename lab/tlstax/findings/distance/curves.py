@@ -1,4 +1,4 @@
-"""What distance makes of costs: connecting and statements over the round trip time, told both ways. Pure.
+"""What distance makes of costs: connecting and statements over the round trip time, reported both ways. Pure.
 
 A treatment that needs k more round trips than plaintext, which needs n, adds k round trip times to a
 connection: in time its cost grows with the distance. What it takes of the connections a second need not:
@@ -194,7 +194,7 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
 
 
 def trend(found: Interval, nothing: float) -> Trend:
-    """Whether what should be `nothing` if distance did not matter is told apart from it."""
+    """Whether what should be `nothing` if distance did not matter differs from it."""
     if found.low is None or found.high is None or found.low <= nothing <= found.high:
         return "could not be told"
     return "grows" if found.point > nothing else "shrinks"
