@@ -1,6 +1,6 @@
 """Proof of identity: the server, its libraries and what we put into it are those that a trial was to measure.
 
-Three things go wrong in silence. A library directory in which a name is missing makes the loader take the
+Three things go wrong silently. A library directory in which a name is missing makes the loader take the
 program's own library. An old server that has not died yet answers in the new one's place. A path leads to
 another file than it did. So names are not believed: processes, and files by their content, are.
 """

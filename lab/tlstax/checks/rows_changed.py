@@ -72,7 +72,7 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
 
 
 def _counter(kind: _Kind, version: str) -> str:
-    """MySQL's own counters have rows of temporary tables in them; MariaDB counts InnoDB's no more."""
+    """MySQL's own counters include rows of temporary tables; MariaDB no longer counts InnoDB's."""
     return kind.handler if "MariaDB" in version else kind.innodb
 
 

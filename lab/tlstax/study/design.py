@@ -43,7 +43,7 @@ class Case(Frozen):
         return CaseLevels.of(self.levels)
 
     def key(self) -> str:
-        """A stable text that tells this case from every other case of the study."""
+        """A stable text that distinguishes this case from every other case of the study."""
         factors = " ".join(f"{name}={level}" for name, level in sorted(self.levels.items()))
         return f"{factors} control" if self.role == "control" else factors
 
@@ -290,7 +290,7 @@ def _check_workloads(study: Study) -> None:
 
 
 MOST_REASONS = 2
-"""So many of the reasons why nothing is left are told."""
+"""The most reasons why nothing is left that are named."""
 
 
 def _check_groups(study: Study) -> None:

@@ -27,7 +27,7 @@ class Driver(Frozen):
     `needs` are the programs that its folder's `build` calls, `debian` packages of `debian_suite` that are
     unpacked for it before. `protocols` are those that it can be told to send statements by, `connections` is
     how many it can keep, None for as many as it is asked for; `unix_socket` is whether it comes over one.
-    With a `specimen`, its program is told how to start `program` of that server's.
+    With a `specimen`, its program is given the command of that server's `program`.
     """
 
     folder: str

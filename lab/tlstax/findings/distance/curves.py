@@ -2,8 +2,8 @@
 
 A treatment that needs k more round trips than plaintext, which needs n, adds k round trip times to a
 connection: in time its cost grows with the distance. What it takes of the connections a second need not:
-near by, CPU time decides, far away the round trips alone, (n + k) / n. Which of the two a reader means, a
-claim that "the overhead grows" leaves open, so both are told. Differences and ratios are taken within blocks.
+nearby, CPU time decides, far away the round trips alone, (n + k) / n. A claim that "the overhead grows"
+leaves open which of the two is meant, so both are given. Differences and ratios are taken within blocks.
 """
 
 from __future__ import annotations
