@@ -124,7 +124,7 @@ def test_a_list_of_drivers_that_is_none_is_said_in_a_sentence(
     (tmp_path / "drivers.toml").write_text('"a" = { folder = "a" }\n', encoding="utf-8")
     wrong = Home(tmp_path / "data").run("specimens", "list")
     assert wrong.returncode == 2
-    assert "is no list of drivers" in wrong.stderr
+    assert "is not a list of drivers" in wrong.stderr
 
 
 def test_what_a_driver_cannot_do_is_an_invalid_trial_and_the_study_goes_on(
@@ -169,8 +169,8 @@ def test_what_no_driver_of_the_kind_can_do_is_left_out(home: Home, tmp_path: Pat
     )
     planned = home.run("study", "plan", file, "--set", "connections=1,2").stdout
     told = " ".join(planned.split())
-    assert "single-driver keeps 1 connection alone" in told
-    assert "engine is no driver" in told
+    assert "single-driver keeps only 1 connection" in told
+    assert "engine is not a driver" in told
     unknown = home.run("study", "plan", file, "--set", "client=plain-drivr")
     assert "did you mean 'plain-driver'" in unknown.stderr
 

@@ -238,7 +238,7 @@ def test_a_client_that_encrypts_in_spite_of_its_option_is_found_out(
     record, _ = trial(filled, admin, disobedient(program, tmp_path), "off")
     assert record.verdict.value == "invalid"
     assert re.fullmatch(
-        r"mysqlslap 9\.7\.4 was told --ssl-mode=DISABLED, and yet all 3 connections that did the measured "
+        r"mysqlslap 9\.7\.4 was given --ssl-mode=DISABLED, and yet all 3 connections that did the measured "
         r"work were encrypted \(TLSv1\.3, TLS_\w+\), as the server says on each of them",
         record.verdict.reasons[0],
     )

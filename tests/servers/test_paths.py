@@ -127,7 +127,7 @@ def test_a_program_that_is_killed_in_mid_trial_makes_it_invalid_and_is_started_a
     record = tried(bench, path, duration_s=1.5, workload="point-select")
     killer.join()
     assert record.verdict.value == "invalid"
-    expected = re.escape(f"{program}, ended in mid-trial (ended by SIGKILL); ") + ".+"
+    expected = re.escape(f"{program}, ended mid-trial (ended by SIGKILL); ") + ".+"
     assert re.fullmatch(expected, record.verdict.reasons[0]), record.verdict.reasons
     assert not running.is_alive()
     said: list[str] = []

@@ -33,7 +33,7 @@ def crossed(trial: Complete) -> Iterator[Doubt]:
             f"{capture.encrypted} of {capture.connections} connections were encrypted where they crossed the "
             f"wire, and {expected or 'none'} must be",
         )
-    versions = Counter(one.tls.version for one in capture.conversations if one.tls is not None)
+    versions = Counter(seen.tls.version for seen in capture.conversations if seen.tls is not None)
     for version, count in versions.items():
         if version is not None and wanted != "off" and not is_of_level(version, wanted):
             yield Doubt("invalid", f"{count} of the handshakes on the wire chose {version}")

@@ -1,8 +1,8 @@
 """Proof of treatment from the server alone, for load clients that cannot be asked what they negotiated.
 
-Every connection that did measured work has told the server of itself, within the window (`connections_seen`).
-mysqlslap sets its TLS options on its main connection; whether those that do the work have them too is another
-question, and in some versions they have not.
+Every connection that did measured work has reported itself to the server, within the window
+(`connections_seen`). mysqlslap sets its TLS options on its main connection; whether those that do the work
+have them too is another question, and in some versions they have not.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
 
 def seen_at_server(trial: Complete) -> Iterator[Doubt]:
-    """As many connections as worked have told of themselves, and are encrypted as the case has it."""
+    """As many connections as worked have reported themselves, and are encrypted as the case has it."""
     seen = trial.server.connections
     if seen is None:
         return
-    worked, told = trial.done.window.connections, sum(group.connections for group in seen)
+    worked, reported = trial.done.window.connections, sum(group.connections for group in seen)
     wanted = trial.case.tls
     for group in seen:
         if _disagrees(group, wanted):
-            yield Doubt("invalid", _disobedience(trial, group, told))
-    if told != worked:
+            yield Doubt("invalid", _disobedience(trial, group, reported))
+    if reported != worked:
         yield Doubt(
             "invalid",
-            f"{worked} connections are said to have done the measured work, and {told} told the server of "
-            "themselves",
+            f"the client says that {worked} connections did the measured work, and {reported} reported "
+            "themselves to the server",
         )
     yield from _counted_handshakes(trial, wanted)
     if wanted != "off":
         yield Doubt(
             "note",
-            f"{trial.ready.client} connects within the measured window: a TLS handshake for each of its "
-            "connections is in the figures",
+            f"{trial.ready.client} connects within the measured window: the figures include a TLS handshake "
+            "for each of its connections",
         )
 
 
@@ -65,21 +65,21 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     if restores:
         yield Doubt(
             "note",
-            f"the server put its data back before each of {job.rounds} rounds: its CPU time has that in it, "
-            f"the times that {trial.ready.client} tells have not",
+            f"the server put its data back before each of {job.rounds} rounds: its CPU time includes that, "
+            f"the times that {trial.ready.client} reports do not",
         )
-    said: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
     for statement in job.workload.statements:
-        said[verb_of(statement).lower()] += statement.repeat * trial.done.operations
-    # The first thing said on connecting is the proof, which has a counter of its own.
+        ran[verb_of(statement).lower()] += statement.repeat * trial.done.operations
+    # The first statement on connecting is the proof, which has a counter of its own.
     others = restores or len(job.workload.on_connect) > 1 or trial.evidence.guest
-    for verb in said.keys() & COUNTERS.keys():
-        claimed = said[verb]
+    for verb in ran.keys() & COUNTERS.keys():
+        claimed = ran[verb]
         counted = sum(window.status_delta.get(counter, 0) for counter in COUNTERS[verb])
         if counted < claimed or (counted > claimed and not others):
             yield Doubt(
                 "invalid",
-                f"the server ran {counted} statements of the kind {verb.upper()} in the window "
+                f"the server ran {counted} {verb.upper()} statements in the window "
                 f"({' and '.join(COUNTERS[verb])}), the client says {claimed}",
             )
 
@@ -105,26 +105,26 @@ def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
         )
 
 
-def _disobedience(trial: Complete, group: ConnectionsSeen, told: int) -> str:
-    """For example "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections …"."""
+def _disobedience(trial: Complete, group: ConnectionsSeen, reported: int) -> str:
+    """For example "mysqlslap 8.0.33 was given --ssl-mode=DISABLED, and yet all 8 connections …"."""
     were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
-    if group.connections == told:
-        everyone = {1: "the connection", 2: "both connections"}.get(told, f"all {told} connections")
+    if group.connections == reported:
+        everyone = {1: "the connection", 2: "both connections"}.get(reported, f"all {reported} connections")
         who = f"{everyone} that did the measured work"
     else:
-        who = f"{group.connections} of the {told} connections that did the measured work"
-    verb = "were" if told > 1 else "was"
+        who = f"{group.connections} of the {reported} connections that did the measured work"
+    verb = "were" if reported > 1 else "was"
     sentence = (
-        f"{_client(trial)} was told {_told(trial.evidence.job)}, and yet {who} {verb} {were}, as the server "
-        f"says on {'each of them' if told > 1 else 'it'}"
+        f"{_client(trial)} was given {_options(trial.evidence.job)}, and yet {who} {verb} {were}, as the "
+        f"server says on {'each of them' if reported > 1 else 'it'}"
     )
     if ignores_ssl_mode(trial):
         return f"{sentence}: this {trial.ready.client}'s workers ignore --ssl-mode"
     return sentence
 
 
-def _told(job: Job | None) -> str:
-    """What it was told, in its own words."""
+def _options(job: Job | None) -> str:
+    """The TLS options that mysqlslap was given for the job."""
     if job is None or not isinstance(job.tls, TlsOn):
         return "--ssl-mode=DISABLED"
     version = job.tls.min_version if job.tls.min_version == job.tls.max_version else None

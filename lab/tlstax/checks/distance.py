@@ -10,11 +10,11 @@ from tlstax.records.trial import DistanceObservation, RoundTripTime
 from tlstax.study.case_levels import Distance
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05
-"""By so much the median round trip may exceed what was asked: a millisecond, and a twentieth of it. Both
+"""How far the median round trip may exceed what was asked: a millisecond, and a twentieth of it. Both
 kernels, the link's wake-ups and what else runs on the machine take their time, and all of it only adds."""
 
 ROUNDING_MS = 0.01
-"""By so much it may fall short: clocks and timers count in less."""
+"""How far it may fall short: clocks and timers are finer than this."""
 
 PROBE_BITS = 2 * 60 * 8
 """A SYN and its answer, which a distance with a rate has to carry too; 60 bytes are the larger of both."""
@@ -68,7 +68,7 @@ def _as_asked(wanted: Distance, measured: RoundTripTime, when: str) -> Iterator[
 
 
 def _carried(wanted: Distance, seen: DistanceObservation) -> Iterator[Doubt]:
-    """Packets that our own link was late with or had no room for are told, not hidden."""
+    """Packets that our own link was late with or had no room for are reported, not hidden."""
     link = seen.link
     if link is None:
         return
@@ -80,5 +80,5 @@ def _carried(wanted: Distance, seen: DistanceObservation) -> Iterator[Doubt]:
     if late_ms > TOLERANCE_MS + TOLERANCE_SHARE * wanted.rtt_ms:
         yield Doubt(
             "note",
-            f"one in a hundred packets arrived {late_ms:.1f} ms later than the distance has it, or more",
+            f"one in a hundred packets arrived at least {late_ms:.1f} ms later than the distance demands",
         )

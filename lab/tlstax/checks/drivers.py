@@ -16,7 +16,7 @@ from tlstax.support.text import counted
 
 
 def connections(trial: Complete) -> Iterator[Doubt]:
-    """The server counted the connections that the driver was told to make; a driver may make more."""
+    """The server counted the connections that the driver was asked to make; a driver may make more."""
     if not _is_of_driver(trial):
         return
     seen, claimed = _connections(trial), trial.done.lifetime.connections
@@ -26,7 +26,7 @@ def connections(trial: Complete) -> Iterator[Doubt]:
     elif more:
         yield Doubt(
             "note",
-            f"{_who(trial)} opened {counted(more, 'connection')} by itself beside the {claimed} that its "
+            f"{_who(trial)} opened {counted(more, 'connection')} by itself besides the {claimed} that its "
             "program asked for (Connections)",
         )
 
@@ -57,7 +57,7 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
 
 
 def resumption(trial: Complete) -> Iterator[Doubt]:
-    """It is said that a driver resumed sessions by itself, and none may be where the case has it so.
+    """A driver that resumed sessions by itself gets a note; none may be resumed where the case forbids it.
 
     The counter is of look-ups: a HelloRetryRequest makes two of one connection (see `treatment.cache_hits`).
     """
@@ -84,7 +84,7 @@ def steady(trial: Complete) -> Iterator[Doubt]:
         yield Doubt(
             "note",
             f"{_who(trial)} was not steady when it was measured: after {seconds:.1f} s its CPU time "
-            "per operation still fell",
+            "per operation was still falling",
         )
 
 

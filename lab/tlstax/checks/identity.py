@@ -1,6 +1,6 @@
 """Proof of identity: the server, its libraries and what we put into it are those that a trial was to measure.
 
-Three things go wrong in silence. A library directory in which a name is missing makes the loader take the
+Three things go wrong silently. A library directory in which a name is missing makes the loader take the
 program's own library. An old server that has not died yet answers in the new one's place. A path leads to
 another file than it did. So names are not believed: processes, and files by their content, are.
 """
@@ -160,8 +160,8 @@ def _second_copy(who: str, mapped: tuple[MappedLibrary, ...]) -> Iterator[Doubt]
 
 def _other_word(who: str, claim: LibraryClaim, word: str) -> Iterator[Doubt]:
     """`word` is as OpenSSL prints its version: its name, the number, the date."""
-    said = _LIBRARY_VERSION.search(word)
-    if said is None or not _begins_with(claim.version, said[0]):
+    number = _LIBRARY_VERSION.search(word)
+    if number is None or not _begins_with(claim.version, number[0]):
         yield Doubt("invalid", f"{who} says that it runs over {word}, where {claim.name} is {claim.version}")
 
 
@@ -176,5 +176,5 @@ def _is_called(library: MappedLibrary, name: str) -> bool:
 
 def _numbers(version: str) -> str:
     """The dotted number at the beginning, which servers follow with words of their own."""
-    found = _NUMBERS.match(version)
-    return found[0] if found else version
+    number = _NUMBERS.match(version)
+    return number[0] if number else version

@@ -1,4 +1,4 @@
-"""Proof that the claimed path was in the way, alive and protecting as claimed, and was not gone around."""
+"""Proof that the claimed path carried every connection, alive and protecting as claimed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAGLE = (
 
 
 def ended_programs(evidence: Evidence) -> tuple[str, ...]:
-    """A sentence for each program of the path that ended in mid-trial, the one that began it first.
+    """A sentence for each program of the path that ended mid-trial, the one that began it first.
 
     What was killed took the others with it: they end by themselves, with a status of their own.
     """
@@ -37,7 +37,7 @@ def way(trial: Complete) -> Iterator[Doubt]:
     is_socket = isinstance(endpoint, UnixEndpoint)
     if wanted in (DIRECT, UNIX_SOCKET):
         if seen is not None:
-            yield Doubt("invalid", f"the path {seen.name} was in the way of a case of path {wanted}")
+            yield Doubt("invalid", f"the path {seen.name} was used, where the case is of path {wanted}")
         if wanted == UNIX_SOCKET and not is_socket:
             yield Doubt("invalid", "the client was not sent to a Unix socket")
         claim = trial.evidence.claim
@@ -47,7 +47,7 @@ def way(trial: Complete) -> Iterator[Doubt]:
     if seen is None:
         yield Doubt("unknown", f"nothing shows that the path {wanted} was between client and server")
     elif seen.name != wanted:
-        yield Doubt("invalid", f"the path {seen.name} was in the way, where the case is of path {wanted}")
+        yield Doubt("invalid", f"the path {seen.name} was used, where the case is of path {wanted}")
     else:
         yield from _carried(trial, seen)
 
@@ -57,13 +57,13 @@ def _carried(trial: Complete, seen: PathObservation) -> Iterator[Doubt]:
         yield Doubt("invalid", sentence)
     if seen.name in SSH_CIPHERS:
         yield Doubt("note", NAGLE)
-    wanted, said = PROTECTION.get(seen.name), seen.protection
-    if wanted is None and said is not None:
-        yield Doubt("invalid", f"the path {seen.name} protects nothing, and {seen.said_by} says {said}")
-    elif wanted is not None and said is None:
+    wanted, reported = PROTECTION.get(seen.name), seen.protection
+    if wanted is None and reported is not None:
+        yield Doubt("invalid", f"the path {seen.name} protects nothing, and {seen.said_by} says {reported}")
+    elif wanted is not None and reported is None:
         yield Doubt("unknown", f"{seen.said_by} does not say what protected the bytes on {seen.name}")
-    elif wanted is not None and said is not None and not _is_alone(said, wanted):
-        yield Doubt("invalid", f"{seen.said_by} says {said}, where {seen.name} is {wanted}")
+    elif wanted is not None and reported is not None and not _is_alone(reported, wanted):
+        yield Doubt("invalid", f"{seen.said_by} says {reported}, where {seen.name} is {wanted}")
     claimed = trial.done.lifetime.connections
     if seen.connections is None:
         if all(part.alive for part in seen.parts):
@@ -74,15 +74,15 @@ def _carried(trial: Complete, seen: PathObservation) -> Iterator[Doubt]:
         )
 
 
-def _is_alone(said: str, wanted: str) -> bool:
-    """Whether the path's word names this protection, and no second one."""
-    return said.partition(",")[0].strip() == wanted and " and " not in said
+def _is_alone(reported: str, wanted: str) -> bool:
+    """Whether the path reports this protection, and no second one."""
+    return reported.partition(",")[0].strip() == wanted and " and " not in reported
 
 
 def _socket(endpoint: UnixEndpoint, name: str, data_directory: str) -> Iterator[Doubt]:
     """A private server has its socket beside its data."""
     if Path(endpoint.path).parent != Path(data_directory).parent:
-        yield Doubt("invalid", f"the client was sent to {endpoint.path}, which is no socket of {name}")
+        yield Doubt("invalid", f"the client was sent to {endpoint.path}, which is not a socket of {name}")
 
 
 def _as_a_consequence(part: PathPart) -> int:
@@ -94,4 +94,4 @@ def _as_a_consequence(part: PathPart) -> int:
 def _sentence(seen: PathObservation, part: PathPart) -> str:
     program = Path(part.program).name
     last = f"the last line of its log: {part.last_line}" if part.last_line else "it logged nothing"
-    return f"{program} of the path {seen.name}, {part.role}, ended in mid-trial ({part.ended}); {last}"
+    return f"{program} of the path {seen.name}, {part.role}, ended mid-trial ({part.ended}); {last}"

@@ -54,7 +54,7 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
 
 
 def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
-    """A trial of so many operations had so many, and a storm told the time of each of its rounds."""
+    """A trial of N operations had N, and a storm reported the time of each of its rounds."""
     job = trial.evidence.job
     if job is None or job.operations is None:
         return
@@ -72,7 +72,7 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
 
 
 def _counter(kind: _Kind, version: str) -> str:
-    """MySQL's own counters have rows of temporary tables in them; MariaDB counts InnoDB's no more."""
+    """MySQL's own counters include rows of temporary tables; MariaDB no longer counts InnoDB's."""
     return kind.handler if "MariaDB" in version else kind.innodb
 
 

@@ -13,7 +13,7 @@ from tlstax.study.server_words import key_of
 def certificate(trial: Complete) -> Iterator[Doubt]:
     """Every certificate that clients saw has the key of the case.
 
-    A session that is resumed shows none. A client that does not tell the key has still proved it by
+    A session that is resumed shows none. A client that does not report the key has still proved it by
     verifying: the authority of a private server signs one certificate, and its key is thrown away. A driver
     need not verify, nor sysbench, whose client library may not: the process that answered was started with
     this certificate, and has no other.
@@ -36,7 +36,7 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
     elif verified(trial):
         yield Doubt(
             "note",
-            "the client does not tell the certificate's key; it verified it by an authority that signed no "
+            "the client does not report the certificate's key; it verified it by an authority that signed no "
             "other",
         )
     else:

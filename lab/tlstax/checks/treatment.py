@@ -35,8 +35,8 @@ NOT_STARTED = (
 def encryption(trial: Complete) -> Iterator[Doubt]:
     """Both sides say that the asked connections are encrypted, or not, as the case has it.
 
-    Where it leaves that to the driver, both only have to say the same. A client that does not tell is not
-    believed: what remains is the server's word.
+    Where it leaves that to the driver, both only have to say the same. A client that does not report it is
+    not believed: what remains is the server's word.
     """
     wanted, at_server = trial.case.tls, path_exclusions.tls_at_server(trial.case)
     if not trial.ready.negotiated and trial.server.connections is None:
@@ -157,7 +157,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         ("TLS handshakes", "Ssl_finished_accepts", handshakes),
     ]
     if trial.server.connections is not None:
-        # The client cannot tell of its handshakes: `connections.seen_at_server` has the server's word.
+        # The client cannot report its handshakes: `connections.seen_at_server` has the server's word.
         claims.pop()
     elif not counts_handshakes(trial.server):
         claims.pop()
@@ -219,7 +219,7 @@ def work(trial: Complete) -> Iterator[Doubt]:
     elif failed:
         yield Doubt("note", f"{failed} operations failed")
     if met:
-        yield Doubt("note", f"the server undid {met} operations that got in each other's way")
+        yield Doubt("note", f"the server rolled back {met} operations that conflicted with others")
     if done.skipped:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:

@@ -23,7 +23,7 @@ SETTLING_S = 2.0
 
 
 class Refusal(Exception):
-    """The job asks for what the client cannot do; told in one sentence."""
+    """The job asks for what the client cannot do; one sentence says what."""
 
 
 class Failed(Exception):
@@ -40,7 +40,7 @@ def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None
 
 
 def served(serve: Callable[[Laboratory], None]) -> int:
-    """Serve the laboratory's one job by `serve` and tell what goes wrong; the exit status, 0 after `done`."""
+    """Serve the laboratory's one job by `serve`, report what goes wrong; the exit status, 0 after `done`."""
     laboratory = Laboratory()
     try:
         try:
@@ -88,7 +88,7 @@ def settled_cpu(pid: int, client: str) -> CpuReading:
     deadline = time.monotonic() + SETTLING_S
     while not _sleeps(pid):
         if time.monotonic() > deadline:
-            text = f"{client} still works {SETTLING_S:g} s after it should stand still"
+            text = f"{client} is still working {SETTLING_S:g} s after it should have stopped"
             raise Failed(failure("internal", "client", text))
         time.sleep(SETTLED_S)
     reading = read_cpu(pid)

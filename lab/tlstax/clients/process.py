@@ -47,7 +47,7 @@ class ClientFailure(Exception):
 class LoadClient:
     """Runs one job in a child process. Use as a context manager; leaving it ends the child.
 
-    The child is told first, by the end of its standard input, so that it can clear up behind it.
+    The child is warned first, by the end of its standard input, so that it can clean up.
 
     The child dies with the laboratory however that dies (see `specimens.processes`), and is in a session
     of its own, so that Ctrl-C reaches only us. `before_exec` is called with the child's process id while it
@@ -162,7 +162,7 @@ class LoadClient:
         try:
             stdin.write(line)
         except BrokenPipeError:
-            # It has died; reading its output tells why.
+            # It has died; reading its output shows why.
             return
 
     def _next_event(self, deadline: float) -> Ready | Interval | ErrorEvent | Done:
@@ -183,7 +183,7 @@ class LoadClient:
         while b"\n" not in self._buffer:
             self._buffer += self._read_some(deadline)
             if len(self._buffer) > _LONGEST_LINE:
-                raise ClientFailure("the load client wrote a line without end", self.errors)
+                raise ClientFailure("the load client wrote an endless line", self.errors)
         line, _, rest = bytes(self._buffer).partition(b"\n")
         self._buffer = bytearray(rest)
         return line

@@ -15,7 +15,7 @@ DEVICE = "distance0"
 """The device in each of both places that leads to the other one."""
 
 MTU = 1500
-"""Ethernet's: so many bytes of IP packet travel at once, and no more, as on a real way."""
+"""Ethernet's: the largest IP packet in bytes, as on a real network."""
 
 CLOSED_PORT = 1
-"""On this port of the far place nobody listens: the kernel answers connects itself."""
+"""Nobody listens on this port of the far place: the kernel answers connects itself."""

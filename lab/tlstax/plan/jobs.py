@@ -1,4 +1,4 @@
-"""From a case to the job that its load client is told."""
+"""From a case to the job that its load client is given."""
 
 from __future__ import annotations
 
@@ -79,25 +79,25 @@ class JobTerms(Frozen):
 
 
 STORM_CONNECTION_S = 0.5
-"""So long is waited for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes
+"""How long to wait for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes
 0.07 s of its processor for a handshake with RSA 4096, and several times as long on a busy machine."""
 
 STEADY_WITHIN_S = 10.0
 """The longest that a driver may take to become steady before it is measured."""
 
 CAPTURED_OPERATIONS = 50
-"""So many operations a captured trial has: enough to tell what each sends from what only the first does."""
+"""Operations of a captured trial: enough to tell what each sends from what only the first does."""
 
 LONGEST_COUNTED_S = 600.0
-"""The longest that a trial of so many operations may last."""
+"""The longest that a trial with a number of operations may last."""
 
 
 def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids.
 
-    A trial of so many operations that changes its data is not warmed up: a warm-up would use up rows that
-    the count is of. Nor is a storm, whose client has just opened every connection once to ask it what it has
-    negotiated.
+    A trial with a number of operations that changes its data is not warmed up: a warm-up would use up rows
+    that the trial counts on. Nor is a storm, whose client has just opened every connection once to ask it
+    what it has negotiated.
     """
     case = CaseLevels.of(levels)
     connections = case.connections
@@ -150,9 +150,9 @@ def _workload(levels: Levels, terms: JobTerms) -> Workload:
 
 
 def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
-    """What only a driver is told; None for clients that are none.
+    """The part of a job that is for drivers alone; None for other clients.
 
-    Where a warm-up `uses_up` what the trial has so many of, there is none.
+    Where a warm-up `uses_up` what the trial has a limited number of, there is none.
     """
     case = CaseLevels.of(levels)
     if not kind_of(case.client).is_driver:

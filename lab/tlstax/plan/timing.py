@@ -1,4 +1,4 @@
-"""How long trials measure, how long they take beside that, and so how many fit a budget. Pure.
+"""How long trials measure, how long they take besides, and so how many fit a budget. Pure.
 
 What is estimated here decides how a budget is shared out, never a result. The costs are about those of two
 cores of 2026; a run that goes on corrects its outlook by what its own trials took.
@@ -16,39 +16,39 @@ from tlstax.study.level_names import STORM
 from tlstax.study.workload_level import changes_data, statements_of, table_of
 
 WANTED_BLOCKS = 20
-"""So many blocks fit the budget. Trials of a case scatter about as much whether they last a tenth of a
+"""Blocks that are to fit the budget. Trials of a case scatter about as much whether they last a tenth of a
 second or a whole one (each is a process, connections and server threads of its own), so many short ones,
 interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
 
 SHORTEST_S, LONGEST_S = 0.1, 10.0
 
 RECONNECT_CYCLE_S = 0.003
-"""A window lasts so long for each connection that reconnects, about what a full handshake takes on one core:
+"""How long a window lasts for each connection that reconnects, about what a full handshake takes on one core:
 each of them has its turn, and the window is more than the burst that begins it."""
 
 CONNECT_ROUND_TRIPS = 7
-"""About so many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
+"""About how many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
 HelloRetryRequest, the login with a switch of its method. Fewer where there is no TLS."""
 
 CYCLES_IN_WINDOW, ROUND_TRIPS_IN_WINDOW = 3, 10
-"""So many operations of each connection a window has at least at a distance, and so many round trips. An
+"""The fewest operations of each connection, and the fewest round trips, in a window at a distance. An
 operation takes its round trips there whatever the processors do, and what is under way at the window's end is
 finished: few of them tell as much as many."""
 
 DISTANCE_S, ROUND_TRIPS_AROUND = 0.15, 6
 """About what a distance adds to a trial: it is measured before and after, and connecting, proving what was
-negotiated, warming up and leaving take so many round trips beside one operation's."""
+negotiated, warming up and leaving take this many round trips besides one operation's."""
 
 TRIAL_OVERHEAD_S = 0.07
-"""About what any trial takes beside its window: processes, one connection, warm-up, counters."""
+"""About what any trial takes besides its window: processes, one connection, warm-up, counters."""
 
 CONNECTION_S, TLS_CONNECTION_S = 0.0005, 0.0015
 """About what each further connection adds to that, in the clear and under TLS."""
 
 DRIVER_S, DRIVER_WINDOW_S = 1.8, 0.5
-"""About what a driver's trial takes more than the engine's: its runtime is started, and it works for a second
-at least until it is seen to be steady. After that a window of a tenth of a second would be a waste; in a
-study of drivers each lasts so long at least."""
+"""About how much longer a driver's trial takes than the engine's: its runtime is started, and it works for at
+least a second until it is seen to be steady. After that a window of a tenth of a second would be a waste;
+in a study of drivers no window is shorter than this."""
 
 PROFILED_S, PROFILED_SHARE = 0.5, 0.5
 """About what sampling adds to a trial: perf is started and ended, and for every second of the window that it
@@ -62,7 +62,7 @@ RESTORING_S, RESTORING_ROW_S = 0.2, 4e-5
 """About what it takes to put a table back before a trial that changes it, and each of its rows adds."""
 
 OPERATION_S, COMMIT_S, SCANNED_ROW_S = 0.0002, 0.001, 0.8e-6
-"""About what an operation takes of a trial that has so many of them; more where it commits changes, or goes
+"""About how long an operation takes in a trial with a number of them; more where it commits changes, or goes
 through a whole table. What such trials took is known when the first block is done."""
 
 
@@ -70,8 +70,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
     It is the same for all cases that are compared with each other: it depends on the workload, the
-    number of connections, the longest distance among them and on whether there are drivers only. The study
-    tells which those are.
+    number of connections, the longest distance among them and on whether there are drivers only. Which those
+    are, the study says.
     """
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
@@ -102,7 +102,7 @@ def _round_trips(levels: Levels, study: Study | None) -> int:
 
 
 def counted_s(levels: Levels, study: Study) -> float:
-    """About how long so many operations take where a trial ends with their number; 0 where it has a time."""
+    """About how long a trial with a number of operations takes; 0 where it has a duration instead."""
     case = CaseLevels.of(levels)
     operations = counted_operations(levels)
     if operations is None:
@@ -119,7 +119,7 @@ def counted_s(levels: Levels, study: Study) -> float:
 
 
 def overhead_s(levels: Levels, study: Study | None = None) -> float:
-    """About what a trial of this case takes beside its window.
+    """About what a trial of this case takes besides its window.
 
     Connections that reconnect are made anew in the warm-up, and finish what they started at the end. The
     study tells how much data is put back.
@@ -160,7 +160,7 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
 
 
 def _shared_out(room_s: float, least: Sequence[float]) -> float:
-    """How long each window lasts that is as short as may be, where some are longer at least."""
+    """How long each of the shortest windows lasts, where some must last longer."""
     longer = sorted(least, reverse=True)
     for place, at_least_s in enumerate(longer):
         each_s = (room_s - sum(longer[:place])) / (len(longer) - place)

@@ -28,7 +28,7 @@ OWN_OPTIONS = frozenset(
         "client_tls_library",
     }
 )
-"""Factors that `tlstax run` has an option for; a mistake is told by that name."""
+"""Factors that `tlstax run` has an option for; a mistake is reported by that name."""
 
 RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
@@ -37,7 +37,7 @@ RESUMED = "-resumed"
 def override(study: Study, factor: str, levels: Sequence[str], *, option: str = "") -> Study:
     """The study with other levels of one factor, as `--tls 1.2,1.3-resumed` and `--set` ask for.
 
-    `option` is what the user wrote, by which a mistake is told; else the option of `tlstax run`.
+    `option` is what the user wrote, by which a mistake is reported; else the option of `tlstax run`.
 
     A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:

@@ -34,10 +34,10 @@ def _why_no_driver(kind: ClientKind, case: CaseLevels) -> str:
     if kind.is_driver:
         return ""
     if case.tls in LEFT_TO_THE_DRIVER:
-        return f"{kind.name} is no driver: it is told how to encrypt, and tls = {case.tls} does not say it"
+        return f"{kind.name} is not a driver: it must be told how to encrypt, and tls = {case.tls} does not"
     for option in case.options:
-        return f"{kind.name} is no driver and has no option {option}"
-    return f"{kind.name} is no driver and sends no batches" if case.batch > 1 else ""
+        return f"{kind.name} is not a driver and has no option {option}"
+    return f"{kind.name} is not a driver and sends no batches" if case.batch > 1 else ""
 
 
 def _why_no_storm(kind: ClientKind, wanted: Wanted) -> str:
@@ -46,5 +46,5 @@ def _why_no_storm(kind: ClientKind, wanted: Wanted) -> str:
     if isinstance(wanted.schedule, OpenLoop):
         return "a storm cannot be given a rate: it opens its connections as fast as it can"
     if wanted.case.queries is not None:
-        return "a storm asks no queries: it has a number of rounds and of connections"
+        return "a storm runs no queries: it has a number of rounds and of connections"
     return ""

@@ -43,7 +43,7 @@ class Case(Frozen):
         return CaseLevels.of(self.levels)
 
     def key(self) -> str:
-        """A stable text that tells this case from every other case of the study."""
+        """A stable text that distinguishes this case from every other case of the study."""
         factors = " ".join(f"{name}={level}" for name, level in sorted(self.levels.items()))
         return f"{factors} control" if self.role == "control" else factors
 
@@ -224,7 +224,7 @@ def _check_treatments(study: Study) -> None:
             wanted = ", ".join(study.treatments[0])
             raise ValueError(f"treatments: all must name the same factors ({wanted}), {treatment} does not")
         if treatment in study.treatments[:place]:
-            raise ValueError(f"treatments: {treatment} is there twice")
+            raise ValueError(f"treatments: {treatment} appears twice")
         for name in treatment.keys() & study.factors.keys():
             raise ValueError(f"treatments: {name} is among the factors too; it can only be in one of them")
 
@@ -261,10 +261,10 @@ def _check_published(study: Study) -> None:
     labels = [figure.label for figure in study.published]
     for figure in study.published:
         if labels.count(figure.label) > 1:
-            raise ValueError(f"published: {figure.label!r} is there twice")
+            raise ValueError(f"published: {figure.label!r} appears twice")
         if figure.against and (figure.against not in labels or figure.against == figure.label):
             raise ValueError(
-                f"published: {figure.label!r} is set against {figure.against!r}, which is no other figure"
+                f"published: {figure.label!r} is set against {figure.against!r}, which is not another figure"
             )
         if figure.beside and not figure.outcome:
             raise ValueError(f"published: {figure.label!r} stands beside a case, and names no outcome")
@@ -290,7 +290,7 @@ def _check_workloads(study: Study) -> None:
 
 
 MOST_REASONS = 2
-"""So many of the reasons why nothing is left are told."""
+"""The most reasons why nothing is left that are named."""
 
 
 def _check_groups(study: Study) -> None:

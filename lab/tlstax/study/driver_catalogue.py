@@ -27,7 +27,7 @@ class Driver(Frozen):
     `needs` are the programs that its folder's `build` calls, `debian` packages of `debian_suite` that are
     unpacked for it before. `protocols` are those that it can be told to send statements by, `connections` is
     how many it can keep, None for as many as it is asked for; `unix_socket` is whether it comes over one.
-    With a `specimen`, its program is told how to start `program` of that server's.
+    With a `specimen`, its program is given the command of that server's `program`.
     """
 
     folder: str
@@ -59,9 +59,9 @@ def _read(directory: Path) -> dict[str, Driver]:
         raise UserMistake(f"{file} cannot be read ({error.strerror})") from error
     except (ValueError, AttributeError, TypeError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
         raise UserMistake(
-            f"{file} is no list of drivers ({said})", remedy="drivers/README.md says what stands there"
+            f"{file} is not a list of drivers ({problem})", remedy="drivers/README.md has the format"
         ) from error
 
 

@@ -167,12 +167,12 @@ def check_level(
 
 
 def _as_option(level: str | float) -> str:
-    """A level of an option as the driver is told it: TOML's true is the word true."""
+    """A level of an option as the driver is given it: TOML's true is the word true."""
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 _LARGEST = 2.0**53
-"""Up to here a number with decimals tells whole numbers apart (IEEE 754), and no factor has more."""
+"""Up to here a floating-point number distinguishes whole numbers (IEEE 754), and no factor has more."""
 
 
 def _number(level: object, *, decimals: bool) -> int | float | None:

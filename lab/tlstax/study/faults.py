@@ -98,8 +98,8 @@ def first_fault(fault: ValidationError, of: type[BaseModel] = Study) -> str:
         return f"the field {field} is missing"
     if place and place[0] in {"factors", "treatments", "baseline"} and first["type"].endswith("_type"):
         return f"field {field}: {first['input']!r} is not a level (text in quotes, or a whole number)"
-    if said := _parameter_fault(first, place):
-        return f"field {field}: {said}"
+    if problem := _parameter_fault(first, place):
+        return f"field {field}: {problem}"
     message = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
     for theirs, ours in TYPE_WORDS.items():
         message = message.replace(theirs, ours)

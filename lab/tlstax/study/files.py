@@ -108,7 +108,7 @@ def _without_empty(value: object) -> object:
 
 
 def _check_pool(study: Study, where: str) -> None:
-    """What is weighed is measured; an option may leave one of the two out later, and nothing is told then."""
+    """What is weighed is measured; an option may leave one out later, and then nothing is reported."""
     if study.pool is None:
         return
     known = [str(level) for level in study.levels_of().get("workload", ())]

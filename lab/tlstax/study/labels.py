@@ -73,12 +73,12 @@ _PLAIN_LEVELS: dict[str, Level] = {
     "cipher": "default",
     **dict.fromkeys(_DISTANCE, 0),
 }
-"""What goes without saying where a study has no other level; any other one is said even there."""
+"""What goes without saying where a study has no other level; any other one is named even there."""
 
 USUAL: dict[str, Level] = {"path": DIRECT, "cipher": "default", "group": "default"}
 """What goes without saying where it stands beside the TLS version, whatever else the study has."""
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
-_SAID_WHERE_VARIED = (
+_NAMED_WHERE_VARIED = (
     *_SERVER,
     "group",
     "client",
@@ -104,7 +104,7 @@ def label(case: Case, study: Study | None = None) -> str:
 def label_levels(levels: Levels, study: Study | None = None) -> str:
     """The same for the levels of a finding, where the control is marked by a level of its own.
 
-    Factors without words of their own are said by name: "TLS 1.3, auth=native".
+    Factors without words of their own appear by name: "TLS 1.3, auth=native".
     """
     again = " again (control)" if levels.get("control") == "yes" else ""
     return (", ".join(_words(levels, _naming_the_case(levels, study), study)) or "the baseline") + again
@@ -131,7 +131,7 @@ def client_words(client: Level) -> str:
 
 
 def driver_words(levels: Levels, study: Study | None = None) -> str:
-    """The client with what it is told of its own options: "Connector/J 8.0.16 with useSSL=false".
+    """The client with the options of its own that it is given: "Connector/J 8.0.16 with useSSL=false".
 
     Options that all cases of the study have alike are left out.
     """
@@ -179,7 +179,7 @@ def offered_words(group: Level) -> str:
 
 
 def way_words(levels: Levels) -> list[str]:
-    """Cipher, groups, path and distance, as far as `levels` tells: ["P-256 first", "45 ms away"]."""
+    """Cipher, groups, path and distance, as far as `levels` has them: ["P-256 first", "45 ms away"]."""
     words = []
     if "cipher" in levels:
         words.append("any cipher" if levels["cipher"] == "default" else str(levels["cipher"]))
@@ -206,7 +206,7 @@ def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | Non
 
 
 def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
-    """The factors that a case is called by. TLS and resumption are said together, or not at all."""
+    """The factors that a case is called by. TLS and resumption are named together, or not at all."""
     if study is None:
         own = _TLS if "tls" in levels else _SERVER
         return frozenset({*own, *(name for name in levels if name not in (*_GROUP, *_TLS))})
@@ -215,7 +215,7 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
 
 
 def telling(study: Study) -> frozenset[str]:
-    """The factors that are said wherever they are: they have a level that does not go without saying."""
+    """The factors that are always named: they have a level that does not go without saying."""
     levels = study.levels_of()
     return frozenset(n for n, plain in _PLAIN_LEVELS.items() if levels.get(n) not in {None, (plain,)})
 
@@ -223,7 +223,7 @@ def telling(study: Study) -> frozenset[str]:
 def _single(study: Study) -> frozenset[str]:
     """The factors that go without saying; a fault or a distance that is there everywhere does not."""
     levels = study.levels_of()
-    alone = frozenset(name for name in _SAID_WHERE_VARIED if len(levels.get(name, ())) == 1)
+    alone = frozenset(name for name in _NAMED_WHERE_VARIED if len(levels.get(name, ())) == 1)
     return (alone | _following(study)) - telling(study)
 
 
@@ -239,7 +239,7 @@ def _following(study: Study) -> frozenset[str]:
 
 def _words(levels: Levels, names: Collection[str], study: Study | None = None) -> Iterator[str]:
     """Each thing that the factors among `names` say, in the order in which people say it."""
-    driver, names = _driver_first(levels, _said(levels, names, study))
+    driver, names = _driver_first(levels, _to_name(levels, names, study))
     yield from driver
     if "tls" in names and "tls" in levels:
         yield _tls_label(levels)
@@ -254,28 +254,28 @@ def _words(levels: Levels, names: Collection[str], study: Study | None = None) -
         yield f"{key_of(levels['certificate'])} certificate"
     yield from way_words({name: levels[name] for name in _WAY if name in names and name in levels})
     yield from _load_words({name: levels[name] for name in _LOAD if name in names and name in levels})
-    for name, said in _IN_WORDS.items():
+    for name, words in _IN_WORDS.items():
         if name in names and name in levels:
-            yield said.get(str(levels[name]), str(levels[name]))
+            yield words.get(str(levels[name]), str(levels[name]))
     yield from _rest_words({name: levels[name] for name in names if name in levels})
 
 
 def _driver_first(levels: Levels, names: Collection[str]) -> tuple[list[str], Collection[str]]:
-    """A driver that is told apart by its options, in words, and the factors that are left to be said."""
+    """A driver that is distinguished by its options, in words, and the factors that are left to name."""
     options = {name for name in names if name.startswith(OPTION) and name in levels}
     if not options or not {"client"} <= set(names) & set(levels):
         return [], names
-    said = {"client", *options}
-    return [driver_words({n: levels[n] for n in said})], [name for name in names if name not in said]
+    named = {"client", *options}
+    return [driver_words({n: levels[n] for n in named})], [name for name in names if name not in named]
 
 
 def _rest_words(levels: Levels) -> Iterator[str]:
-    """What is said last: options, how an account is proved, batches, and factors without words by name."""
+    """What comes last: options, how an account is proved, batches, and factors without words by name."""
     if options := option_words(levels):
         yield options
     yield from login_words(levels)
-    told = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN}
-    for name in sorted(levels.keys() - told):
+    named = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN}
+    for name in sorted(levels.keys() - named):
         if not name.startswith(OPTION):
             yield f"{name}={levels[name]}"
 
@@ -288,8 +288,8 @@ def login_words(levels: Levels) -> Iterator[str]:
         yield f"in batches of {levels['batch']}"
 
 
-def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
-    """The factors that are said: where drivers are compared, their server only where it is another one."""
+def _to_name(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
+    """The factors to name: where drivers are compared, their server only where it is another one."""
     if study is None or "client" not in names or not kind_of(CaseLevels.of(levels).client).is_driver:
         return names
     usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
@@ -297,13 +297,13 @@ def _said(levels: Levels, names: Collection[str], study: Study | None) -> Collec
 
 
 def _sound_words(study: Study | None) -> str:
-    """What a server without fault or variant is called, beside what the study has of them."""
+    """What a server without fault or variant is called, where the study has others with one."""
     known = set(study.levels_of().get("fault", ())) - {NO_FAULT} if study is not None else set()
     return "the server as it comes" if known and known <= set(VARIANTS) else "nothing planted"
 
 
 def _distance_words(levels: Levels) -> Iterator[str]:
-    """How far client and server are apart, as far as `levels` tells."""
+    """How far client and server are apart, as far as `levels` has it."""
     distance = CaseLevels.of(levels).distance
     if "rtt_ms" in levels:
         yield f"{distance.rtt_ms:.10g} ms away" if distance.rtt_ms else "on the same machine"
@@ -318,7 +318,7 @@ def _distance_words(levels: Levels) -> Iterator[str]:
 
 
 def _load_words(levels: Levels) -> Iterator[str]:
-    """What is done, on how many connections, by whom and how much of it, as far as `levels` tells."""
+    """What is done, on how many connections, by whom and how much of it, as far as `levels` has it."""
     if "workload" in levels:
         yield workloads.in_words(str(levels["workload"]))
     if "connections" in levels:
@@ -332,10 +332,10 @@ def _load_words(levels: Levels) -> Iterator[str]:
 
 
 def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str]:
-    """The server and what is put under it and under the client, as far as `levels` tells.
+    """The server and what is put under it and under the client, as far as `levels` has it.
 
-    That a process is the first goes without saying where TLS has been said. `sound` is what a server in which
-    nothing of ours is, is called beside one in which there is.
+    That a process is the first goes without saying where TLS has been named. `sound` is what a server with
+    nothing of ours in it is called beside one that has something.
     """
     if "server" in levels:
         yield CaseLevels.of(

@@ -1,4 +1,4 @@
-"""What both sides must be told for TLS that is not thought safe any more: old versions, short keys."""
+"""What both sides need set for TLS that is no longer thought safe: old versions, short keys."""
 
 from __future__ import annotations
 

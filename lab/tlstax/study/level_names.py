@@ -42,21 +42,21 @@ GROUPS = {
     "X25519": "x25519",
     "X25519MLKEM768": "X25519MLKEM768",
 }
-"""Levels of `group` that are one group, as OpenSSL is told it, and its name in IANA's registry "TLS Supported
+"""Levels of `group` that are one group, as OpenSSL takes it, and its name in IANA's registry "TLS Supported
 Groups"."""
 
 P256_FIRST = "P-256-first"
 """The level of `group` that offers P-256 with a key share, and all others after it: the remedy for a server
-that takes P-curves alone."""
+that accepts only P-curves."""
 
 GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
-"""Levels of `group` that are lists, as OpenSSL is told them: the client sends a key share for the first."""
+"""Levels of `group` that are lists, as OpenSSL takes them: the client sends a key share for the first."""
 
 ENGINE = "engine"
 """The level of `client` that is our own load engine."""
 
 UNSET = "unset"
-"""The level of `tls` that says nothing to a driver, and of its options that leaves one out."""
+"""The level of `tls` that gives a driver no TLS options, and the level of an option that leaves it out."""
 
 REQUIRED = "required"
 """The level of `tls` that requires it of a driver, and says nothing else."""

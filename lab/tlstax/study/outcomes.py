@@ -70,7 +70,7 @@ WIRE_PHASES = {
     "handshake": (("tls_handshake",), "TLS handshake"),
     "query": (("first_query", "query"), "query"),
 }
-"""What round trips and bytes are told of: the phases that it is made of, and what it is in words."""
+"""What round trips and bytes are counted for: the phases that it is made of, and what it is in words."""
 
 
 def _wire_outcomes() -> list[Outcome]:
@@ -84,7 +84,7 @@ def _wire_outcomes() -> list[Outcome]:
 
 
 def _counted_outcomes() -> list[Outcome]:
-    """What the kernel and the processor count of each side; the client tells its results after its window."""
+    """What the kernel and the processor count of each side; the client reports results after its window."""
     found = []
     for side, also in (("server", ""), ("client", ", with those of telling its results")):
         for name, words in COUNTED_WORDS.items():

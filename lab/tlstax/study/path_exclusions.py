@@ -29,7 +29,7 @@ OWN_TLS = "default"
 """The level of `tls` at the server of paths that begin TLS: whatever the two of them agree on."""
 
 _NO_SUCH_GROUP = frozenset({"X25519", "X25519MLKEM768"})
-"""MySQL Router takes P-256, P-384 and P-521 alone, as the servers of its era do."""
+"""MySQL Router accepts only P-256, P-384 and P-521, as the servers of its era do."""
 
 _OLD_CIPHERS = frozenset({"AES256-SHA", "DHE-RSA-AES256-SHA"})
 """Cipher suites that MySQL Router does not take: by SHA-1, without forward secrecy."""
@@ -67,17 +67,17 @@ def _limits(case: CaseLevels, server: ServerAbilities | None) -> Iterable[tuple[
     yield ends and not case.is_encrypted, "ends the TLS of the client, and with tls = off there is none"
     yield (
         case.path == "router-encrypt" and case.is_encrypted,
-        "takes clients that speak no TLS (tls = off) alone",
+        "accepts only clients without TLS (tls = off)",
     )
-    yield ends and case.tls in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"
+    yield ends and case.tls in {"1.0", "1.1"}, "speaks only TLS 1.2 and 1.3"
     yield (
         begins and server is not None and not server.has_modern_tls,
-        f"speaks TLS 1.2 and 1.3 alone, and {case.server} has neither",
+        f"speaks only TLS 1.2 and 1.3, and {case.server} has neither",
     )
-    yield ends and case.group in _NO_SUCH_GROUP, "takes the groups P-256, P-384 and P-521 alone"
-    yield ends and case.cipher in _OLD_CIPHERS, f"does not take {case.cipher}"
-    yield (ends or begins) and case.certificate == "rsa-1024", "does not take RSA keys of 1024 bits"
+    yield ends and case.group in _NO_SUCH_GROUP, "accepts only the groups P-256, P-384 and P-521"
+    yield ends and case.cipher in _OLD_CIPHERS, f"does not accept {case.cipher}"
+    yield (ends or begins) and case.certificate == "rsa-1024", "does not accept RSA keys of 1024 bits"
     yield (
         (ends or begins) and case.client != ENGINE,
-        "would hide what the client negotiates, which a client of others' making is not asked",
+        "would hide what the client negotiates, and only tlstax's own client is asked for it",
     )

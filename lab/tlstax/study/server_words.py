@@ -1,4 +1,4 @@
-"""What is said of a server's certificate, of what is planted in it, and of a twin."""
+"""How a server's certificate, what is planted in it, and a twin are named."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def certificate_words(certificate: Level) -> str:
 
 
 def key_of(certificate: Level) -> str:
-    """A certificate's key as clients tell it: "RSA 4096", "EC P-256"."""
+    """A certificate's key as clients report it: "RSA 4096", "EC P-256"."""
     kind, _, size = str(certificate).partition("-")
     return f"{kind.upper()} {size.upper().replace('P', 'P-')}"
 
 
 def twin_words(instance: Level) -> str:
-    """What tells a twin from the first process of its kind, to be put behind a server's name."""
+    """What distinguishes a twin from the first process of its kind, to be put behind a server's name."""
     number = int(instance)
     return {1: "", 2: ", a second one"}.get(number, f", number {number}")

@@ -22,7 +22,7 @@ def check_tables(study: Study, where: str) -> None:
     keys = [part.key for part in study.parts]
     for part in study.parts:
         if keys.count(part.key) > 1:
-            raise UserMistake(f"{where}: parts: the key {part.key!r} is there twice")
+            raise UserMistake(f"{where}: parts: the key {part.key!r} appears twice")
         _check_matched(study, [part.within], f"{where}: parts: {part.key!r}")
     for table in study.processor_tables:
         _check_processor_table(table, f"{where}: Table {table.number}")
@@ -113,7 +113,7 @@ def _check_single(study: Study, wanted: Wanted, side: Column, where: str) -> Non
 def _check_processor_table(table: ProcessorTable, where: str) -> None:
     names = [side.name for side in table.sides]
     if table.step_s != int(table.step_s):
-        raise UserMistake(f"{where}: step_s is {table.step_s:g}; processors are watched by whole seconds")
+        raise UserMistake(f"{where}: step_s is {table.step_s:g}; processors are sampled at whole seconds")
     if set(table.rows) != set(names):
         raise UserMistake(
             f"{where}: rows are of {listed(sorted(table.rows))}, and its sides are {listed(names)}"
@@ -130,7 +130,7 @@ def _check_processor_table(table: ProcessorTable, where: str) -> None:
     for claim in table.claims:
         if claim.side not in names:
             raise UserMistake(
-                f"{where}: a claim is of {claim.side!r}, which is no side of it{closest(claim.side, names)}"
+                f"{where}: a claim is of {claim.side!r}, not a side of it{closest(claim.side, names)}"
             )
         index = PROCESSOR_COLUMNS.index(claim.column)
         if all(isinstance(row[index], str) for row in table.rows[claim.side]):
@@ -141,7 +141,7 @@ def _check_time_table(table: TimeTable, where: str) -> None:
     if UNITS.get(table.outcome) != "s":
         seconds = [name for name, unit in UNITS.items() if unit == "s"]
         raise UserMistake(
-            f"{where}: {table.outcome!r} is no outcome in seconds{closest(table.outcome, seconds)}",
+            f"{where}: {table.outcome!r} is not an outcome in seconds{closest(table.outcome, seconds)}",
             remedy=f"allowed are {', '.join(seconds)}",
         )
     names = [side.name for side in table.sides]

@@ -1,4 +1,4 @@
-"""Options of drivers that a bundle does not name are unset in it: said once, and not in every line."""
+"""Options of drivers that a bundle does not name are unset in it: written once, and not in every line."""
 
 from __future__ import annotations
 

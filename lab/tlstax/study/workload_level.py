@@ -37,7 +37,7 @@ def data_needs(study: Study) -> DataNeeds:
 
 
 def workload_of(levels: Levels, own: Own, tables: Mapping[Shape, str], rows: int) -> Workload:
-    """The workload of the case with these levels, over tables of so many rows that are called like this."""
+    """The workload of the case with these levels, over `tables` (names by shape) of `rows` rows each."""
     case = CaseLevels.of(levels)
     name = case.workload
     table = tables[table_of(levels, own)]

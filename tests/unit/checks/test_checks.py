@@ -146,7 +146,7 @@ def test_transactions_that_got_in_each_others_way_are_part_of_the_load() -> None
     (error,) = failed.done.errors
     met = with_done(failed, errors=(error.model_copy(update={"code": 1213}),))
     assert judge(met).value == "valid"
-    assert judge(met).notes == ("the server undid 500 operations that got in each other's way",)
+    assert judge(met).notes == ("the server rolled back 500 operations that conflicted with others",)
     assert judge(with_done(met, errors=(error.model_copy(update={"code": 1064}),))).value == "invalid"
 
 

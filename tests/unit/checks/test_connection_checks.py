@@ -1,4 +1,4 @@
-"""Proof by the server alone: of a client that cannot be asked, every connection has told of itself."""
+"""Proof by the server alone: of a client that cannot be asked, every connection has reported itself."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_a_client_that_encrypts_in_spite_of_its_option_is_told_in_a_sentence() -
     disobedient = trial("off", [TLS_1_3], handshakes=16)
     first, second = judge(disobedient).reasons
     assert first == (
-        "mysqlslap 8.0.33 was told --ssl-mode=DISABLED, and yet all 8 connections that did the measured work "
-        "were encrypted (TLSv1.3, TLS_AES_256_GCM_SHA384), as the server says on each of them: this "
+        "mysqlslap 8.0.33 was given --ssl-mode=DISABLED, and yet all 8 connections that did the measured "
+        "work were encrypted (TLSv1.3, TLS_AES_256_GCM_SHA384), as the server says on each of them: this "
         "mysqlslap's workers ignore --ssl-mode"
     )
     assert second.startswith("the server counted 16 TLS handshakes on 18 connections")
@@ -100,7 +100,7 @@ def test_a_client_that_encrypts_in_spite_of_its_option_is_told_in_a_sentence() -
 
 def test_a_client_that_does_not_encrypt_is_told_too() -> None:
     said = reasons(trial("default", [PLAIN], handshakes=2))
-    assert "was told --ssl-mode=REQUIRED, and yet all 8 connections" in said
+    assert "was given --ssl-mode=REQUIRED, and yet all 8 connections" in said
     assert "were not encrypted" in said
 
 
@@ -131,10 +131,10 @@ def test_another_version_than_the_case_names_is_invalid() -> None:
 
 def test_every_connection_must_have_told_of_itself() -> None:
     seven = PLAIN.model_copy(update={"connections": 7})
-    assert "8 connections are said to have done the measured work, and 7 told" in reasons(
+    assert "8 connections did the measured work, and 7 reported" in reasons(
         trial("off", [seven], handshakes=0)
     )
-    assert "and 0 told" in reasons(trial("off", [], handshakes=0))
+    assert "and 0 reported" in reasons(trial("off", [], handshakes=0))
 
 
 def test_the_servers_counter_must_agree() -> None:
@@ -147,7 +147,7 @@ def test_the_server_must_have_run_the_statements() -> None:
     assert record.window is not None
     assert record.done is not None
     fewer = record.window.model_copy(update={"status_delta": {"Com_select": record.done.operations - 1}})
-    assert "statements of the kind SELECT" in reasons(record.model_copy(update={"window": fewer}))
+    assert "SELECT statements" in reasons(record.model_copy(update={"window": fewer}))
     assert judge(record.model_copy(update={"window": None})).value == "unknown"
 
 
@@ -158,7 +158,7 @@ def test_what_else_is_said_on_connecting_is_no_surprise() -> None:
     assert record.done is not None
     more = record.window.model_copy(update={"status_delta": {"Com_select": record.done.operations + 8}})
     more_counted = record.model_copy(update={"window": more})
-    assert "statements of the kind SELECT" in reasons(more_counted)
+    assert "SELECT statements" in reasons(more_counted)
     workload = record.job.workload.model_copy(update={"on_connect": ("the proof", "SELECT 1")})
     asked = record.job.model_copy(update={"workload": workload})
     assert judge(more_counted.model_copy(update={"job": asked})).value == "valid"
@@ -224,7 +224,7 @@ def test_the_statements_of_each_kind_are_added_up() -> None:
     assert doubts(statements_counted, counting(mixed, **{**fits, "Com_select": 3 * n - 1})) == [
         (
             "invalid",
-            f"the server ran {3 * n - 1} statements of the kind SELECT in "
+            f"the server ran {3 * n - 1} SELECT statements in "
             "the window (Com_select), the client says "
             f"{3 * n}",
         )
@@ -232,7 +232,7 @@ def test_the_statements_of_each_kind_are_added_up() -> None:
     assert doubts(statements_counted, counting(mixed, Com_select=3 * n)) == [
         (
             "invalid",
-            "the server ran 0 statements of the kind INSERT in the "
+            "the server ran 0 INSERT statements in the "
             "window (Com_insert and Com_insert_select), the "
             f"client says {n}",
         )
@@ -268,7 +268,8 @@ def test_each_sentence_of_the_servers_is_whole() -> None:
     assert doubts(seen_at_server, trial("off", [seven], handshakes=0)) == [
         (
             "invalid",
-            "8 connections are said to have done the measured work, and 7 told the server of themselves",
+            "the client says that 8 connections did the measured work, and 7 reported "
+            "themselves to the server",
         )
     ]
     assert doubts(seen_at_server, trial("off", [PLAIN], handshakes=1)) == [
@@ -298,7 +299,7 @@ def test_few_connections_have_a_sentence_of_their_own(number: int, who: str, on:
     group = TLS_1_3.model_copy(update={"connections": number})
     (_, first), *_ = doubts(seen_at_server, trial("off", [group], handshakes=0, version="9.7.4"))
     assert first == (
-        f"mysqlslap 9.7.4 was told --ssl-mode=DISABLED, and yet {who} encrypted "
+        f"mysqlslap 9.7.4 was given --ssl-mode=DISABLED, and yet {who} encrypted "
         f"(TLSv1.3, TLS_AES_256_GCM_SHA384), as the server says on {on}"
     )
 
@@ -325,11 +326,11 @@ def test_a_case_without_a_level_of_tls_is_plaintext() -> None:
 )
 def test_a_client_is_told_in_its_own_words(asked: TlsOn, words: str) -> None:
     (_, first), *_ = doubts(seen_at_server, with_job(trial("default", [PLAIN], handshakes=0), tls=asked))
-    assert f"was told {words}" in first
+    assert f"was given {words}" in first
     (_, unasked), *_ = doubts(
         seen_at_server, trial("default", [PLAIN], handshakes=0).model_copy(update={"job": None})
     )
-    assert "was told --ssl-mode=DISABLED, and" in unasked
+    assert "was given --ssl-mode=DISABLED, and" in unasked
 
 
 def test_an_unverified_certificate_is_no_matter_in_plaintext() -> None:
@@ -346,8 +347,7 @@ def test_of_another_client_nothing_is_known_to_be_ignored() -> None:
     assert doubts(seen_at_server, other) == [
         (
             "note",
-            "sysbench connects within the measured window: a TLS "
-            "handshake for each of its connections is in the "
-            "figures",
+            "sysbench connects within the measured window: the figures "
+            "include a TLS handshake for each of its connections",
         )
     ]

@@ -163,5 +163,5 @@ def test_packets_may_be_as_late_as_a_round_trip_may_be_long(late_us: float, *, i
 def test_the_sentences_on_the_link_are_whole() -> None:
     assert doubts(FAR, seen(link=link(drops=3, late_us=3_300))) == [
         Doubt("note", "the distance had no room for 6 of 206 packets"),
-        Doubt("note", "one in a hundred packets arrived 3.3 ms later than the distance has it, or more"),
+        Doubt("note", "one in a hundred packets arrived at least 3.3 ms later than the distance demands"),
     ]

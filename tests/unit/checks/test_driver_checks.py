@@ -254,7 +254,7 @@ def test_the_sentences_on_connections_are_whole() -> None:
     assert doubts(connections, more) == [
         (
             "note",
-            f"{WHO} opened 1 connection by itself beside the {asked_for} "
+            f"{WHO} opened 1 connection by itself besides the {asked_for} "
             "that its program asked for (Connections)",
         )
     ]
@@ -276,5 +276,8 @@ def test_how_long_a_driver_was_warmed_up_in_vain_is_told(
     assert record.ready is not None
     warmup = tuple(WarmupSlice(elapsed_s=s, operations=5, cpu_us=1.0) for s in (2.0, 7.5)[:slices])
     ready = record.ready.model_copy(update={"steady": is_steady, "warmup": warmup})
-    said = f"{WHO} was not steady when it was measured: after {says} s its CPU time per operation still fell"
+    said = (
+        f"{WHO} was not steady when it was measured: after {says} s its CPU time per operation was still "
+        "falling"
+    )
     assert doubts(steady, record.model_copy(update={"ready": ready})) == ([("note", said)] if says else [])

@@ -1,4 +1,4 @@
-"""The claimed path was in the way, alive and protecting as claimed: each doubt with its sentence."""
+"""The claimed path carried the connections, alive and protecting as claimed: each doubt with its sentence."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_of_ssh_it_is_noted_what_sshd_does() -> None:
         (trial("stunnel"), ("unknown", "nothing shows that the path stunnel was between client and server")),
         (
             through("stunnel", "TLSv1.3", name="haproxy-tls"),
-            ("invalid", "the path haproxy-tls was in the way, where the case is of path stunnel"),
+            ("invalid", "the path haproxy-tls was used, where the case is of path stunnel"),
         ),
         (
             through("haproxy", "TLSv1.3"),
@@ -106,7 +106,7 @@ def test_a_program_that_ended_is_told_and_then_nobody_counts() -> None:
     assert doubts(way, record) == [
         (
             "invalid",
-            "haproxy of the path haproxy, near the server, ended in "
+            "haproxy of the path haproxy, near the server, ended "
             "mid-trial (ended by SIGKILL); it logged nothing",
         )
     ]
@@ -115,10 +115,10 @@ def test_a_program_that_ended_is_told_and_then_nobody_counts() -> None:
 def test_no_path_may_be_in_the_way_of_a_direct_case() -> None:
     record = through("haproxy")
     assert doubts(way, record, {"tls": "off"}) == [
-        ("invalid", "the path haproxy was in the way of a case of path direct")
+        ("invalid", "the path haproxy was used, where the case is of path direct")
     ]
     assert doubts(way, record, {"tls": "off", "path": "unix-socket"}) == [
-        ("invalid", "the path haproxy was in the way of a case of path unix-socket"),
+        ("invalid", "the path haproxy was used, where the case is of path unix-socket"),
         ("invalid", "the client was not sent to a Unix socket"),
     ]
 
@@ -130,7 +130,7 @@ def test_a_socket_is_the_claimed_servers_own() -> None:
     other = record.job.model_copy(update={"endpoint": UnixEndpoint(path="/session/2/mysqld.sock")})
     claimed = record.model_copy(update={"claim": CLAIM})
     assert doubts(way, claimed.model_copy(update={"job": own})) == []
-    said = "the client was sent to /session/2/mysqld.sock, which is no socket of mysql-9.7"
+    said = "the client was sent to /session/2/mysqld.sock, which is not a socket of mysql-9.7"
     assert doubts(way, claimed.model_copy(update={"job": other})) == [("invalid", said)]
     assert doubts(way, record.model_copy(update={"job": other})) == [], "without a claim any socket may be it"
     assert doubts(way, claimed.model_copy(update={"job": other}), {"path": "direct"}) == []
@@ -152,10 +152,10 @@ def test_of_programs_that_ended_the_killed_is_first_and_a_status_of_its_own_last
         )
     )
     assert ended_programs(through("haproxy", parts=parts)) == (
-        "d of the path haproxy, near the client, ended in mid-trial "
+        "d of the path haproxy, near the client, ended mid-trial "
         "(ended by SIGSEGV); the last line of its log: oh",
-        "c of the path haproxy, near the client, ended in mid-trial (nobody knows how); it logged nothing",
-        "a of the path haproxy, near the client, ended in mid-trial "
+        "c of the path haproxy, near the client, ended mid-trial (nobody knows how); it logged nothing",
+        "a of the path haproxy, near the client, ended mid-trial "
         "(ended with status 1); the last line of its "
         "log: bye",
     )

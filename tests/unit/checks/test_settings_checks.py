@@ -143,7 +143,7 @@ def test_a_client_that_verified_has_proved_the_key() -> None:
     ) == [
         Doubt(
             "note",
-            "the client does not tell the certificate's key; it verified "
+            "the client does not report the certificate's key; it verified "
             "it by an authority that signed no other",
         )
     ]

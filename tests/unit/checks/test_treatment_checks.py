@@ -329,7 +329,7 @@ def test_kinds_of_errors_are_told_in_order_and_conflicts_apart() -> None:
     )
     assert doubts(work, with_done(record, errors=errors)) == [
         ("invalid", "6 of 16 operations failed (broken, timeout)"),
-        ("note", "the server undid 7 operations that got in each other's way"),
+        ("note", "the server rolled back 7 operations that conflicted with others"),
     ]
 
 

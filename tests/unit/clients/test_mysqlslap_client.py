@@ -123,10 +123,10 @@ def test_the_password_is_in_no_option_and_survives_the_option_file() -> None:
     ("changes", "word"),
     [
         ({"schedule": OpenLoop(rate_per_s=10.0)}, "rate"),
-        ({"workload": Workload(statements=(BY_ID,), protocol="prepared")}, "as text alone"),
+        ({"workload": Workload(statements=(BY_ID,), protocol="prepared")}, "only as text"),
         (
             {"workload": Workload(statements=(BY_ID.model_copy(update={"protocol": "prepared"}),))},
-            "as text alone",
+            "only as text",
         ),
         ({"workload": Workload(storm=True)}, "no storm"),
         ({"workload": workloads.built_in("reconnect", "sbtest1", 1000)}, "cannot prove"),
@@ -210,7 +210,7 @@ def test_a_sequence_goes_on_and_ends() -> None:
     assert drawing.operations(9) == [[DELETE.sql.replace("{id}", str(number))] for number in range(2, 6)]
     with pytest.raises(UsedUp):
         drawing.operation()
-    with pytest.raises(Refusal, match="used before the window"):
+    with pytest.raises(Refusal, match="used up before the window"):
         query_file(drawing, 1, ())
 
 
@@ -253,7 +253,7 @@ def measured(report: Report) -> Measured:
     return Measured(
         report=report,
         gate_to_gate_s=2.5,
-        told=QueryFile(statements=(), queries=251, operations=250),
+        query_file=QueryFile(statements=(), queries=251, operations=250),
         connections_before=6,
         cpu=CpuTime(total_us=1.0, user_us=1.0, system_us=0.0),
     )

@@ -10,7 +10,7 @@ import pytest
 from left_out import why_no_client
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages
-from tlstax.clients.sysbench.messages import MESSAGE, Told
+from tlstax.clients.sysbench.messages import MESSAGE, Reported
 from tlstax.contract import (
     Account,
     CpuTime,
@@ -229,8 +229,8 @@ def test_a_version_out_of_bounds_is_seen() -> None:
     assert not demand.version_is_asked_for(tls(), "SSLv3")
 
 
-def told(*said: dict[str, Any]) -> Told:
-    all_of_it = Told()
+def told(*said: dict[str, Any]) -> Reported:
+    all_of_it = Reported()
     for message in said:
         all_of_it.add(MESSAGE.validate_json(json.dumps(message)))
     return all_of_it

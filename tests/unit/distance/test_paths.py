@@ -30,11 +30,11 @@ ENTERED = 13306
     [
         ({"path": "router-terminate", "tls": "off"}, "there is none"),
         ({"path": "router-reencrypt"}, "there is none"),
-        ({"path": "router-encrypt", "tls": "1.3"}, "no TLS"),
-        ({"path": "router-terminate", "tls": "1.1"}, "1.2 and 1.3 alone"),
+        ({"path": "router-encrypt", "tls": "1.3"}, "without TLS"),
+        ({"path": "router-terminate", "tls": "1.1"}, "only TLS 1.2 and 1.3"),
         ({"path": "router-encrypt", "server": "mysql-5.6.14"}, "mysql-5.6.14 has neither"),
         ({"path": "router-terminate", "tls": "1.3", "group": "X25519"}, "P-256"),
-        ({"path": "router-reencrypt", "tls": "1.2", "cipher": "AES256-SHA"}, "does not take AES256-SHA"),
+        ({"path": "router-reencrypt", "tls": "1.2", "cipher": "AES256-SHA"}, "does not accept AES256-SHA"),
         ({"path": "router-encrypt", "certificate": "rsa-1024"}, "1024 bits"),
         ({"path": "router-terminate", "tls": "1.3", "client": "sysbench"}, "hide"),
         ({"path": "unix-socket", "rtt_ms": 45}, "distance"),
@@ -111,7 +111,7 @@ def test_a_trial_through_a_tunnel_that_was_in_the_way_is_valid_and_says_what_pro
 @pytest.mark.parametrize(
     ("changes", "value", "reason"),
     [
-        ({"name": "stunnel"}, "invalid", "the path stunnel was in the way"),
+        ({"name": "stunnel"}, "invalid", "the path stunnel was used"),
         (
             {"protection": "aes256-ctr, umac-64-etm@openssh.com"},
             "invalid",
@@ -137,7 +137,7 @@ def test_a_path_without_evidence_is_unknown_and_one_where_there_should_be_none_i
     assert judge(record.model_copy(update={"path": None})).value == "unknown"
     direct = record.trial.model_copy(update={"case": PLAIN})
     verdict = judge(record.model_copy(update={"trial": direct}))
-    assert verdict.reasons == ("the path ssh-aes256-cbc was in the way of a case of path direct",)
+    assert verdict.reasons == ("the path ssh-aes256-cbc was used, where the case is of path direct",)
 
 
 def test_a_client_that_was_not_sent_to_the_socket_did_not_use_it() -> None:
@@ -154,9 +154,9 @@ def test_of_programs_that_ended_the_one_that_was_killed_is_named_first() -> None
     verdict = judge(through(parts=ended).model_copy(update={"failure": "the connection was lost"}))
     assert verdict.value == "invalid"
     assert verdict.reasons == (
-        "ssh of the path ssh-aes256-cbc, near the client, ended in mid-trial (ended by SIGKILL); it logged "
+        "ssh of the path ssh-aes256-cbc, near the client, ended mid-trial (ended by SIGKILL); it logged "
         "nothing",
-        "sshd of the path ssh-aes256-cbc, near the server, ended in mid-trial (ended with status 255); the "
+        "sshd of the path ssh-aes256-cbc, near the server, ended mid-trial (ended with status 255); the "
         "last line of its log: bye",
         "the connection was lost",
     )

@@ -16,7 +16,7 @@ from fake_trials import fake_run
 from planted_series import planted_series
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
-from tlstax.findings.drivers.defaults import Found
+from tlstax.findings.drivers.defaults import Observed
 from tlstax.findings.drivers.split import driver_splits
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.plan.order import cases
@@ -104,11 +104,11 @@ def seems_to_cost(kind: str, planted: Planted, seed: int) -> bool:
         return {"ops_per_s": 1e6 / takes_us(levels, planted) * exp(generator.gauss(0.0, 0.02))}
 
     series = planted_series(STUDY, values)
-    told = {
-        at: Found("always" if encrypts(case.levels) else "never", (), trials=8)
+    observations = {
+        at: Observed("always" if encrypts(case.levels) else "never", (), trials=8)
         for at, case in series.cases.items()
     }
-    splits = {(s.driver, s.case["batch"]): s for s in driver_splits(series, told)}
+    splits = {(s.driver, s.case["batch"]): s for s in driver_splits(series, observations)}
     extra = parts_of(splits["Connector/J 8.0.16", 1])[kind].extra_us_per_op
     assert extra.low is not None
     assert extra.high is not None

@@ -141,8 +141,8 @@ SOUND = 'fault = "none"\ninstance = 1\ntls = "off"\n\n[[published]]'
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (('against = "MySQL 5.6.6"', 'against = "MySQL 5.7"'), ["MySQL 5.1.65", "no other figure"]),
-        (('label = "MySQL 5.5.27"', 'label = "MySQL 5.1.65"'), ["'MySQL 5.1.65' is there twice"]),
+        (('against = "MySQL 5.6.6"', 'against = "MySQL 5.7"'), ["MySQL 5.1.65", "not another figure"]),
+        (('label = "MySQL 5.5.27"', 'label = "MySQL 5.1.65"'), ["'MySQL 5.1.65' appears twice"]),
         (('outcome = "ops_per_s"\nagainst', 'outcome = "ops"\nagainst'), ["published.outcome", "ops_per_s"]),
         ((SOUND, SOUND.replace('fault = "none"\n', "")), ["stands beside 2 cases"]),
         ((SOUND, SOUND.replace("none", "nothing")), ["published", "not a level of fault"]),

@@ -35,8 +35,8 @@ OWN = {
 @pytest.mark.parametrize(
     ("levels", "word"),
     [
-        ({"client": SLAP, "workload": "point-select"}, "text alone"),
-        ({"client": SLAP, "workload": "people-select", "protocol": "prepared"}, "text alone"),
+        ({"client": SLAP, "workload": "point-select"}, "only as text"),
+        ({"client": SLAP, "workload": "people-select", "protocol": "prepared"}, "only as text"),
         ({"client": SLAP, "workload": "reconnect"}, "cannot prove"),
         ({"client": SLAP, "workload": "people-delete", "connections": 2}, "the same statements"),
         ({"client": SLAP, "workload": "people-select", "tls": "1.1"}, "TLS 1.2 and 1.3"),
@@ -48,7 +48,7 @@ OWN = {
             {"client": "mysqlslap-9.7", "workload": "people-select", "server": "mariadb-11.8"},
             "mysql_native_password",
         ),
-        ({"client": SLAP, "workload": "mine-prepared"}, "text alone"),
+        ({"client": SLAP, "workload": "mine-prepared"}, "only as text"),
         ({"client": SLAP, "workload": "mine-once", "connections": 8}, "the same statements"),
         ({"client": "sysbench", "workload": "people-select"}, "no such workload"),
         ({"client": "sysbench", "workload": "words-insert"}, "no such workload"),
@@ -138,16 +138,16 @@ def test_a_driver_does_as_much_as_its_line_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(KINDS, DRIVER, kind_of_driver(DRIVER))
     levels = {"client": DRIVER, "workload": "point-select", "protocol": "text"}
     assert why_no_client({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
-    assert "keeps 1 connection alone" in why_no_client({**levels, "connections": 2}, {}, CLOSED)
+    assert "keeps only 1 connection" in why_no_client({**levels, "connections": 2}, {}, CLOSED)
     assert "prepares nothing" in why_no_client({**levels, "protocol": "default"}, {}, CLOSED)
-    assert "over TCP alone" in why_no_client({**levels, "path": "unix-socket"}, {}, CLOSED)
+    assert "only over TCP" in why_no_client({**levels, "path": "unix-socket"}, {}, CLOSED)
 
 
 @pytest.mark.parametrize("client", ["engine", "sysbench", SLAP])
 def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
     levels: dict[str, str | int] = {"client": client, "workload": "people-select", "protocol": "text"}
     for told, word in (
-        ({"tls": "unset"}, "is no driver"),
+        ({"tls": "unset"}, "is not a driver"),
         ({"option.useSSL": "false"}, "has no option useSSL"),
         ({"batch": 10}, "sends no batches"),
     ):

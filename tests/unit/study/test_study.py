@@ -115,7 +115,7 @@ def test_treatments_must_name_the_same_factors_and_differ() -> None:
     uneven = 'treatments = [{ tls = "off" }, { tls = "1.3", resumption = "on" }]\n'
     assert "must name the same factors" in _mistake(uneven + study)
     twice = 'treatments = [{ tls = "off" }, { tls = "off" }]\n'
-    assert "is there twice" in _mistake(twice + study)
+    assert "appears twice" in _mistake(twice + study)
     both = 'treatments = [{ tls = "off" }, { tls = "1.3" }]\n'
     assert "tls is among the factors too" in _mistake(both + VERSIONS)
 

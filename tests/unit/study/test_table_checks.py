@@ -149,7 +149,7 @@ ROW = "    [\n        0.0,\n        0.0,\n        0.0,\n        0.0,\n        0.
     ("change", "says"),
     [
         (('client = "engine"\n\n[[processor', 'client = "sysbench"\n\n[[processor'), ["'d' matches no case"]),
-        (('key = "b"', 'key = "a"'), ["the key 'a' is there twice"]),
+        (('key = "b"', 'key = "a"'), ["the key 'a' appears twice"]),
         (('key = "b"', 'kee = "b"'), ["no field parts.1.kee", "did you mean 'key'?"]),
         (("step_s = 5.0", "step_s = 2.5"), ["Table II", "step_s is 2.5", "whole seconds"]),
         (("step_s = 5.0", "step = 5.0"), ["processor_tables.0.step", "did you mean 'step_s'?"]),
@@ -160,7 +160,10 @@ ROW = "    [\n        0.0,\n        0.0,\n        0.0,\n        0.0,\n        0.
         (('tls = "default"', 'tls = "1.9"'), ["Table II", "'1.9' is not a level of tls"]),
         (('tls = "default"', 'tlz = "default"'), ["Table II", "no factor 'tlz'", "did you mean 'tls'?"]),
         (('tls = "default"', 'resumption = "on"'), ["resumption is not a factor of this study"]),
-        (('outcome = "round_s"', 'outcome = "ops_per_s"'), ["Table VI", "no outcome in seconds", "round_s"]),
+        (
+            ('outcome = "round_s"', 'outcome = "ops_per_s"'),
+            ["Table VI", "not an outcome in seconds", "round_s"],
+        ),
         (('"SSL required" = 31.924', '"SSL demanded" = 31.924'), ["INSERT has values of", "SSL required"]),
     ],
 )

@@ -92,7 +92,7 @@ def test_bounds_may_be_the_tables_rows_and_braces_stay() -> None:
             statement("sql = 'SELECT 1', parameters.x = { kind = 'digits', template = '#' }"),
             ["no statement has {x}"],
         ),
-        (statement("sql = 'SELECT {'"), ["a brace stands alone"]),
+        (statement("sql = 'SELECT {'"), ["a single brace"]),
         (
             statement("sqll = 'SELECT 1'"),
             ["no field transactions.0.statements.0.sqll", "did you mean 'sql'?"],

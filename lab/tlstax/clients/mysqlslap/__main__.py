@@ -24,16 +24,16 @@ from tlstax.contract import CpuTime, Job, TlsOn
 from tlstax.observers.process import cpu_between
 
 LAST_TRY = 1000
-"""Operations of a connection in the longest of the runs that tell the rate."""
+"""Operations of a connection in the longest of the runs that determine the rate."""
 
 TELLING_S = 0.1
-"""Operations that took so long tell the rate."""
+"""Operations that took this long determine the rate."""
 
 MOST_GROWTH, PATIENCE_S = 10, 2.0
 """How many times as many operations a run has than the one before; the second one is not to take longer."""
 
 TRIED_SHARE = 0.01
-"""How much of a sequence, at most, is used by one run that tells the rate."""
+"""How much of a sequence, at most, is used by one run that determines the rate."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,9 +58,9 @@ class _Service:
         take_limits(job.cpus, "mysqlslap")
         written = Written(job.workload, job.seed)
         operations = self._operations(job, written)
-        told = query_file(written, operations, job.workload.on_connect)
+        queries = query_file(written, operations, job.workload.on_connect)
         reset = demand.reset_statements(job)
-        with self._start(job, told, job.rounds, reset) as mysqlslap:
+        with self._start(job, queries, job.rounds, reset) as mysqlslap:
             mysqlslap.wait_for(BEGIN, job.timeout_s, "connect")
             before = mysqlslap.settled_cpu()
             self.laboratory.say(ready_event(pid=mysqlslap.pid, version=self.version))
@@ -71,19 +71,19 @@ class _Service:
             measured = Measured(
                 report=mysqlslap.report(),
                 gate_to_gate_s=took_s,
-                told=told,
+                query_file=queries,
                 connections_before=self.connections + 1,
                 cpu=used,
             )
             self.laboratory.say(done_event(job, measured))
             self._wait_to_leave()
 
-    def _start(self, job: Job, told: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
+    def _start(self, job: Job, file: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
         launch = Launch(
             program=self.program,
-            arguments=demand.arguments(job, queries=told.queries, rounds=rounds),
+            arguments=demand.arguments(job, queries=file.queries, rounds=rounds),
             options=demand.option_file(job),
-            queries=told.statements,
+            queries=file.statements,
             reset=reset,
         )
         return Mysqlslap(launch, self.laboratory)
@@ -100,7 +100,7 @@ class _Service:
         return took_s
 
     def _operations(self, job: Job, written: Written) -> int:
-        """How many operations each connection does in a round, after as many unmeasured ones as tell that."""
+        """How many operations each connection does in a round, after as many unmeasured ones as it takes."""
         if job.operations is not None:
             each = max(1, job.operations // job.rounds // job.connections)
             if only_reads(job.workload):
@@ -111,8 +111,9 @@ class _Service:
     def _rate_per_s(self, job: Job, written: Written) -> float:
         """Operations a second of each connection.
 
-        A run has its connections made within its time, so its rate is told by how much longer it takes than
-        one with a single operation; but by half of it at least, as that one may have met a busy machine.
+        A run's time includes making its connections, so its rate follows from how much longer it takes than
+        one with a single operation; but from at least half of its time, as that one may have met a busy
+        machine.
         """
         most = max(1, int(min(LAST_TRY, TRIED_SHARE * written.left())))
         single_s = self._unmeasured(job, written, 1)
@@ -125,9 +126,8 @@ class _Service:
         return tried / took_s
 
     def _unmeasured(self, job: Job, written: Written, operations: int) -> float:
-        """Run so many operations on each connection, without proof; the seconds that they took."""
-        told = query_file(written, operations, ())
-        with self._start(job, told, 1) as mysqlslap:
+        """Run these operations on each connection, without proof; the seconds that they took."""
+        with self._start(job, query_file(written, operations, ()), 1) as mysqlslap:
             mysqlslap.wait_for(BEGIN, job.timeout_s, "connect")
             took_s = self._rounds(mysqlslap, 1, job.timeout_s + job.duration_s)
             mysqlslap.pass_gate()
@@ -145,7 +145,7 @@ class _Service:
 
 
 def _check_files(job: Job) -> None:
-    """The job's files can be read; mysqlslap's own words for it name none of them."""
+    """The job's files can be read; mysqlslap's own error messages name none of them."""
     if not isinstance(job.tls, TlsOn):
         return
     for path in (job.tls.ca_file, job.tls.certificate_file, job.tls.key_file):

@@ -105,7 +105,7 @@ class Mysqlslap:
         self._process.wait()
 
     def wait_for(self, word: str, within_s: float, doing: str) -> float:
-        """Return when a gate has said this word: the time (time.monotonic). Failed, LaboratoryGone."""
+        """Return when a gate has sent this word: the time (time.monotonic). Failed, LaboratoryGone."""
         self._listen(lambda: self._has_said(word), within_s, doing)
         return time.monotonic()
 

@@ -1,4 +1,4 @@
-"""From a job to what mysqlslap is told, and what mysqlslap cannot do."""
+"""From a job to mysqlslap's options, and what mysqlslap cannot do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
     return [
         (job.schedule.mode != "closed", "mysqlslap cannot be given a rate, and the job wants one"),
         (workload.storm, "mysqlslap opens no storm of connections, and the job wants one"),
-        (prepared, "mysqlslap sends statements as text alone, and the job wants them prepared"),
+        (prepared, "mysqlslap sends statements only as text, and the job wants them prepared"),
         (
             workload.reconnect,
             "mysqlslap cannot prove each of the connections that it would make for one operation each",
@@ -47,7 +47,7 @@ def _limits(job: Job) -> list[tuple[bool, str]]:
         ),
         (
             once and job.rounds > 1 and not job.reset and not only_adds(workload),
-            "mysqlslap says the same statements in every round, and nothing puts the data back before each",
+            "mysqlslap sends the same statements in every round, and nothing puts the data back before each",
         ),
         (job.account.database is None, "mysqlslap needs a schema to work in, and the job names none"),
     ]
@@ -64,7 +64,7 @@ def _tls_limits(tls: TlsOn) -> list[tuple[bool, str]]:
     }
     return [
         *((bool(value), f"mysqlslap has no option for tls.{name}") for name, value in unknown.items()),
-        (not _versions(tls), "mysqlslap speaks TLS 1.2 and 1.3 alone, and the job wants another version"),
+        (not _versions(tls), "mysqlslap speaks only TLS 1.2 and 1.3, and the job wants another version"),
         (
             tls.verify != "none" and tls.ca_file is None,
             "mysqlslap needs an authority to verify with, and the job names none (tls.ca_file)",
@@ -111,25 +111,25 @@ def _tls(tls: TlsOn) -> list[str]:
         "tls-ciphersuites": tls.ciphersuites,
         "tls-version": ",".join(versions) or None,
     }
-    told = [f"--{name}={value}" for name, value in settings.items() if value is not None]
-    return [f"--ssl-mode={_MODES[tls.verify]}", *told]
+    options = [f"--{name}={value}" for name, value in settings.items() if value is not None]
+    return [f"--ssl-mode={_MODES[tls.verify]}", *options]
 
 
 def option_file(job: Job) -> str:
-    """The account as an option file; Refusal where its syntax cannot say the password.
+    """The account as an option file; Refusal where its syntax cannot express the password.
 
     In quotes, a backslash before a quote or a backslash leaves it as it is (reference manual, "Using Option
     Files").
     """
     account = job.account
     if re.search(r"[\0\r\n]", account.password + account.user):
-        raise Refusal("mysqlslap takes no password of several lines")
+        raise Refusal("mysqlslap accepts no password of several lines")
     quoted = (re.sub(r"([\\\"'])", r"\\\1", text) for text in (account.user, account.password))
     return '[client]\nuser="{}"\npassword="{}"\n'.format(*quoted)
 
 
 def reset_statements(job: Job) -> Sequence[str]:
-    """What the main connection says before each round; it has chosen no schema until then."""
+    """What the main connection runs before each round; it has chosen no schema until then."""
     if job.rounds == 1 or not job.reset:
         return ()
     if any("\n" in text for text in job.reset):

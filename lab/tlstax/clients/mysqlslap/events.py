@@ -1,4 +1,4 @@
-"""What mysqlslap's adapter tells the laboratory, from what mysqlslap reported."""
+"""What mysqlslap's adapter reports to the laboratory, from what mysqlslap reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Measured:
 
     report: Report
     gate_to_gate_s: float
-    told: QueryFile
+    query_file: QueryFile
     connections_before: int
     cpu: CpuTime
 
@@ -37,21 +37,21 @@ def ready_event(*, pid: int, version: str) -> Ready:
 
 
 def done_event(job: Job, measured: Measured) -> Done:
-    """The result. Failed where mysqlslap reports other work than it was told to do.
+    """The result. Failed where mysqlslap reports other work than it was given.
 
-    How long the rounds took is mysqlslap's own word: its clock leaves out the gates and what puts the data
-    back between them, which time from gate to gate does not. Where it printed less than it can tell, that
-    stands in.
+    How long the rounds took is as mysqlslap reports it: its clock leaves out the gates and what puts the data
+    back between them, which the time from gate to gate does not. Where it printed less than its resolution,
+    the time from gate to gate stands in.
     """
-    report, told = measured.report, measured.told
-    if (report.clients, report.queries) != (job.connections, told.queries):
+    report, given = measured.report, measured.query_file
+    if (report.clients, report.queries) != (job.connections, given.queries):
         text = (
-            f"mysqlslap reports {report.clients} clients with {report.queries} queries each, and was told "
-            f"{job.connections} with {told.queries}"
+            f"mysqlslap reports {report.clients} clients with {report.queries} queries each, and was given "
+            f"{job.connections} with {given.queries}"
         )
         raise Failed(failure("internal", "client", text))
     own_s = report.reported_s["average"] * job.rounds
-    operations = told.operations * job.connections * job.rounds
+    operations = given.operations * job.connections * job.rounds
     worked = job.connections * job.rounds
     return Done(
         elapsed_s=own_s if report.reported_s["minimum"] >= RESOLUTION_S else measured.gate_to_gate_s,
@@ -70,5 +70,5 @@ def done_event(job: Job, measured: Measured) -> Done:
 
 
 def _counts(connections: int) -> Counts:
-    """What it negotiated it does not say, so handshakes and ways of logging in are left out."""
+    """It does not report what it negotiated, so handshakes and ways of logging in are left out."""
     return Counts(connections=connections, handshakes=(), authentications={})

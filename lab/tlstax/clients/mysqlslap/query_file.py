@@ -1,4 +1,4 @@
-"""The query file of a mysqlslap: what each of its connections says in a round."""
+"""The query file of a mysqlslap: what each of its connections sends in a round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_LINES = 200_000
 
 @dataclass(frozen=True)
 class QueryFile:
-    """What every connection says, so many `queries` of it, and how many `operations` those are.
+    """What every connection sends, how many `queries` of it, and how many `operations` those are.
 
     A connection that has come to the file's end begins it again, with the statements of `on_connect`.
     """
@@ -39,6 +39,6 @@ def query_file(written: Written, operations: int, on_connect: tuple[str, ...]) -
         lines += more[0]
         drawn += 1
     if not drawn:
-        raise Refusal("every value of the workload's sequence has been used before the window")
+        raise Refusal("every value of the workload's sequence was used up before the window")
     times = max(1, operations // drawn) if len(lines) >= MOST_LINES else 1
     return QueryFile(statements=tuple(lines), queries=times * len(lines), operations=times * drawn)

@@ -38,7 +38,7 @@ class Written:
         return list(self._statements(transaction))
 
     def operations(self, most: int) -> list[list[str]]:
-        """So many operations, or fewer where a sequence ends."""
+        """That many operations, or fewer where a sequence ends."""
         drawn: list[list[str]] = []
         try:
             while len(drawn) < most:
@@ -111,7 +111,7 @@ def only_reads(workload: Workload) -> bool:
 
 
 def only_adds(workload: Workload) -> bool:
-    """Whether every statement is an INSERT: said again, it adds again, or the server refuses the key."""
+    """Whether every statement is an INSERT: run again, it adds again, or the server refuses the key."""
     return _all_are("INSERT", workload)
 
 

@@ -16,7 +16,7 @@ from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench
 from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
-from tlstax.clients.sysbench.messages import Told
+from tlstax.clients.sysbench.messages import Reported
 from tlstax.clients.sysbench.program import SCRIPTS, VERSION, SysbenchProgram
 from tlstax.clients.sysbench.scripts import Chosen
 from tlstax.contract import CpuTime, Job, TcpEndpoint, Tls, TlsOff, TlsOn
@@ -35,23 +35,23 @@ def _serve(laboratory: Laboratory) -> None:
     found = program.present()
     take_limits(job.cpus, "sysbench")
     with open_session() as session, _start(job, wanted, found, session, laboratory) as sysbench:
-        told = sysbench.told
+        reported = sysbench.reported
         within_s = job.timeout_s + job.warmup_s
-        sysbench.listen_until(lambda: len(told.ready) == job.connections, within_s, "get ready")
-        _check_encryption(job.tls, told)
+        sysbench.listen_until(lambda: len(reported.ready) == job.connections, within_s, "get ready")
+        _check_encryption(job.tls, reported)
         before = sysbench.settled_cpu()
         paths = _library_paths(sysbench.pid) if isinstance(job.tls, TlsOn) else None
-        laboratory.say(messages.ready_event(told, pid=sysbench.pid, version=VERSION, library_paths=paths))
+        laboratory.say(messages.ready_event(reported, pid=sysbench.pid, version=VERSION, library_paths=paths))
         sysbench.listen_until(laboratory.has_said_go, None, "")
         sysbench.open_window()
         within_s = job.timeout_s + job.duration_s
-        sysbench.listen_until(lambda: told.over == job.connections, within_s, "finish")
+        sysbench.listen_until(lambda: reported.over == job.connections, within_s, "finish")
         used = CpuTime.model_validate(cpu_between(before, sysbench.settled_cpu()), from_attributes=True)
         sysbench.close_window()
-        sysbench.listen_until(lambda: len(told.finished) == job.connections, job.timeout_s, "report")
+        sysbench.listen_until(lambda: len(reported.finished) == job.connections, job.timeout_s, "report")
         # Whoever has the result may kill us at once: by then nothing may be left on the disk.
         session.close()
-        laboratory.say(messages.done_event(told, cpu=used, reconnects=job.workload.reconnect))
+        laboratory.say(messages.done_event(reported, cpu=used, reconnects=job.workload.reconnect))
         # The laboratory reads its clocks now: hanging up must not be in them.
         with contextlib.suppress(LaboratoryGone):
             sysbench.listen_until(lambda: False, None, "")
@@ -94,9 +94,9 @@ def _numeric(endpoint: TcpEndpoint) -> str:
     return str(by_family[0][4][0])
 
 
-def _check_encryption(tls: Tls, told: Told) -> None:
+def _check_encryption(tls: Tls, reported: Reported) -> None:
     """What was negotiated is what the job asked for; Failed otherwise."""
-    for proof in told.proofs.values():
+    for proof in reported.proofs.values():
         client, server = proof.negotiated()
         if isinstance(tls, TlsOff):
             if client is not None or server is not None:

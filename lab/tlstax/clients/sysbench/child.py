@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from tlstax.clients.adapter import Failed, failure, settled_cpu
 from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.sysbench import failures
-from tlstax.clients.sysbench.messages import MESSAGE, Told
+from tlstax.clients.sysbench.messages import MESSAGE, Reported
 from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
@@ -53,7 +53,7 @@ class Sysbench:
     """A running sysbench. Use as a context manager; leaving it ends the process."""
 
     def __init__(self, launch: Launch, laboratory: Laboratory) -> None:
-        self.told = Told()
+        self.reported = Reported()
         self._laboratory = laboratory
         self._log = ""
         self._partial = b""
@@ -105,7 +105,7 @@ class Sysbench:
     def listen_until(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
         """Take in messages until `reached`.
 
-        Failed when sysbench gives up, dies or is silent for so long; LaboratoryGone when standard
+        Failed when sysbench gives up, dies or is silent for `within_s`; LaboratoryGone when standard
         input ends meanwhile.
         """
         while not reached():
@@ -125,7 +125,7 @@ class Sysbench:
         self._window.write(b"!")
 
     def close_window(self) -> None:
-        """Let the threads tell how the window went."""
+        """Let the threads report how the window went."""
         self._window.close()
 
     def release(self) -> None:
@@ -182,7 +182,7 @@ class Sysbench:
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             try:
-                self.told.add(MESSAGE.validate_json(line.decode(errors="replace")))
+                self.reported.add(MESSAGE.validate_json(line.decode(errors="replace")))
             except ValidationError as error:
                 text = f"our script in sysbench broke its protocol: {error.errors()[0]['msg']}"
                 raise Failed(failure("internal", "client", text)) from None

@@ -1,4 +1,4 @@
-"""From a job to what sysbench is told, and what sysbench cannot do."""
+"""From a job to sysbench's options, and what sysbench cannot do."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def arguments(job: Job, demand: Chosen, *, address: str | None) -> list[str]:
 
 
 def password_line(password: str) -> str:
-    """The password as a line of a file of options; Refusal where sysbench's syntax cannot say it.
+    """The password as a line of a file of options; Refusal where sysbench's syntax cannot express it.
 
     A value may stand in quotes of either kind, without escapes; bare, it ends at white space or a comma
     (sysbench's sb_options.c, read_config).
@@ -129,12 +129,12 @@ def password_line(password: str) -> str:
     if quote is not None:
         value = f"{quote}{password}{quote}"
     elif re.search(r"[\s,]", password) or password[0] in "'\"#":
-        raise Refusal("sysbench takes no password with both kinds of quotes and a space or comma")
+        raise Refusal("sysbench accepts no password with both kinds of quotes and a space or comma")
     else:
         value = password
     line = f"mysql-password={value}\n"
     if re.search(r"[\0\n]", password) or len(line.encode()) > LONGEST_OPTION_LINE:
-        raise Refusal("sysbench takes no password of several lines or of more than 200 characters")
+        raise Refusal("sysbench accepts no password of several lines or of more than 200 characters")
     return line
 
 

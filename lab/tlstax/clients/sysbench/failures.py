@@ -38,7 +38,7 @@ own; the library's are in libmariadb's errmsg.h."""
 
 
 def has_failed(log: str) -> bool:
-    """Whether sysbench has said that it gives up."""
+    """Whether sysbench has reported that it gives up."""
     return FATAL in log
 
 

@@ -1,4 +1,4 @@
-"""What our scripts tell from within sysbench, and the events of the contract that follow from it."""
+"""What our scripts report from within sysbench, and the events of the contract that follow from it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Proof(Frozen):
     tls_library: str
 
     def negotiated(self) -> tuple[TlsView | None, TlsView | None]:
-        """Both views. MariaDB's count of resumed sessions stays 0 whatever happens, so it tells nothing."""
+        """Both views. MariaDB's count of resumed sessions stays 0 whatever happens, so it shows nothing."""
         client = server = None
         if self.client.cipher:
             client = TlsView(version=self.client.version or "", cipher=self.client.cipher, resumed=None)
@@ -121,8 +121,8 @@ MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminat
 
 
 @dataclass
-class Told:
-    """All that was told so far."""
+class Reported:
+    """All that our scripts have reported so far."""
 
     proofs: dict[int, Proof] = field(default_factory=dict)
     samples: list[tuple[str, list[str | None]]] = field(default_factory=list)
@@ -150,10 +150,12 @@ class Told:
                 self.finished[message.thread] = message
 
 
-def ready_event(told: Told, *, pid: int, version: str, library_paths: tuple[str, str] | None) -> Ready:
+def ready_event(
+    reported: Reported, *, pid: int, version: str, library_paths: tuple[str, str] | None
+) -> Ready:
     """Every thread has proved itself and holds still; `library_paths` are libssl's and libcrypto's."""
-    groups = Counter(proof.negotiated() for proof in told.proofs.values())
-    any_proof = next(iter(told.proofs.values()))
+    groups = Counter(proof.negotiated() for proof in reported.proofs.values())
+    any_proof = next(iter(reported.proofs.values()))
     library = None
     if library_paths is not None:
         library = TlsLibrary(
@@ -172,39 +174,39 @@ def ready_event(told: Told, *, pid: int, version: str, library_paths: tuple[str,
     )
 
 
-def done_event(told: Told, *, cpu: CpuTime, reconnects: bool) -> Done:
+def done_event(reported: Reported, *, cpu: CpuTime, reconnects: bool) -> Done:
     """Every thread has finished. Latencies are left out: sysbench keeps them in coarse classes only."""
-    started_ns = told.started.at_ns if told.started else 0
-    ended_ns = max(thread.at_ns for thread in told.finished.values())
-    operations = sum(thread.events for thread in told.finished.values())
-    failed = sum(thread.errors for thread in told.finished.values())
-    in_window = {n: told.finished[n].events if reconnects else 0 for n in told.proofs}
-    before = {n: 1 + (told.ready[n].warmup_events if reconnects else 0) for n in told.proofs}
+    started_ns = reported.started.at_ns if reported.started else 0
+    ended_ns = max(thread.at_ns for thread in reported.finished.values())
+    operations = sum(thread.events for thread in reported.finished.values())
+    failed = sum(thread.errors for thread in reported.finished.values())
+    in_window = {n: reported.finished[n].events if reconnects else 0 for n in reported.proofs}
+    before = {n: 1 + (reported.ready[n].warmup_events if reconnects else 0) for n in reported.proofs}
     return Done(
         elapsed_s=max(1, ended_ns - started_ns) / 1e9,
         operations=operations,
         scheduled=operations + failed,
         skipped=0,
-        window=_counts(told, in_window),
-        lifetime=_counts(told, {n: before[n] + in_window[n] for n in told.proofs}),
+        window=_counts(reported, in_window),
+        lifetime=_counts(reported, {n: before[n] + in_window[n] for n in reported.proofs}),
         histograms_ns={},
         cpu=cpu,
         wire=None,
-        errors=tuple(_errors(told, failed)),
+        errors=tuple(_errors(reported, failed)),
         row_samples=tuple(
-            RowSample(sql=sql, rows=tuple((value,) for value in values)) for sql, values in told.samples
+            RowSample(sql=sql, rows=tuple((value,) for value in values)) for sql, values in reported.samples
         ),
     )
 
 
-def _counts(told: Told, connections: dict[int, int]) -> Counts:
+def _counts(reported: Reported, connections: dict[int, int]) -> Counts:
     """Connections by thread, each with the handshake that its thread's proof had.
 
     libmariadb makes a new SSL_CTX for every connection and never offers a session, so all are full.
     """
     handshakes: Counter[tuple[str, str]] = Counter()
     for thread, count in connections.items():
-        client, _ = told.proofs[thread].negotiated()
+        client, _ = reported.proofs[thread].negotiated()
         if client is not None and count:
             handshakes[client.version, client.cipher] += count
     return Counts(
@@ -219,10 +221,10 @@ def _counts(told: Told, connections: dict[int, int]) -> Counts:
     )
 
 
-def _errors(told: Told, failed: int) -> Iterator[ErrorCount]:
+def _errors(reported: Reported, failed: int) -> Iterator[ErrorCount]:
     """What sysbench ignored, by the server's number, and what it counted beyond."""
     restarts: Counter[int] = Counter()
-    for thread in told.finished.values():
+    for thread in reported.finished.values():
         restarts.update(thread.restarts)
     for code, count in sorted(restarts.items()):
         yield ErrorCount(kind="server_error", code=code, count=count)

@@ -105,7 +105,7 @@ def _check(name: str, script: Script, workload: Workload, table: str) -> None:
 
 
 def _bare(workload: Workload) -> Workload:
-    """Without what sysbench can be told: the protocol, and what is said on connecting."""
+    """Without what sysbench has options for: the protocol, and the statements on connecting."""
     return workload.model_copy(update={"protocol": "text", "on_connect": ()})
 
 

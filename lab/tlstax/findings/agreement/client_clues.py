@@ -1,4 +1,4 @@
-"""What tells why two load clients' trials differ: only what was measured in these very trials. Pure.
+"""Why two load clients' trials differ: only what was measured in these very trials. Pure.
 
 A clue differs itself, beyond chance, and in the direction in which it would bear on the difference. What the
 clients are known to do otherwise (naps, further system calls) is never said where it did not show.
@@ -34,7 +34,7 @@ STATEMENTS = (
 
 MORE_STATEMENTS = 0.001
 MORE_CONNECTIONS = 0.000_1
-"""From how many more an operation on they are told."""
+"""From how many more an operation on they are reported."""
 
 _RATIOS = {
     "server_cpu_us_per_op": {
@@ -64,7 +64,7 @@ _PARTS = {
 """For an outcome, what is a part of it."""
 
 MOST = 0.6
-"""From which share of a difference on a part of it is told."""
+"""From which share of a difference on a part of it is reported."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def clues(  # noqa: PLR0913 (two cases, what was seen of them, and the differenc
 def _counted(own: Seen | None, other: Seen | None, reference: str, more_us: float) -> Iterator[Clue]:
     """Work that this client gives the server within the window, and the other does not.
 
-    `more_us` is the difference that it may be behind: what each connection must cost for that is told, so
+    `more_us` is the difference that it may be behind: what each connection must cost for that is reported, so
     that a reader can judge whether it can.
     """
     if own is None or other is None:

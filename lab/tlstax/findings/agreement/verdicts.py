@@ -59,7 +59,7 @@ class _Group:
 def agreements(series: Series, records: Iterable[TrialRecord]) -> tuple[Agreement, ...]:
     """Every case that several clients ran, in each outcome that they may be compared by.
 
-    Drivers that nothing was said to of TLS do each what they like, and cannot be asked to agree. In the order
+    Drivers without TLS options each do what they like, and cannot be expected to agree. In the order
     of the plan; nothing where the study has one client.
     """
     groups = [group for group in _groups(series) if len(group.clients) > 1]
@@ -155,7 +155,7 @@ class _Comparison:
         )
 
     def _clues(self, levels: Levels, outcome: str, ratio: Interval) -> tuple[Clue, ...]:
-        """What tells why; of a tax nothing does by itself, as both of its terms have their own clues."""
+        """The clues to why; a tax has none by itself, as both of its terms have their own."""
         if self.kind == "tax":
             return ()
         return clues(self.series, self.seen, levels, self.reference, outcome=outcome, higher=ratio.point > 1)
@@ -168,7 +168,7 @@ class _Comparison:
 
 
 def _verdict(ratio: Interval, floor: float | None) -> Literal["agrees", "differs", "could not be told"]:
-    """Agreement is told only where a difference that mattered would have been seen."""
+    """Agreement is claimed only where a difference that mattered would have been seen."""
     if stats.judge(ratio, floor) in DIFFERENCES:
         return "differs"
     known_to = max(ratio.half_width or 0.0, floor or 0.0)

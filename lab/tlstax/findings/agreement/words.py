@@ -12,7 +12,7 @@ from tlstax.study.labels import client_words, group_label, label_levels
 from tlstax.support.text import counted, enumerated
 
 MOST_SENTENCES = 4
-"""More cases than this are counted, not told one by one."""
+"""More cases than this are counted, not named one by one."""
 
 NO_DIFFERENCE, WITHIN_NOISE = "no difference is seen", "none beyond the noise floor is seen"
 NOTHING_TOLD = "no difference can be told"
@@ -41,9 +41,9 @@ def case_words(levels: Levels, study: Study) -> str:
     What is the same in the whole study goes without saying.
     """
     known = study.levels_of()
-    said = {n: level for n, level in levels.items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
-    named = set(study.baseline) & set(said)
-    parts = [group_label(said, study), label_levels(said, study) if named else ""]
+    named_levels = {n: level for n, level in levels.items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    named = set(study.baseline) & set(named_levels)
+    parts = [group_label(named_levels, study), label_levels(named_levels, study) if named else ""]
     return ", ".join(part for part in parts if part)
 
 
@@ -53,7 +53,7 @@ def value_words(value: float, agreement: Agreement) -> str:
 
 
 def sentence(agreement: Agreement, study: Study) -> str:
-    """What the clients say of one case: who agrees, who differs by how much and why, who cannot be told."""
+    """What the clients show for one case: who agrees, who differs by how much and why, who is undecided."""
     return f"{case_words(agreement.case, study)}: {'; '.join(_verdicts(agreement))}"
 
 
@@ -129,8 +129,8 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAg
         [place for place in seen if place[1].verdict == verdict]
         for verdict in ("agrees", "differs", "could not be told")
     )
-    told = f"{len(agree)} of {counted(len(seen), 'case')}"
-    parts = [f"{client} agrees with {client_words(reference)} in {told}"]
+    in_cases = f"{len(agree)} of {counted(len(seen), 'case')}"
+    parts = [f"{client} agrees with {client_words(reference)} in {in_cases}"]
     if agree:
         farthest = max(relative_difference(beside.ratio.point) for _, beside in agree)
         parts.append(f"within {percent(farthest)}")

@@ -16,7 +16,7 @@ from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.support.text import counted
 
 MOST_FRAMES = 8
-"""So many frames of a kind are told of; the export has all that were kept."""
+"""The most frames of a kind that are shown; the export has all that were kept."""
 
 MOST_STATEMENTS = 20
 """The same for statements."""
@@ -53,9 +53,9 @@ def _why_not(levels: Levels) -> str:
 
 
 def _case(record: TrialRecord, stored: StoredRun) -> CaseCrossed:
-    """What is told of one captured trial, whatever its verdict."""
+    """What is shown of one captured trial, whatever its verdict."""
     case, study, capture = record.trial.case, stored.header.study, record.capture
-    told = CaseCrossed(
+    crossed = CaseCrossed(
         case=dict(case.levels),
         role=case.role,
         label=label(case, study),
@@ -63,15 +63,19 @@ def _case(record: TrialRecord, stored: StoredRun) -> CaseCrossed:
         verdict=record.verdict.value,
         reason=next(iter(record.verdict.reasons), ""),
     )
-    return told if capture is None else told.model_copy(update=_seen(capture))
+    return crossed if capture is None else crossed.model_copy(update=_seen(capture))
 
 
 def _seen(capture: Capture) -> dict[str, object]:
     shown = _shown(capture)
     # Sessions that are resumed in the window were made before it.
-    of_window = [one for one in capture.conversations if one.in_window]
-    said = [one.tls for one in of_window or capture.conversations if one.tls is not None]
-    handshakes = [seen for seen in said if seen.version]
+    of_window = [conversation for conversation in capture.conversations if conversation.in_window]
+    handshakes_seen = [
+        conversation.tls
+        for conversation in of_window or capture.conversations
+        if conversation.tls is not None
+    ]
+    handshakes = [seen for seen in handshakes_seen if seen.version]
     after_login = shown.frames[:MOST_FRAMES] if shown else ()
     in_window = () if shown and shown.in_window else capture.window_frames[:MOST_FRAMES]
     reading = _reading((*after_login, *in_window), capture)
@@ -84,7 +88,7 @@ def _seen(capture: Capture) -> dict[str, object]:
         "handshakes": len(handshakes),
         "hello_retries": sum(seen.hello_retry for seen in handshakes),
         "resumed": sum(seen.resumed for seen in handshakes),
-        "offered": said[0].hello if said else None,
+        "offered": handshakes_seen[0].hello if handshakes_seen else None,
         **_per_operation(capture),
         "round_trips_of_login": _of_login(shown),
         "statements": shown.statements[:MOST_STATEMENTS] if shown else (),
@@ -97,8 +101,8 @@ def _seen(capture: Capture) -> dict[str, object]:
 
 def _shown(capture: Capture) -> Conversation | None:
     """The connection that is shown: the first of the measured work, or else the first of all."""
-    came_to = [one for one in capture.conversations if one.frames]
-    of_window = [one for one in came_to if one.in_window]
+    came_to = [conversation for conversation in capture.conversations if conversation.frames]
+    of_window = [conversation for conversation in came_to if conversation.in_window]
     return next(iter((*of_window, *came_to, *capture.conversations)), None)
 
 

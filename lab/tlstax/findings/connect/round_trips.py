@@ -27,7 +27,7 @@ PHASES: Mapping[WirePhase, tuple[str, ...]] = {
     "authentication": ("authentication",),
     "query": ("first_query", "query"),
 }
-"""What is told of, and the client's phases that it is made of."""
+"""What is reported, and the client's phases that it is made of."""
 
 
 def round_trips(stored: StoredRun) -> tuple[RoundTripsResult, ...]:

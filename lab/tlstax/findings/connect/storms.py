@@ -1,7 +1,7 @@
 """Connections a second in storms: mean and standard deviation over rounds, and the ratio over blocks. Pure.
 
-Others publish the mean and the standard deviation of their runs, so both are told in that way: every round of
-every valid trial is a run. What may be concluded rests on the ratio to the baseline, block by block.
+Others publish the mean and the standard deviation of their runs, so both are reported that way: every round
+of every valid trial is a run. What may be concluded rests on the ratio to the baseline, block by block.
 """
 
 from __future__ import annotations

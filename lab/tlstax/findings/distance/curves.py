@@ -1,9 +1,9 @@
-"""What distance makes of costs: connecting and statements over the round trip time, told both ways. Pure.
+"""What distance makes of costs: connecting and statements over the round trip time, reported both ways. Pure.
 
 A treatment that needs k more round trips than plaintext, which needs n, adds k round trip times to a
 connection: in time its cost grows with the distance. What it takes of the connections a second need not:
-near by, CPU time decides, far away the round trips alone, (n + k) / n. Which of the two a reader means, a
-claim that "the overhead grows" leaves open, so both are told. Differences and ratios are taken within blocks.
+nearby, CPU time decides, far away the round trips alone, (n + k) / n. A claim that "the overhead grows"
+leaves open which of the two is meant, so both are given. Differences and ratios are taken within blocks.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def measured_round_trips_ms(records: Iterable[TrialRecord]) -> dict[float, float
 
 
 def trend(found: Interval, nothing: float) -> Trend:
-    """Whether what should be `nothing` if distance did not matter is told apart from it."""
+    """Whether what should be `nothing` if distance did not matter differs from it."""
     if found.low is None or found.high is None or found.low <= nothing <= found.high:
         return "could not be told"
     return "grows" if found.point > nothing else "shrinks"

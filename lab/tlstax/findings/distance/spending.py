@@ -38,7 +38,7 @@ def makes_connections(levels: Levels, study: Study) -> bool:
 
 
 def first_processes(series: Series) -> Iterator[dict[str, Level]]:
-    """The levels of all cases but the twins', which tell nothing of their own, in the plan's order."""
+    """The levels of all cases but the twins', which show nothing of their own, in the plan's order."""
     for case in series.cases.values():
         if case.levels.get(INSTANCE, 1) == 1:
             yield case.levels

@@ -12,10 +12,10 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of
 
 HEADLINE = "ssh-aes256-ctr"
-"""The tunnel that the answer tells of, where a study has several; all stand in the table."""
+"""The tunnel that the answer is about, where a study has several; all are in the table."""
 
 MOST_RIVALS = 3
-"""So many ways of TLS are told of in a sentence."""
+"""The most ways of TLS in a sentence."""
 
 OF = {
     "time": "in time",
@@ -67,8 +67,8 @@ def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:
     """For each server, distance and measure a sentence of one tunnel against every TLS of that server."""
     names = {each.tunnel for each in found}
     shown = HEADLINE if HEADLINE in names else next((each.tunnel for each in found), "")
-    told = (each for each in found if each.tunnel == shown)
-    sides = grouped(told, lambda each: (each.server, each.rtt_ms, each.measure))
+    of_shown = (each for each in found if each.tunnel == shown)
+    sides = grouped(of_shown, lambda each: (each.server, each.rtt_ms, each.measure))
     return [_of_all_rivals(several) for several in sides.values()]
 
 
@@ -77,8 +77,8 @@ def _of_all_rivals(several: Sequence[TunnelWorth]) -> str:
     begin = f"{_where(first)}: {tunnel_words(first)}, {OF[first.measure]}"
     if len(verdicts) == 1 and len(several) > 1:
         return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
-    told = [f"in place of {each.rival} {when(each)}" for each in several]
-    return f"{begin}: {'; '.join(some_of(told, MOST_RIVALS, '{} more in the table'))}"
+    by_rival = [f"in place of {each.rival} {when(each)}" for each in several]
+    return f"{begin}: {'; '.join(some_of(by_rival, MOST_RIVALS, '{} more in the table'))}"
 
 
 def _where(found: TunnelWorth) -> str:

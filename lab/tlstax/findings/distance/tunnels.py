@@ -2,15 +2,15 @@
 
 A connection that serves n statements costs C + n·S: C to make it, S for each statement. SSH makes its own
 connection once, so a connection through it costs little more than in plaintext (stunnel and HAProxy shake
-hands for each), but all bytes pass two more programs; TLS is dear to begin and cheap from then on. With
+hands for each), but all bytes pass two more programs; TLS is expensive to set up and cheap from then on. With
 D = C(TLS) - C(tunnel), what the tunnel saves on a connection, and E = S(tunnel) - S(TLS), what it loses on a
 statement, the tunnel is worth it as long as n·E < D: below n = D / E where both are above zero, above it
 where both are below, else always or never.
 
-Told of time, by the medians of connects and of statements with few at a time; of many at a time, by how long
-each takes of a machine that has no time to spare (a second divided by their rate); and of the CPU time of
-client, tunnel and server together. Where connections were measured by operations that make one and ask one
-question, C is an operation less that statement. All differences are taken within blocks.
+Costs are taken in time, as the medians of connects and of statements with few at a time; with many at a time,
+as how long each takes of a machine that has no time to spare (a second divided by their rate); and in CPU
+time of client, tunnel and server together. Where connections were measured by operations that make one and
+ask one question, C is an operation less that statement. All differences are taken within blocks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Measure = Literal["time", "many", "CPU"]
 MEASURES: tuple[Measure, ...] = ("time", "many", "CPU")
 
 MANY, SEVERAL = 32, 2
-"""From so many connections on they are made many at a time; so many that are kept go with them at least."""
+"""The fewest connections that count as made many at a time, and the fewest kept ones that go with them."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
 
 
 def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -> TunnelWorth:
-    """The verdict from the signs of what is saved and what is lost, as far as they can be told."""
+    """The verdict from the signs of what is saved and what is lost, as far as they can be determined."""
     d, e = found.saved_per_connection_us, found.lost_per_statement_us
     signs = _sign(d.low, d.high), _sign(e.low, e.high)
     if signs in {(1, 1), (-1, -1)}:
@@ -190,7 +190,7 @@ def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -
 
 
 def _bounds(found: TunnelWorth, signs: tuple[int, int]) -> Iterator[tuple[str, float]]:
-    """How far a verdict reaches where one of the two signs is told: by the ends of both intervals."""
+    """How far a verdict reaches where only one of the two signs is known: by the ends of both intervals."""
     d, e = found.saved_per_connection_us, found.lost_per_statement_us
     if signs == (1, 0) and d.low is not None and e.high:
         yield "worth_until", d.low / e.high
@@ -199,7 +199,7 @@ def _bounds(found: TunnelWorth, signs: tuple[int, int]) -> Iterator[tuple[str, f
 
 
 def _sign(low: float | None, high: float | None) -> int:
-    """Above zero (1), below it (-1), or not told (0)."""
+    """Above zero (1), below it (-1), or not known (0)."""
     if low is None or high is None or low <= 0 <= high:
         return 0
     return 1 if low > 0 else -1

@@ -22,7 +22,7 @@ MOST_NAMED = 3
 """So many curves are named in a sentence, those with the largest effect first."""
 
 WIDEST = 10.0
-"""An interval over more than this factor tells nothing."""
+"""An interval over more than this factor shows nothing."""
 
 
 def claim_verdict(trends: Sequence[Trend]) -> ClaimVerdict:
@@ -93,9 +93,9 @@ def _saved(pools: Sequence[PoolTime]) -> str:
         f"{pool.label} {number(pool.connect_ms)} ms, as long as {number(pool.worth)} statements"
         for pool in pools
     ]
-    told = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
+    takes = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
     place = ", ".join(part for part in (first.server, away(first.rtt_ms)) if part)
-    return f"{place}, a connection that is kept saves making it, which takes: {told}"
+    return f"{place}, a connection that is kept saves making it, which takes: {takes}"
 
 
 def curve_name(curve: DistanceCurve) -> str:
@@ -167,9 +167,9 @@ def _told(
         return "nothing that was measured bears on it"
     trends = [trend_of(growth) for _, growth in grown]
     counts = [f"{word} in {trends.count(word)}" for word in ("grows", "shrinks") if word in trends]
-    untold = trends.count("could not be told")
-    said = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
-    said += [f"{untold} could not be told"] if untold else []
+    undecided = trends.count("could not be told")
+    parts = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
+    parts += [f"{undecided} could not be told"] if undecided else []
     largest = sorted(grown, key=lambda pair: -size_of(pair[1]))
     named = some_of([f"{curve_name(curve)}: {words_of(growth)}" for curve, growth in largest], MOST_NAMED)
-    return f"{', '.join(said)} ({'; '.join(named)})"
+    return f"{', '.join(parts)} ({'; '.join(named)})"

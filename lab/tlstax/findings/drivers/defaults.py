@@ -1,4 +1,4 @@
-"""What drivers did where nothing was said to them of TLS: did they encrypt, and with what. Pure.
+"""What drivers did when given no TLS options: did they encrypt, and with what. Pure.
 
 It is the server's word, asked on each connection before anything was measured, and not the driver's manual.
 """
@@ -23,8 +23,8 @@ from tlstax.study.level_names import UNSET
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the server told of the connections of a case's valid trials."""
+class Observed:
+    """What the server reported of the connections of a case's valid trials."""
 
     encrypts: Encrypts
     negotiated: tuple[str, ...]
@@ -32,7 +32,7 @@ class Found:
     commands_per_op: dict[str, float] = field(default_factory=dict)
 
 
-def found(records: Iterable[TrialRecord]) -> dict[Frozen, Found]:
+def observed(records: Iterable[TrialRecord]) -> dict[Frozen, Observed]:
     """For each case (controls with their baseline) with a valid trial whose connections were asked."""
     views: dict[Frozen, list[TlsView | None]] = {}
     trials: dict[Frozen, list[TrialRecord]] = {}
@@ -41,20 +41,20 @@ def found(records: Iterable[TrialRecord]) -> dict[Frozen, Found]:
             at = frozen(record.trial.case.levels)
             views.setdefault(at, []).extend(seen.server for seen in record.ready.negotiated)
             trials.setdefault(at, []).append(record)
-    return {at: _found(seen, trials[at]) for at, seen in views.items()}
+    return {at: _observed(seen, trials[at]) for at, seen in views.items()}
 
 
-def driver_defaults(series: Series, told: Mapping[Frozen, Found]) -> tuple[DriverDefault, ...]:
+def driver_defaults(series: Series, observations: Mapping[Frozen, Observed]) -> tuple[DriverDefault, ...]:
     """Every case of a driver that was left alone and has a valid trial, in the plan's order."""
     return tuple(
-        _default(series, case, told[frozen(case.levels)])
+        _default(series, case, observations[frozen(case.levels)])
         for case in series.cases.values()
-        if is_left_alone(case) and frozen(case.levels) in told
+        if is_left_alone(case) and frozen(case.levels) in observations
     )
 
 
 def is_left_alone(case: Case) -> bool:
-    """Whether the case has a driver to which nothing is said of TLS but by its own options."""
+    """Whether the case has a driver that is given no TLS options but its own."""
     return case.typed.tls == UNSET and kind_of(case.typed.client).is_driver
 
 
@@ -64,7 +64,7 @@ def own_options(levels: Levels, study: Study) -> Mapping[str, str]:
     return CaseLevels.of({name: level for name, level in levels.items() if name not in shared}).options
 
 
-def _default(series: Series, case: Case, found: Found) -> DriverDefault:
+def _default(series: Series, case: Case, observed: Observed) -> DriverDefault:
     blocks = series.values.get(frozen(case.levels), {})
     statements = [values["statements_per_op"] for values in blocks.values() if "statements_per_op" in values]
     return DriverDefault(
@@ -72,18 +72,18 @@ def _default(series: Series, case: Case, found: Found) -> DriverDefault:
         driver=driver_words(case.levels, series.study),
         label=driver_label(case, series.study),
         as_it_is=not own_options(case.levels, series.study),
-        trials=found.trials,
-        encrypts=found.encrypts,
-        negotiated=found.negotiated,
+        trials=observed.trials,
+        encrypts=observed.encrypts,
+        negotiated=observed.negotiated,
         statements_per_op=geometric_mean(statements) if statements else None,
-        commands_per_op=found.commands_per_op if statements else {},
+        commands_per_op=observed.commands_per_op if statements else {},
     )
 
 
-def _found(views: Sequence[TlsView | None], trials: Sequence[TrialRecord]) -> Found:
+def _observed(views: Sequence[TlsView | None], trials: Sequence[TrialRecord]) -> Observed:
     encrypted = [view for view in views if view is not None]
     some: Encrypts = "sometimes" if len(encrypted) < len(views) else "always"
-    return Found(
+    return Observed(
         encrypts=some if encrypted else "never",
         negotiated=tuple(dict.fromkeys(f"{view.version} {view.cipher}" for view in encrypted)),
         trials=len(trials),

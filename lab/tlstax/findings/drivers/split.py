@@ -21,7 +21,7 @@ from math import log
 from tlstax.findings.core import stats
 from tlstax.findings.core.quotients import quotient
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.drivers.defaults import Found, is_left_alone, own_options
+from tlstax.findings.drivers.defaults import Observed, is_left_alone, own_options
 from tlstax.findings.drivers.words import split_sentence
 from tlstax.results.drivers import CostPart, DriverSplit, Encrypts, PartKind
 from tlstax.results.interval import Interval
@@ -47,18 +47,18 @@ class _Link:
 
 @dataclass(frozen=True)
 class _Place:
-    """The drivers' cases on one server and under one workload, and what was found of them."""
+    """The drivers' cases on one server and under one workload, and what was observed of them."""
 
     cases: Sequence[Case]
-    told: Mapping[Frozen, Found]
+    observations: Mapping[Frozen, Observed]
     study: Study
 
     def options(self, case: Case) -> Mapping[str, str]:
-        """The options that tell this case from others of its driver."""
+        """The options that distinguish this case from others of its driver."""
         return own_options(case.levels, self.study)
 
     def encrypts(self, case: Case) -> Encrypts:
-        return self.told[frozen(case.levels)].encrypts
+        return self.observations[frozen(case.levels)].encrypts
 
     def are_alike(self, one: Case, other: Case) -> bool:
         """Whether both were encrypted, or neither, so that what they differ by is not encryption."""
@@ -70,11 +70,11 @@ class _Place:
         return next((other for other in same if self.options(other) == options), None)
 
 
-def driver_splits(series: Series, told: Mapping[Frozen, Found]) -> tuple[DriverSplit, ...]:
+def driver_splits(series: Series, observations: Mapping[Frozen, Observed]) -> tuple[DriverSplit, ...]:
     """A split for each driver as it is, against the study's baseline where that is on the same server."""
-    known = (c for c in series.cases.values() if is_left_alone(c) and frozen(c.levels) in told)
+    known = (c for c in series.cases.values() if is_left_alone(c) and frozen(c.levels) in observations)
     places = grouped(known, _place).values()
-    found = (_splits(series, _Place(cases, told, series.study)) for cases in places)
+    found = (_splits(series, _Place(cases, observations, series.study)) for cases in places)
     return tuple(split for splits in found for split in splits)
 
 
@@ -182,7 +182,7 @@ def _mean(us: Us, blocks: Sequence[int]) -> float:
 
 
 def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> Interval | None:
-    """The part's share of the whole; None where the whole is not told apart from nothing."""
+    """The part's share of the whole; None where the whole is not clear of zero."""
     if not stats.difference_interval(whole, confidence).excludes_zero and len(whole) > 1:
         return None
     return quotient(part, whole, confidence) if sum(whole) else None

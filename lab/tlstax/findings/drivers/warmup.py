@@ -1,4 +1,4 @@
-"""How drivers warmed up before they were measured: from cold to steady, as they told it themselves."""
+"""How drivers warmed up before they were measured: from cold to steady, as they reported it themselves."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from tlstax.study.labels import driver_label, full_label
 from tlstax.support.text import counted
 
 LAST_SLICES = 5
-"""The slices that a warm client is told by: those that the rule for being steady looks at last."""
+"""The slices that show a warm client: those that the rule for being steady looks at last."""
 
 
 def driver_warmups(study: Study, records: Iterable[TrialRecord]) -> tuple[DriverWarmup, ...]:
-    """Every case (controls left out) whose valid trials told their warm-up, in the plan's order."""
-    told: dict[str, tuple[Case, list[Ready]]] = {}
+    """Every case (controls left out) whose valid trials reported their warm-up, in the plan's order."""
+    by_case: dict[str, tuple[Case, list[Ready]]] = {}
     for record in records:
         case, ready = record.trial.case, record.ready
         if record.verdict.value == "valid" and case.role != "control" and ready and _us_per_op(ready):
-            told.setdefault(case.key(), (case, []))[1].append(ready)
+            by_case.setdefault(case.key(), (case, []))[1].append(ready)
     planned = [case.key() for case in cases(study)]
-    in_order = sorted(told.values(), key=lambda found: planned.index(found[0].key()))
+    in_order = sorted(by_case.values(), key=lambda warmup: planned.index(warmup[0].key()))
     return tuple(_warmup(case, trials, study) for case, trials in in_order)
 
 
 def restless(study: Study, warmups: Iterable[DriverWarmup]) -> Iterator[str]:
     """A caveat for each case of which some trial was measured before it was steady."""
-    for found in warmups:
-        missed = found.trials - found.steady_trials
+    for warmup in warmups:
+        missed = warmup.trials - warmup.steady_trials
         if missed:
-            name = full_label(Case(levels=found.case, role="treatment"), study)
+            name = full_label(Case(levels=warmup.case, role="treatment"), study)
             yield (
-                f"{name}: in {missed} of {counted(found.trials, 'trial')} the driver was measured before it "
+                f"{name}: in {missed} of {counted(warmup.trials, 'trial')} the driver was measured before it "
                 "was steady: its CPU per operation still fell when the time for warming up was over"
             )
 
@@ -62,7 +62,9 @@ def _warmup(case: Case, trials: Sequence[Ready], study: Study) -> DriverWarmup:
 def _us_per_op(ready: Ready) -> list[tuple[float, float]]:
     """When each slice ended, and what an operation took in it; slices without any are left out."""
     return [
-        (one.elapsed_s, one.cpu_us / one.operations) for one in ready.warmup if one.operations and one.cpu_us
+        (slice_.elapsed_s, slice_.cpu_us / slice_.operations)
+        for slice_ in ready.warmup
+        if slice_.operations and slice_.cpu_us
     ]
 
 

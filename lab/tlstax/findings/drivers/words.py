@@ -24,7 +24,7 @@ PARTS = {
 
 
 def driver_sentences(drivers: Drivers | None) -> list[str]:
-    """What each upgrade is made of, what drivers do when nothing is said, then what else costs what."""
+    """What each upgrade is made of, what drivers do without TLS options, then what else costs what."""
     if drivers is None:
         return []
     left_alone = [found for found in drivers.defaults if found.as_it_is]
@@ -44,44 +44,44 @@ def default_words(found: DriverDefault) -> str:
 
 
 def split_sentence(split: DriverSplit) -> str:
-    """What an operation takes longer, and which part of it is what; beside what was published of it."""
+    """How much longer an operation takes, and which part of that is what; beside what was published."""
     if split.against and split.time_ratio is not None and split.extra_us_per_op is not None:
         longer = _longer(split.time_ratio, split.extra_us_per_op)
-        told = f"from {split.against} to {split.driver}{split.work} {longer}"
+        words = f"from {split.against} to {split.driver}{split.work} {longer}"
         shares = [_share(PARTS[part.kind], part.share) for part in split.parts if part.share]
         of_it = f"; of that {enumerated(shares)}" if shares else ""
-        return f"{told}{of_it}{_published(split)}"
+        return f"{words}{of_it}{_published(split)}"
     costs = [f"{PARTS[part.kind]} is {_us(part.extra_us_per_op)}" for part in split.parts]
     return f"{split.label}: of what an operation takes, {enumerated(costs)}"
 
 
 def _defaults(found: Sequence[DriverDefault]) -> Iterator[str]:
     """What drivers do, those that do the same everywhere together."""
-    by_driver = grouped(found, lambda one: one.driver)
+    by_driver = grouped(found, lambda default: default.driver)
     for words, same in grouped(by_driver.values(), _everywhere).items():
         drivers = [several[0] for several in same]
         verb, _, how = words.partition(" (")
         if len(drivers) > 1:
             verb = verb.replace("does not", "do not").replace("encrypts", "encrypt")
-        told = [name for name in CaseLevels.of(drivers[0].case).options if _OF_TLS.search(name)]
-        # What all cases are told of TLS is the driver's default no more.
-        default = f" with {enumerated(told)} given" if told else " by default"
+        given = [name for name in CaseLevels.of(drivers[0].case).options if _OF_TLS.search(name)]
+        # A TLS option that all cases are given is no longer the driver's default.
+        default = f" with {enumerated(given)} given" if given else " by default"
         yield f"{enumerated([d.driver for d in drivers])} {verb}{default}{f' ({how}' if how else ''}"
 
 
 def _everywhere(several: Sequence[DriverDefault]) -> str:
     """What a driver does, with how on each server where that differs."""
-    said = grouped(several, default_words)
-    if len(said) == 1:
-        return next(iter(said))
-    if {one.encrypts for one in several} == {"always"}:
-        how = [f"{' and '.join(of[0].negotiated)} on {enumerated(_servers(of))}" for of in said.values()]
+    by_words = grouped(several, default_words)
+    if len(by_words) == 1:
+        return next(iter(by_words))
+    if {default.encrypts for default in several} == {"always"}:
+        how = [f"{' and '.join(of[0].negotiated)} on {enumerated(_servers(of))}" for of in by_words.values()]
         return f"encrypts ({'; '.join(how)})"
-    return "; ".join(f"{words} on {enumerated(_servers(of))}" for words, of in said.items())
+    return "; ".join(f"{words} on {enumerated(_servers(of))}" for words, of in by_words.items())
 
 
 def _servers(found: Sequence[DriverDefault]) -> list[str]:
-    return list(dict.fromkeys(str(one.case.get("server", "the server")) for one in found))
+    return list(dict.fromkeys(str(default.case.get("server", "the server")) for default in found))
 
 
 def _longer(ratio: Interval, extra: Interval) -> str:
@@ -122,7 +122,7 @@ def _us(amount: Interval) -> str:
 
 
 def _figure(value: float) -> str:
-    """A number of microseconds with a minus sign that is one."""
+    """A number of microseconds, with a real minus sign."""
     return f"{value:.1f}".replace("-", MINUS)
 
 
@@ -138,11 +138,11 @@ def _rounded(*values: float) -> list[str]:
 
 
 def _published(split: DriverSplit) -> str:
-    """The same of what was published, which may tell fewer parts apart."""
+    """The same for what was published, which may distinguish fewer parts."""
     if split.published_ratio is None:
         return ""
-    told = f"; published: {split.published_ratio:.2f} times as long"
+    words = f"; published: {split.published_ratio:.2f} times as long"
     encryption = next((part.published_share for part in split.parts if part.kind == "encryption"), None)
     if encryption is None:
-        return told
-    return f"{told}, of that encryption {percent(encryption)} and all the rest {percent(1 - encryption)}"
+        return words
+    return f"{words}, of that encryption {percent(encryption)} and all the rest {percent(1 - encryption)}"

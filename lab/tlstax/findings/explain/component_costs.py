@@ -101,7 +101,7 @@ class Costs:
         return found
 
     def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
-        """Two equal cases, the nearest to these that were sampled, by which noise is told.
+        """Two equal cases, the nearest to these that were sampled, which show the noise.
 
         Of several that are as near, the noisier. A control beside its baseline is one, and so is a twin, a
         second process of the same kind. None where there is none, and for a control, which cannot be its own.
@@ -181,7 +181,7 @@ def common_blocks(case: Sampled, baseline: Sampled, side: Side) -> list[int]:
 
 
 def is_clear(difference: Interval, noise_us: float | None) -> bool:
-    """Whether a difference is told apart from none: its interval excludes zero and it is beyond the noise."""
+    """Whether a difference is clear: its interval excludes zero and it is beyond the noise."""
     return difference.excludes_zero and (noise_us is None or abs(difference.point) > noise_us)
 
 

@@ -6,9 +6,9 @@ or a library of its own: the C library, the kernel and memory allocators work fo
 share then counts all that passes through it, in whatever component. There is no culprit where no one function
 causes half of the extra, or where that function is one through which everything passes anyhow.
 
-A cost that is all in one place can be told where the whole cannot: what every trial scatters by is spread
+A cost that is all in one place can be detected where the whole cannot: what every trial scatters by is spread
 over all components, and hardly touches one that the baseline does not have. As there are many components to
-look at, that takes an interval which is as much wider (Bonferroni).
+look at, that takes an interval which is wider accordingly (Bonferroni).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LEAST_SHARE = 0.5
 """The part of all the extra that a culprit must cause: half, or the extra has more than one origin."""
 
 EVERYTHING = 0.25
-"""A function that holds so much of the baseline's own cost does ordinary work, and is no origin of extra."""
+"""A function with this share of the baseline's own cost does ordinary work, and is no origin of extra."""
 
 BENEATH = 0.05
-"""Another component is told beneath the culprit from this part of its cost on."""
+"""Another component is named beneath the culprit from this part of its cost on."""
 
 MOST_FUNCTIONS = 5
 
@@ -52,11 +52,11 @@ _WRAPPERS = re.compile(
 )
 
 _ENTRY = re.compile(r"entry_|do_syscall_|x64_sys_call|invoke_syscall|el0|asm_|ret_from_fork")
-"""How any call comes into the kernel, which says nothing of what was asked for."""
+"""How any call enters the kernel, which says nothing about what was asked for."""
 
 
 def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Culprit | None:
-    """The culprit of an extra cost in µs per operation that is told, or None where it has several origins.
+    """The culprit of a clear extra cost in µs per operation, or None where it has several origins.
 
     `pair` is the case and its baseline.
     """
@@ -66,7 +66,7 @@ def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise
 def culprit_alone(
     costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None
 ) -> Culprit | None:
-    """A culprit that is clear by itself, although the whole extra cost is not told from noise; or None."""
+    """A culprit that is clear by itself, although the whole extra cost is within noise; or None."""
     places = costs.component_differences(*pair)
     confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
     return _culprit(costs, pair, extra_us, noise, confidence)
@@ -84,10 +84,10 @@ def _culprit(
     blocks = common_blocks(own, other, side)
     extra = extra_stacks([own.stacks[side][b] for b in blocks], [other.stacks[side][b] for b in blocks])
     base = mean_costs(other.stacks[side][b] for b in blocks)
-    found = _deepest(extra, base, component)
-    if found is None:
+    frame = _deepest(extra, base, component)
+    if frame is None:
         return None
-    through = [_through(own.stacks[side][b], found) - _through(other.stacks[side][b], found) for b in blocks]
+    through = [_through(own.stacks[side][b], frame) - _through(other.stacks[side][b], frame) for b in blocks]
     amount = stats.difference_interval(through, confidence)
     share = amount.point / max(extra_us, amount.point)
     if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):
@@ -95,27 +95,27 @@ def _culprit(
     return Culprit(
         component=component,
         side=side,
-        function=found.function,
-        library=found.library,
+        function=frame.function,
+        library=frame.library,
         share=share,
         extra_us_per_op=stats.difference_interval(through, costs.study.confidence),
-        beneath=_beneath(extra, found, component),
+        beneath=_beneath(extra, frame, component),
     )
 
 
 def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]:
     """By component, the functions that cost most of its extra, in µs per operation.
 
-    Own functions are told by their own code; what the C library and the kernel do, by the function of theirs
-    that was called, whatever it calls in turn, and by its caller.
+    Own functions are charged for their own code; what the C library and the kernel do is charged to the
+    function of theirs that was called, whatever it calls in turn, and shown with its caller.
     """
-    found: dict[str, Counter[Frame]] = {}
+    costs_of: dict[str, Counter[Frame]] = {}
     callers: dict[tuple[str, Frame], Counter[str]] = {}
     for stack, us in extra.items():
         component = classifier().component(stack)
-        told, caller = _told(_frames(stack))
-        found.setdefault(component, Counter())[told] += us  # type: ignore[assignment]
-        callers.setdefault((component, told), Counter())[caller] += abs(us)  # type: ignore[assignment]
+        function, caller = _charged_to(_frames(stack))
+        costs_of.setdefault(component, Counter())[function] += us  # type: ignore[assignment]
+        callers.setdefault((component, function), Counter())[caller] += abs(us)  # type: ignore[assignment]
     return {
         component: tuple(
             FunctionCost(
@@ -128,18 +128,18 @@ def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]
                 :MOST_FUNCTIONS
             ]
         )
-        for component, costs in found.items()
+        for component, costs in costs_of.items()
     }
 
 
-def _told(stack: Sequence[Frame]) -> tuple[Frame, str]:
-    """The function by which a stack's cost is told, and the own one that called it (empty: it is one)."""
+def _charged_to(stack: Sequence[Frame]) -> tuple[Frame, str]:
+    """The function that a stack's cost is charged to, and the own one that called it (empty: it is one)."""
     place = next((place for place in range(len(stack) - 1, -1, -1) if is_own(stack[place])), -1)
     if place == len(stack) - 1:
         return stack[-1], ""
     called = (frame for frame in stack[place + 1 :] if frame.function not in (UNKNOWN, CUT_OFF))
-    told = next((frame for frame in called if _ENTRY.match(frame.function) is None), stack[-1])
-    return told, stack[place].function if place >= 0 else ""
+    function = next((frame for frame in called if _ENTRY.match(frame.function) is None), stack[-1])
+    return function, stack[place].function if place >= 0 else ""
 
 
 def extra_stacks(case: Sequence[Stacks], baseline: Sequence[Stacks]) -> dict[str, float]:

@@ -30,7 +30,7 @@ from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2
-"""One block alone shows no scatter, so that nothing can be told apart from noise."""
+"""One block alone shows no scatter, so nothing can be distinguished from noise."""
 
 BUSY = 0.9
 """From this part of its processors' time on, the server is what limits the rate."""
@@ -43,7 +43,7 @@ SHIFTS: tuple[tuple[str, str], ...] = (
     ("machine_system_percent", "%"),
     ("latency_p50_us", "us"),
 )
-"""The figures that are told beside an explanation, where they were measured."""
+"""The figures that are shown beside an explanation, where they were measured."""
 
 
 def explain(stored: StoredRun, case: Case, baseline: Case | None = None) -> Explanation:
@@ -191,7 +191,7 @@ class Explainer:
         return tuple(sorted(found, key=lambda part: -abs(part.extra_us_per_op.point)))
 
     def _noisy(self, case: Case, baseline: Case, noise: Noise | None) -> frozenset[tuple[Side, str]]:
-        """The components whose difference cannot be told from noise."""
+        """The components whose difference is within noise."""
         return frozenset(
             place
             for place, values in self._costs.component_differences(case, baseline).items()

@@ -20,7 +20,7 @@ from tlstax.results.interval import Interval
 
 MOST_LOST = 0.01
 MUCH_SLOWER = 0.8
-"""A profiled trial that does less than so much of the work is told of."""
+"""A profiled trial that does less than this share of the work is reported."""
 
 COSTS = ("ops_per_s", "server_cpu_us_per_op", "client_cpu_us_per_op")
 
@@ -51,20 +51,23 @@ def profiling(stored: StoredRun) -> Profiling | None:
     )
 
 
-def caveats_of_profiling(found: Profiling | None) -> tuple[str, ...]:
+def caveats_of_profiling(sampled: Profiling | None) -> tuple[str, ...]:
     """What to bear in mind of the profiles; nothing of it bears on the results."""
-    if found is None:
+    if sampled is None:
         return ()
-    not_valid = found.trials.invalid + found.trials.unknown
-    lost = found.lost / (found.samples + found.lost) if found.lost else 0.0
-    speed = found.costs.get("ops_per_s")
-    said = (
+    not_valid = sampled.trials.invalid + sampled.trials.unknown
+    lost = sampled.lost / (sampled.samples + sampled.lost) if sampled.lost else 0.0
+    speed = sampled.costs.get("ops_per_s")
+    caveats = (
         (not_valid > 0, f"{not_valid} profiled trials not valid, and what was sampled of them left out"),
-        (bool(found.why_none), f"profiled trials without a profile: {'; '.join(found.why_none)}"),
-        (found.sides == ("client",), "only the client was sampled: the server's process is out of reach"),
-        (found.profiles and not found.kernel, "only user space was sampled: the profiles lack the kernel"),
+        (bool(sampled.why_none), f"profiled trials without a profile: {'; '.join(sampled.why_none)}"),
+        (sampled.sides == ("client",), "only the client was sampled: the server's process is out of reach"),
         (
-            found.kernel and not found.kernel_names,
+            sampled.profiles and not sampled.kernel,
+            "only user space was sampled: the profiles lack the kernel",
+        ),
+        (
+            sampled.kernel and not sampled.kernel_names,
             "the kernel's functions have no names in the profiles (`tlstax doctor` says why)",
         ),
         (lost > MOST_LOST, f"perf lost {percent(lost)} of the samples"),
@@ -73,7 +76,7 @@ def caveats_of_profiling(found: Profiling | None) -> tuple[str, ...]:
             "sampling slowed the profiled trials down a lot: they may spend their time on other things",
         ),
     )
-    return tuple(text for applies, text in said if applies)
+    return tuple(text for applies, text in caveats if applies)
 
 
 def _coverage(records: Iterable[TrialRecord], side: Side) -> float | None:

@@ -28,16 +28,22 @@ FEW_BLOCKS = 5
 MUCH_UNATTRIBUTED = 0.1
 
 
-def sentences(found: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
+def sentences(explanation: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
     """The answer, the most important first; `noisy` are components whose difference noise could explain."""
-    if found.verdict == "nothing to explain":
-        return (_nothing(found),)
-    told = [
-        part for part in found.components if (part.side, part.name) not in noisy and part.name != UNATTRIBUTED
+    if explanation.verdict == "nothing to explain":
+        return (_nothing(explanation),)
+    clear = [
+        part
+        for part in explanation.components
+        if (part.side, part.name) not in noisy and part.name != UNATTRIBUTED
     ]
-    if found.culprit is not None:
-        return (_named(found, found.culprit), *_parts_of(found, told), *_removal(found))
-    return (_spread(found, told),)
+    if explanation.culprit is not None:
+        return (
+            _named(explanation, explanation.culprit),
+            *_parts_of(explanation, clear),
+            *_removal(explanation),
+        )
+    return (_spread(explanation, clear),)
 
 
 def ends(amount: Interval) -> str:
@@ -62,7 +68,7 @@ def programs_differ(case: Case, baseline: Case) -> bool:
     return any(case.levels.get(name) != baseline.levels.get(name) for name in ("server", "tls_library"))
 
 
-def caveats(stored: StoredRun, found: Explanation, case: Case, baseline: Case) -> tuple[str, ...]:
+def caveats(stored: StoredRun, explanation: Explanation, case: Case, baseline: Case) -> tuple[str, ...]:
     """What bears on the explanation, from how it was sampled."""
     profiles = [
         record.profile
@@ -71,29 +77,29 @@ def caveats(stored: StoredRun, found: Explanation, case: Case, baseline: Case) -
         and record.profile is not None
         and record.verdict.value == "valid"
     ]
-    return tuple(_caveats(found, profiles, case, baseline))
+    return tuple(_caveats(explanation, profiles, case, baseline))
 
 
-def _nothing(found: Explanation) -> str:
-    case, baseline = found.labels
-    amount = found.extra_cpu_us_per_op
-    noise = found.noise_us_per_op
+def _nothing(explanation: Explanation) -> str:
+    case, baseline = explanation.labels
+    amount = explanation.extra_cpu_us_per_op
+    noise = explanation.noise_us_per_op
     beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
     return (
-        f"nothing to explain: {case} costs as much CPU per {found.operation} as {baseline}, as far as can be "
-        f"told ({signed(amount.point)} µs {ends(amount)} on top of {microseconds(found.baseline_us_per_op)}"
-        f"{beside})"
+        f"nothing to explain: {case} costs as much CPU per {explanation.operation} as {baseline}, as far as "
+        f"can be told ({signed(amount.point)} µs {ends(amount)} on top of "
+        f"{microseconds(explanation.baseline_us_per_op)}{beside})"
     )
 
 
-def _named(found: Explanation, culprit: Culprit) -> str:
-    if not found.whole_is_told:
-        return _named_alone(found, culprit)
-    extra, own = found.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
+def _named(explanation: Explanation, culprit: Culprit) -> str:
+    if not explanation.whole_is_told:
+        return _named_alone(explanation, culprit)
+    extra, own = explanation.extra_cpu_us_per_op.point, culprit.extra_us_per_op.point
     how_much = (
-        f"practically all of the {number(extra)} µs of extra CPU per {found.operation} goes"
+        f"practically all of the {number(extra)} µs of extra CPU per {explanation.operation} goes"
         if culprit.share >= ALL
-        else f"{number(own)} of the {number(extra)} µs of extra CPU per {found.operation} "
+        else f"{number(own)} of the {number(extra)} µs of extra CPU per {explanation.operation} "
         f"({percent(culprit.share)}) go"
     )
     beneath = f", with {enumerated(culprit.beneath)} beneath it" if culprit.beneath else ""
@@ -103,62 +109,65 @@ def _named(found: Explanation, culprit: Culprit) -> str:
     )
 
 
-def _named_alone(found: Explanation, culprit: Culprit) -> str:
+def _named_alone(explanation: Explanation, culprit: Culprit) -> str:
     """A culprit that is clear although the whole is not."""
     beneath = f", with {enumerated(culprit.beneath)} beneath it" if culprit.beneath else ""
     return (
         f"{function_words(culprit.function, culprit.library)} on the {culprit.side} costs "
         f"{signed(culprit.extra_us_per_op.point)} µs {ends(culprit.extra_us_per_op)} of CPU per "
-        f"{found.operation}: {culprit.component}{beneath}; all the rest cannot be told from noise"
+        f"{explanation.operation}: {culprit.component}{beneath}; all the rest cannot be told from noise"
     )
 
 
-def _parts_of(found: Explanation, told: list[ComponentCost]) -> Iterator[str]:
-    case, baseline = found.labels
-    amount = found.extra_cpu_us_per_op
+def _parts_of(explanation: Explanation, clear: list[ComponentCost]) -> Iterator[str]:
+    case, baseline = explanation.labels
+    amount = explanation.extra_cpu_us_per_op
     yield (
-        f"{case} costs {microseconds(found.case_us_per_op)} of CPU per {found.operation}, client and server "
-        f"together, {baseline} {microseconds(found.baseline_us_per_op)}: {signed(amount.point)} µs "
-        f"{ends(amount)}"
+        f"{case} costs {microseconds(explanation.case_us_per_op)} of CPU per {explanation.operation}, client "
+        f"and server together, {baseline} {microseconds(explanation.baseline_us_per_op)}: "
+        f"{signed(amount.point)} µs {ends(amount)}"
     )
-    yield from _largest_of(told)
+    yield from _largest_of(clear)
 
 
-def _spread(found: Explanation, told: list[ComponentCost]) -> str:
-    case, baseline = found.labels
-    amount = found.extra_cpu_us_per_op
+def _spread(explanation: Explanation, clear: list[ComponentCost]) -> str:
+    case, baseline = explanation.labels
+    amount = explanation.extra_cpu_us_per_op
     how = "more" if amount.point > 0 else "less"
     why = (
-        "; no one function is the cause of half of it" if amount.point > 0 and told
-        else "" if told
+        "; no one function is the cause of half of it" if amount.point > 0 and clear
+        else "" if clear
         else "; it cannot be told into which component"
     )  # fmt: skip
-    largest = "".join(f"; {words}" for words in _largest_of(told))
+    largest = "".join(f"; {words}" for words in _largest_of(clear))
     return (
-        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us_per_op)})"
-        f"{why}{largest}"
+        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {explanation.operation} than "
+        f"{baseline} ({signed(amount.point)} {ends(amount)} on top of "
+        f"{microseconds(explanation.baseline_us_per_op)}){why}{largest}"
     )
 
 
-def _largest_of(told: list[ComponentCost]) -> Iterator[str]:
-    if told:
+def _largest_of(clear: list[ComponentCost]) -> Iterator[str]:
+    if clear:
         listed = [
             f"{part.name} on the {part.side} {signed(part.extra_us_per_op.point)} µs"
-            for part in told[:MOST_COMPONENTS]
+            for part in clear[:MOST_COMPONENTS]
         ]
         yield f"most of the difference: {enumerated(listed)}"
 
 
-def _removal(found: Explanation) -> Iterator[str]:
-    removal, rate = found.removal, next((s for s in found.shifts if s.outcome == "ops_per_s"), None)
-    if removal is None or rate is None or found.culprit is None:
+def _removal(explanation: Explanation) -> Iterator[str]:
+    removal, rate = (
+        explanation.removal,
+        next((s for s in explanation.shifts if s.outcome == "ops_per_s"), None),
+    )
+    if removal is None or rate is None or explanation.culprit is None:
         return
-    plural = operations(found.operation)
+    plural = operations(explanation.operation)
     if removal.predicted is not None:
         yield (
-            f"the server's processors were busy all the time: without {found.culprit.function} it could do "
-            f"{rate.value * removal.predicted:,.0f} {plural} a second instead of {rate.value:,.0f} "
+            f"the server's processors were busy all the time: without {explanation.culprit.function} it "
+            f"could do {rate.value * removal.predicted:,.0f} {plural} a second instead of {rate.value:,.0f} "
             f"({removal.predicted:.2f} times as many)"
         )
     if removal.measured is not None:
@@ -168,8 +177,8 @@ def _removal(found: Explanation) -> Iterator[str]:
         )
 
 
-def _caveats(found: Explanation, profiles: list[Profile], case: Case, baseline: Case) -> Iterator[str]:
-    blocks = found.extra_cpu_us_per_op.blocks
+def _caveats(explanation: Explanation, profiles: list[Profile], case: Case, baseline: Case) -> Iterator[str]:
+    blocks = explanation.extra_cpu_us_per_op.blocks
     if blocks < FEW_BLOCKS:
         yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
     if programs_differ(case, baseline):
@@ -177,22 +186,22 @@ def _caveats(found: Explanation, profiles: list[Profile], case: Case, baseline: 
             "the two run different programs: what one calls by another name counts as more in one function "
             "and as less in another"
         )
-    if found.is_control and found.verdict == "explained":
+    if explanation.is_control and explanation.verdict == "explained":
         yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
-    if found.noise_us_per_op is None and not found.is_control:
+    if explanation.noise_us_per_op is None and not explanation.is_control:
         yield "no control was sampled, so that the noise is not known"
-    yield from _of_sides(found)
+    yield from _of_sides(explanation)
     yield from _sampling(profiles)
 
 
-def _of_sides(found: Explanation) -> Iterator[str]:
-    for side, samples in found.samples.items():
+def _of_sides(explanation: Explanation) -> Iterator[str]:
+    for side, samples in explanation.samples.items():
         if samples < FEW_SAMPLES:
             yield f"{samples} samples of the {side} only: small components are not known"
     for side in SIDES:
-        if side not in found.samples:
+        if side not in explanation.samples:
             yield f"the {side} was not sampled, so that its part is missing"
-    for side, share in found.unattributed.items():
+    for side, share in explanation.unattributed.items():
         if share > MUCH_UNATTRIBUTED:
             yield f"{percent(share)} of the {side}'s samples have no component"
 

@@ -18,7 +18,7 @@ from tlstax.contract import Handshakes
 from tlstax.findings.core import stats
 from tlstax.findings.core.naming import mode_label, subject_label
 from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
-from tlstax.findings.hello_retry.words import Told, command, remedy, sentences
+from tlstax.findings.hello_retry.words import Facts, command, remedy, sentences
 from tlstax.records.trial import TrialRecord
 from tlstax.results.hello_retry import (
     Avoided,
@@ -44,8 +44,8 @@ COSTS = {
     "server_cpu_us_per_connection": "us",
     "client_cpu_us_per_connection": "us",
 }
-"""The costs of a connection that are compared, and their units. CPU time is told where each operation makes
-a connection of its own, so that both are the same."""
+"""The costs of a connection that are compared, and their units. CPU time is compared where each operation
+makes a connection of its own, so that both are the same."""
 
 OF_CONNECTION = {
     "server_cpu_us_per_connection": "server_cpu_us_per_op",
@@ -69,15 +69,15 @@ def hello_retries(series: Series, records: Iterable[TrialRecord]) -> HelloRetrie
     seen = _seen(series, records)
     kinds = tuple(_kinds(seen.values()))
     cases = tuple(
-        _retried_case(series, one, tuple(_avoiding(one, seen.values())))
-        for one in seen.values()
-        if one.retried
+        _retried_case(series, case, tuple(_avoiding(case, seen.values())))
+        for case in seen.values()
+        if case.retried
     )
     if not kinds or not (cases or asks(series.study)):
         return None
-    told = Told(series.study, kinds, cases, tuple(_unasked(seen.values())) if asks(series.study) else ())
+    facts = Facts(series.study, kinds, cases, tuple(_unasked(seen.values())) if asks(series.study) else ())
     return HelloRetries(
-        kinds=kinds, cases=cases, remedy=remedy(told), command=command(told), sentences=sentences(told)
+        kinds=kinds, cases=cases, remedy=remedy(facts), command=command(facts), sentences=sentences(facts)
     )
 
 
@@ -128,12 +128,12 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Se
         done, case = record.done, record.trial.case
         if record.verdict.value != "valid" or done is None:
             continue
-        told = [handshakes for handshakes in done.lifetime.handshakes if _is_telling(handshakes)]
-        if not told:
+        handshakes_seen = [handshakes for handshakes in done.lifetime.handshakes if _is_telling(handshakes)]
+        if not handshakes_seen:
             continue
         seen = found.setdefault(frozen(case.levels), _Seen(case))
         seen.server, seen.client_library = _server(record), _client_library(record)
-        for handshakes in told:
+        for handshakes in handshakes_seen:
             key = (
                 handshakes.version,
                 handshakes.group or "",
@@ -153,7 +153,7 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Se
 
 
 def _is_telling(handshakes: Handshakes) -> bool:
-    """Only TLS 1.3 knows a HelloRetryRequest, and not every client can tell of it."""
+    """Only TLS 1.3 knows a HelloRetryRequest, and not every client can report it."""
     return handshakes.version == "TLSv1.3" and handshakes.hello_retry is not None
 
 
@@ -202,10 +202,10 @@ def _kinds(seen: Iterable[_Seen]) -> Iterator[Retried]:
     """All handshakes of the run, by what they have in common."""
     made: Counter[_Kind] = Counter()
     retried: Counter[_Kind] = Counter()
-    for one in seen:
-        offered = str(one.case.levels.get(GROUP, "default"))
-        for (version, group, resumed, was_retried), count in one.handshakes.items():
-            kind = _Kind(one.server, offered, version, group_name(group), one.client_library, resumed)
+    for own in seen:
+        offered = str(own.case.levels.get(GROUP, "default"))
+        for (version, group, resumed, was_retried), count in own.handshakes.items():
+            kind = _Kind(own.server, offered, version, group_name(group), own.client_library, resumed)
             made[kind] += count
             retried[kind] += count if was_retried else 0
     for kind, count in made.items():
@@ -214,19 +214,19 @@ def _kinds(seen: Iterable[_Seen]) -> Iterator[Retried]:
 
 def _unasked(seen: Iterable[_Seen]) -> Iterator[tuple[str, int]]:
     """Servers as they come that took what the client sent of its own accord, and in how many handshakes."""
-    for one in seen:
-        levels = one.case.levels
-        if not one.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
-            yield one.server, one.made
+    for own in seen:
+        levels = own.case.levels
+        if not own.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
+            yield own.server, own.made
 
 
 def _fault(levels: Levels) -> Level:
     return levels.get(FAULT, NO_FAULT)
 
 
-def _avoiding(one: _Seen, seen: Iterable[_Seen]) -> Iterator[tuple[Avoider, _Seen]]:
+def _avoiding(own: _Seen, seen: Iterable[_Seen]) -> Iterator[tuple[Avoider, _Seen]]:
     """The cases that differ from this one in the groups alone, offered or taken, and met no retry."""
-    levels = one.case.levels
+    levels = own.case.levels
     place = frozen(levels, GROUP, FAULT)
     for other in seen:
         if other.retried or frozen(other.case.levels, GROUP, FAULT) != place:
@@ -237,20 +237,20 @@ def _avoiding(one: _Seen, seen: Iterable[_Seen]) -> Iterator[tuple[Avoider, _See
             yield "server", other
 
 
-def _retried_case(series: Series, one: _Seen, avoiding: tuple[tuple[Avoider, _Seen], ...]) -> RetriedCase:
-    levels = one.case.levels
-    round_trips, crossed = one.costs.get(ROUND_TRIPS), one.costs.get(BYTES)
+def _retried_case(series: Series, own: _Seen, avoiding: tuple[tuple[Avoider, _Seen], ...]) -> RetriedCase:
+    levels = own.case.levels
+    round_trips, crossed = own.costs.get(ROUND_TRIPS), own.costs.get(BYTES)
     return RetriedCase(
         case=dict(levels),
         label=offered_words(levels.get(GROUP, "default")),
         place=_place(levels, series.study),
         rtt_ms=CaseLevels.of(levels).distance.rtt_ms,
-        group=one.group,
-        handshakes=one.made,
-        retried=one.retried,
+        group=own.group,
+        handshakes=own.made,
+        retried=own.retried,
         round_trips=fmean(round_trips.values()) if round_trips else None,
         bytes=fmean(crossed.values()) if crossed else None,
-        avoided=tuple(_avoided(series, one, by, other) for by, other in avoiding),
+        avoided=tuple(_avoided(series, own, by, other) for by, other in avoiding),
     )
 
 
@@ -266,7 +266,7 @@ def _place(levels: Levels, study: Study) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _avoided(series: Series, one: _Seen, by: Avoider, other: _Seen) -> Avoided:
+def _avoided(series: Series, own: _Seen, by: Avoider, other: _Seen) -> Avoided:
     levels = other.case.levels
     offered = offered_words(levels.get(GROUP, "default"))
     return Avoided(
@@ -275,19 +275,19 @@ def _avoided(series: Series, one: _Seen, by: Avoider, other: _Seen) -> Avoided:
         label=f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
         group=other.group,
         costs=tuple(
-            _cost(series, one, other, cost)
+            _cost(series, own, other, cost)
             for cost in COSTS
-            if one.costs.get(cost, {}).keys() & other.costs.get(cost, {}).keys()
+            if own.costs.get(cost, {}).keys() & other.costs.get(cost, {}).keys()
         ),
     )
 
 
-def _cost(series: Series, one: _Seen, other: _Seen, cost: str) -> RetryCost:
-    retried, avoided = one.costs[cost], other.costs[cost]
+def _cost(series: Series, own: _Seen, other: _Seen, cost: str) -> RetryCost:
+    retried, avoided = own.costs[cost], other.costs[cost]
     extras = difference(retried, avoided)
     extra = stats.difference_interval(list(extras.values()), series.study.confidence)
     without = fmean(avoided[block] for block in extras)
-    relative = _noise_floor(series, one.case.levels, OF_CONNECTION[cost]) if cost in OF_CONNECTION else None
+    relative = _noise_floor(series, own.case.levels, OF_CONNECTION[cost]) if cost in OF_CONNECTION else None
     floor = relative * without if relative is not None else None
     return RetryCost(
         cost=cost,

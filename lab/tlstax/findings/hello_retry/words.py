@@ -28,13 +28,13 @@ COST_WORDS = {
 }
 
 MOST_SERVERS = 2
-"""More of them are told of in one sentence."""
+"""More than this many servers share one sentence."""
 
 _MS = 1000.0
 
 
 @dataclass(frozen=True)
-class Told:
+class Facts:
     """What sentences are made from; `unasked` names servers that needed no retry, and in how many handshakes.
 
     It is empty where the study does not ask.
@@ -51,16 +51,16 @@ def is_answer(document: RunDocument) -> bool:
     return document.hello_retries is not None and "group" in document.design.baseline
 
 
-def sentences(told: Told) -> tuple[str, ...]:
-    """All that is to be said, the most telling first."""
-    return (*_asked(told), *_round_trips(told), *_costs(told), *_none_needed(told))
+def sentences(facts: Facts) -> tuple[str, ...]:
+    """All sentences, the most important first."""
+    return (*_asked(facts), *_round_trips(facts), *_costs(facts), *_none_needed(facts))
 
 
-def remedy(told: Told) -> tuple[str, ...]:
+def remedy(facts: Facts) -> tuple[str, ...]:
     """What a user can do, and what none can; empty where no handshake was retried."""
-    if not told.cases:
+    if not facts.cases:
         return ()
-    first = Counter(one.group for one in told.cases).most_common(1)[0][0]
+    first = Counter(retried.group for retried in facts.cases).most_common(1)[0][0]
     others = [group for group in GROUP_LISTS[P256_FIRST].split(":") if group != first]
     groups = ":".join([first, *others])
     return (
@@ -72,25 +72,25 @@ def remedy(told: Told) -> tuple[str, ...]:
     )
 
 
-def command(told: Told) -> str:
+def command(facts: Facts) -> str:
     """What would measure the remedy; empty where every retried case has one in this run, or there is none."""
-    lacking = [one for one in told.cases if best(one) is None]
+    lacking = [retried for retried in facts.cases if best(retried) is None]
     return f"tlstax study run {STUDY}" if lacking else ""
 
 
-def best(one: RetriedCase) -> Avoided | None:
+def best(retried: RetriedCase) -> Avoided | None:
     """The case of this run in which the client avoids the retry: by a list where there is one."""
-    by_client = [found for found in one.avoided if found.by == "client"]
+    by_client = [found for found in retried.avoided if found.by == "client"]
     lists = [found for found in by_client if found.case.get("group") in GROUP_LISTS]
     return next(iter(lists or by_client), None)
 
 
-def _asked(told: Told) -> Iterator[str]:
+def _asked(facts: Facts) -> Iterator[str]:
     """Which servers asked, of whom, how often."""
-    servers = dict.fromkeys(_name(kind) for kind in told.kinds if kind.retried)
+    servers = dict.fromkeys(_name(kind) for kind in facts.kinds if kind.retried)
     together = len(servers) > MOST_SERVERS
     groups: dict[tuple[str, str], list[Retried]] = {}
-    for kind in told.kinds:
+    for kind in facts.kinds:
         if kind.retried:
             groups.setdefault(("" if together else _name(kind), kind.group), []).append(kind)
     for (_, group), kinds in groups.items():
@@ -128,14 +128,16 @@ def _share(part: int, whole: int) -> str:
     return f"all {whole:,}" if part == whole else f"{part:,} of {whole:,}"
 
 
-def _round_trips(told: Told) -> Iterator[str]:
-    """How many round trips a handshake took, where no remedy tells what it would take without."""
-    lacking = [one for one in told.cases if best(one) is None]
-    counted = sorted({round(one.round_trips, 1) for one in lacking if one.round_trips is not None})
+def _round_trips(facts: Facts) -> Iterator[str]:
+    """How many round trips a handshake took, where no remedy shows what it would take without."""
+    lacking = [retried for retried in facts.cases if best(retried) is None]
+    counted = sorted(
+        {round(retried.round_trips, 1) for retried in lacking if retried.round_trips is not None}
+    )
     if lacking:
         took = f"such a handshake took {' to '.join(_plain(n) for n in counted[:: max(1, len(counted) - 1)])}"
         took = f"{took} round trips, " if counted else "it costs a handshake a round trip, "
-        far = sorted({one.rtt_ms for one in lacking if one.rtt_ms})
+        far = sorted({retried.rtt_ms for retried in lacking if retried.rtt_ms})
         at = f": {' or '.join(f'{rtt_ms:.10g} ms' for rtt_ms in far)} of every connection here" if far else ""
         yield f"{took}{'one of them for this' if counted else 'whatever the distance'} ({RFC}){at}"
 
@@ -144,26 +146,26 @@ def _plain(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def _costs(told: Told) -> Iterator[str]:
+def _costs(facts: Facts) -> Iterator[str]:
     """What the retry costs at each place, against the client's remedy and what a server could give."""
-    for one in told.cases:
-        found = best(one)
+    for retried in facts.cases:
+        found = best(retried)
         if found is not None:
-            yield f"{one.place}: with {found.label}, {_less(found.costs)}"
-        given = [other for other in one.avoided if other.by == "server" and _is_as_sent(other, one)]
+            yield f"{retried.place}: with {found.label}, {_less(found.costs)}"
+        given = [other for other in retried.avoided if other.by == "server" and _is_as_sent(other, retried)]
         for other in given:
-            yield f"{one.place}: with {other.label}, which gave {other.group}, {_less(other.costs)}"
+            yield f"{retried.place}: with {other.label}, which gave {other.group}, {_less(other.costs)}"
 
 
-def _is_as_sent(other: Avoided, one: RetriedCase) -> bool:
+def _is_as_sent(other: Avoided, retried: RetriedCase) -> bool:
     """Whether the client offered the same, so that what the server gives is all the difference."""
-    return other.case.get("group") == one.case.get("group")
+    return other.case.get("group") == retried.case.get("group")
 
 
 def _less(costs: Iterable[RetryCost]) -> str:
     """All costs in words: "a connection costs 1 round trip less; no difference seen in client CPU"."""
     known = tuple(costs)
-    said = []
+    parts = []
     ways = (("less", "higher"), ("more", "lower"))
     moved = [
         f"{enumerated(found)} {way}"
@@ -171,12 +173,12 @@ def _less(costs: Iterable[RetryCost]) -> str:
         if (found := [quantity(cost) for cost in known if cost.judgement == judgement])
     ]
     if moved:
-        said.append(f"a connection costs {enumerated(moved)}")
+        parts.append(f"a connection costs {enumerated(moved)}")
     for way in ("no difference seen", "no interval yet"):
         unseen = [COST_WORDS[cost.cost] for cost in known if cost.judgement == way]
         if unseen:
-            said.append(f"{way} {'in' if way == 'no difference seen' else 'of'} {enumerated(unseen)}")
-    return "; ".join(said) or "nothing could be compared"
+            parts.append(f"{way} {'in' if way == 'no difference seen' else 'of'} {enumerated(unseen)}")
+    return "; ".join(parts) or "nothing could be compared"
 
 
 def is_seen(cost: RetryCost) -> bool:
@@ -200,10 +202,10 @@ def quantity(cost: RetryCost) -> str:
     return f"{point} {'ms' if in_ms else 'µs'} of {words}{between}"
 
 
-def _none_needed(told: Told) -> Iterator[str]:
+def _none_needed(facts: Facts) -> Iterator[str]:
     """Who needed none, in a study that asks."""
     handshakes: dict[str, int] = {}
-    for server, made in told.unasked:
+    for server, made in facts.unasked:
         handshakes[server] = handshakes.get(server, 0) + made
     for server, made in handshakes.items():
         yield (

@@ -25,10 +25,10 @@ their scatter, rounding aside. An ordinary row is that in one column in 25, so i
 is not exactly the mean, since a tool that prints an average weighs each step by the ticks that it lasted."""
 
 SCATTERING_COLUMNS = 3
-"""So many columns must scatter for a last row to be called their average."""
+"""How many columns must scatter for a last row to be called their average."""
 
 SHOWN: ProcessorColumn = "system"
-"""The column whose mean is told, with and without the rows that are not like the others."""
+"""The column whose mean is reported, with and without the rows that are not like the others."""
 
 IDLE = 99.0
 """From here on, in per cent, the processors did nothing worth the name."""
@@ -43,8 +43,8 @@ Cells = Sequence[float | str]
 
 def claim_result(claim: Claim, table: ProcessorTable) -> ClaimResult:
     """Whether the table has what its text says of it."""
-    told = _of_highest(claim, table) if claim.kind == "highest" else _of_mean(claim, table)
-    is_right, found, found_at_s, sentence = told
+    judge = _of_highest if claim.kind == "highest" else _of_mean
+    is_right, found, found_at_s, sentence = judge(claim, table)
     return ClaimResult(
         table=table.number,
         says=claim.says,
@@ -65,8 +65,7 @@ def _of_highest(claim: Claim, table: ProcessorTable) -> tuple[bool, float | None
     if isclose(highest, claim.value, abs_tol=ROUNDING) and claim.at_s in {None, at_s}:
         return True, highest, at_s, f"its {there}"
     when = f" at {claim.at_s:g} s" if claim.at_s is not None else ""
-    told = f"the text has {_figure(claim.value)}{when}; its own {there}"
-    return False, highest, at_s, told
+    return False, highest, at_s, f"the text has {_figure(claim.value)}{when}; its own {there}"
 
 
 def _of_mean(claim: Claim, table: ProcessorTable) -> tuple[bool, float | None, float | None, str]:

@@ -1,6 +1,6 @@
 """By how much a processor table's sides differ in a column's mean, as published and in each part. Pure.
 
-A part is judged block by block: the difference must be told apart from nothing at all and exceed what the
+A part is judged block by block: the difference must be distinguished from none and exceed what the
 control strayed by. A part whose trials are not what they claim tests nothing.
 """
 
@@ -43,12 +43,12 @@ class _Question:
 
 def load_differences(table: ProcessorTable, run: Measured) -> Iterator[DifferenceResult]:
     """For each column whose mean the text has for two sides: who has more, there and in every part."""
-    told: dict[ProcessorColumn, dict[str, float]] = {}
+    printed: dict[ProcessorColumn, dict[str, float]] = {}
     for claim in table.claims:
         if claim.kind == "mean":
-            told.setdefault(claim.column, {})[claim.side] = claim.value
+            printed.setdefault(claim.column, {})[claim.side] = claim.value
     first, *others = table.sides
-    for column, means in told.items():
+    for column, means in printed.items():
         for other in others:
             if first.name in means and other.name in means and means[first.name] != means[other.name]:
                 published = (means[first.name], means[other.name])
@@ -84,7 +84,7 @@ def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> D
         return untested(part.key, why or "nobody watched the processors in both of a block")
     found = stats.difference_interval(list(points.values()), run.study.confidence)
     answer = answer_to_difference(found, floor, rises=asked.rises)
-    why_not = within_floor(floor, answer, told=found.excludes_zero, unit="points")
+    why_not = within_floor(floor, answer, is_clear=found.excludes_zero, unit="points")
     return DifferenceHere(
         part=part.key,
         answer=answer,

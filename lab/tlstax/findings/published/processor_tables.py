@@ -59,7 +59,7 @@ def window_mean(record: TrialRecord) -> Row | None:
 
 
 def steps(records: Sequence[TrialRecord], step_s: int) -> tuple[ProcessorStep, ...]:
-    """The windows in steps of so many seconds, each a mean over the trials that reached it."""
+    """The windows in steps of `step_s`, each a mean over the trials that reached it."""
     reached: dict[int, list[Row]] = {}
     for record in records:
         for place, row in _steps_of(record, step_s).items():

@@ -125,8 +125,8 @@ def _ran(record: TrialRecord) -> set[str]:
         return {seen.version or PLAINTEXT for seen in record.server.connections}
     if record.done is not None and record.done.window.handshakes:
         return {seen.version for seen in record.done.window.handshakes}
-    said = record.ready.negotiated if record.ready is not None else ()
-    return {view.version if (view := seen.server or seen.client) else PLAINTEXT for seen in said}
+    negotiated = record.ready.negotiated if record.ready is not None else ()
+    return {view.version if (view := seen.server or seen.client) else PLAINTEXT for seen in negotiated}
 
 
 def _several(choice: Choice) -> tuple[Level, ...]:

@@ -61,8 +61,7 @@ def _here(part: PartOfTime, name: str, first: str, *, rises: bool) -> Difference
     if why or ratio is None:
         return untested(part.part, why or "no block has both of them")
     answer = answer_to_ratio(ratio, part.noise_floor, rises=rises)
-    told = ratio.excludes_one
-    why_not = within_floor(part.noise_floor, answer, told=told, unit="%")
+    why_not = within_floor(part.noise_floor, answer, is_clear=ratio.excludes_one, unit="%")
     return DifferenceHere(
         part=part.part,
         answer=answer,

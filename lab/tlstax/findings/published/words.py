@@ -14,7 +14,7 @@ ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not 
 
 
 def verdict_of(parts: Sequence[DifferenceHere]) -> Verdict:
-    """The verdict over all parts: those that could tell must agree; a part that tests nothing has none."""
+    """The verdict over all parts: those with an answer must agree; a part that tests nothing has none."""
     answers = {here.answer for here in parts}
     if {"right", "wrong"} <= answers:
         return "right in some parts, wrong in others"
@@ -25,7 +25,7 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
     """What the parts say, by their answers: "right: (b) and (c) +11 %; not tested: (a) it was not run"."""
     if len(parts) == 1:
         return parts[0].sentence
-    said = []
+    by_answer = []
     for answer in ANSWERS:
         details: dict[str, list[str]] = {}
         for here in parts:
@@ -33,12 +33,12 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
                 details.setdefault(here.sentence.partition(": ")[2], []).append(f"({here.part})")
         if details:
             named = (f"{enumerated(keys)} {words}" for words, keys in details.items())
-            said.append(f"{answer}: {', '.join(named)}")
-    return "; ".join(said)
+            by_answer.append(f"{answer}: {', '.join(named)}")
+    return "; ".join(by_answer)
 
 
 def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Answer:
-    """Whether a ratio was told apart from 1, and goes the way that was published."""
+    """Whether a ratio was distinguished from 1, and goes the way that was published."""
     judged = stats.judge(ratio, floor)
     if judged not in DIFFERENCES:
         return "could not be told here"
@@ -46,14 +46,14 @@ def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Ans
 
 
 def answer_to_difference(found: Interval, floor: float | None, *, rises: bool) -> Answer:
-    """Whether a difference was told apart from 0, and goes the way that was published."""
+    """Whether a difference was distinguished from 0, and goes the way that was published."""
     if not found.excludes_zero or (floor is not None and abs(found.point) <= floor):
         return "could not be told here"
     return "right" if (found.point > 0) == rises else "wrong"
 
 
 def untested(part: str, why: str) -> DifferenceHere:
-    """A part that cannot say anything of a difference."""
+    """A part that cannot say anything about a difference."""
     return DifferenceHere(part=part, answer="not tested", why=why, sentence=f"not tested: {why}")
 
 
@@ -70,9 +70,9 @@ def points_words(found: Interval) -> str:
     return f"{point} points ({low} to {high})"
 
 
-def within_floor(floor: float | None, answer: Answer, *, told: bool, unit: str) -> str:
-    """Why a difference that has an interval without nothing in it is not told after all; else empty."""
-    if answer != "could not be told here" or not told or floor is None:
+def within_floor(floor: float | None, answer: Answer, *, is_clear: bool, unit: str) -> str:
+    """Why a difference that is clear by its interval is not counted after all; else empty."""
+    if answer != "could not be told here" or not is_clear or floor is None:
         return ""
     size = percent(floor) if unit == "%" else f"{floor:.2g} {unit}"
     return f", within the noise floor of ±{size}"

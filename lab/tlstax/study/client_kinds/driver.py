@@ -36,11 +36,11 @@ def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
         case.workload in _TRANSACTIONS or (own is not None and not is_one_sequence(own)),
         "does the same statements in every operation, and no transactions",
     )
-    yield case.path == UNIX_SOCKET and not driver.unix_socket, "comes over TCP alone"
+    yield case.path == UNIX_SOCKET and not driver.unix_socket, "connects only over TCP"
     prepares = "prepared" in driver.protocols
     yield wanted.is_prepared and not prepares, "prepares nothing (protocol = text)"
-    yield not wanted.is_prepared and "text" not in driver.protocols, "sends prepared statements alone"
+    yield not wanted.is_prepared and "text" not in driver.protocols, "sends only prepared statements"
     yield (
         driver.connections is not None and case.connections > driver.connections,
-        f"keeps {counted(driver.connections or 0, 'connection')} alone",
+        f"keeps only {counted(driver.connections or 0, 'connection')}",
     )

@@ -1,4 +1,4 @@
-"""What clients of other makers have in common: how they are told what to do leaves things out."""
+"""What clients of other makers have in common: their options leave things out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tlstax.study.level_names import OWN
 
 
 def of_other_makers(wanted: Wanted) -> Iterable[Limit]:
-    """What no client but the engine is told."""
+    """What no client but the engine has an option for."""
     case = wanted.case
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.resumes, "resumes no session"

@@ -40,11 +40,11 @@ def _kind(version: str, *, knows_native_passwords: bool) -> ClientKind:
 
 
 def _of_any_version(wanted: Wanted) -> Iterable[Limit]:
-    yield wanted.case.tls in {"1.0", "1.1"}, "speaks TLS 1.2 and 1.3 alone"
+    yield wanted.case.tls in {"1.0", "1.1"}, "speaks only TLS 1.2 and 1.3"
     yield (
         # It tries TLS unasked, and gets in to such a server by no option.
         wanted.server is not None and not wanted.server.has_modern_tls,
-        f"speaks TLS 1.2 and 1.3 alone, and {wanted.case.server} has neither",
+        f"speaks only TLS 1.2 and 1.3, and {wanted.case.server} has neither",
     )
 
 
@@ -56,7 +56,7 @@ def _logs_in_natively(wanted: Wanted) -> bool:
 def _of_its_work(wanted: Wanted) -> Iterable[Limit]:
     reconnects = wanted.case.workload == "reconnect" or (wanted.own is not None and wanted.own.reconnect)
     yield reconnects, "cannot prove each of the connections that it would make for one query"
-    yield wanted.is_prepared, "sends statements as text alone (protocol = text)"
+    yield wanted.is_prepared, "sends statements only as text (protocol = text)"
     yield (
         wanted.case.connections > 1 and wanted.counts,
         "gives all its connections the same statements, and each id is to be used once",

@@ -14,7 +14,7 @@ _TEXT = frozenset({"insert", "reconnect"})
 """Built-in workloads that it does without preparing anything."""
 
 _HAS_NOT = ("people-", "words-")
-"""How the names of built-in workloads begin that it has not."""
+"""How the names of the built-in workloads that it does not have begin."""
 
 _VERIFIES_UNASKED_BEFORE = (3, 4)
 """MariaDB Connector/C up to 3.3 checks the chain of each certificate once it has an authority's file. Over
@@ -26,9 +26,12 @@ def _limits(wanted: Wanted) -> Iterable[Limit]:
     yield from of_other_makers(wanted)
     workload, protocol = wanted.case.workload, wanted.case.protocol
     yield workload in wanted.workloads or workload.startswith(_HAS_NOT), "has no such workload"
-    yield workload == "delete", "draws ids at random to delete, so that ever more of them are gone already"
+    yield (
+        workload == "delete",
+        "draws ids to delete at random, so that more and more of them are already gone",
+    )
     prepared = protocol == "prepared" or (protocol == "default" and workload in PREPARED)
-    yield prepared and workload in _TEXT, f"does {workload} with a text query alone (protocol = text)"
+    yield prepared and workload in _TEXT, f"does {workload} only with a text query (protocol = text)"
 
 
 def _verifies(version: str) -> bool:

@@ -75,7 +75,8 @@ def changes_data(name: str) -> bool:
 def can_be_repeated(name: str) -> bool:
     """Whether a round of the workload costs the same on what the round before left.
 
-    So it is where rows are only added to a table without an index. A name that is not built in tells nothing.
+    That holds where rows are only added to a table without an index. Of a name that is not built in nothing
+    is known.
     """
     if name not in _BUILT_IN or table_of(name) != "people":
         return False

@@ -1,4 +1,4 @@
-"""What workloads do to their data, as far as their statements tell."""
+"""What workloads do to their data, as far as their statements show."""
 
 from __future__ import annotations
 

@@ -134,10 +134,10 @@ class UserWorkload(Frozen):
 
 
 def placeholders(sql: str) -> Iterator[str]:
-    """The names in braces, in their order; ValueError for a brace that stands alone."""
+    """The names in braces, in their order; ValueError for a single brace."""
     for found in _BRACES.finditer(sql):
         if found[0] in {"{", "}"}:
-            raise ValueError(f"a brace stands alone in {_quoted(sql)}; a brace itself is written twice")
+            raise ValueError(f"there is a single brace in {_quoted(sql)}; a literal brace is written twice")
         if found[1] is not None:
             yield found[1]
 
@@ -212,7 +212,7 @@ def _check_statement(statement: UserStatement, shared: Mapping[str, UserParamete
     for name in placeholders(statement.sql):
         if name not in known:
             raise ValueError(
-                f"{_quoted(statement.sql)} has {{{name}}}, which is no parameter{closest(name, known)}"
+                f"{_quoted(statement.sql)} has {{{name}}}, which is not a parameter{closest(name, known)}"
             )
     _check_used(f"of {_quoted(statement.sql)}", statement.parameters, [statement.sql])
     _check_offsets(statement.parameters, shared)
@@ -230,7 +230,7 @@ def _check_used(
         used |= _bases(each)
     for name in parameters:
         if name == TABLE:
-            raise ValueError(f"{TABLE} {whose} stands for the table's name; call it otherwise")
+            raise ValueError(f"{TABLE} {whose} stands for the table's name; give it another name")
         if name not in used:
             raise ValueError(f"no statement has {{{name}}}, a parameter {whose}")
 
@@ -248,7 +248,7 @@ def _check_offsets(parameters: Mapping[str, UserParameter], shared: Mapping[str,
         base = known.get(parameter.of, UserUniformInt() if parameter.of == ID else None)
         if not isinstance(base, UserUniformInt | UserSequence):
             raise ValueError(  # noqa: TRY004 - pydantic takes ValueErrors
-                f"{name} counts from {parameter.of!r}, which is no number of the same statement "
+                f"{name} counts from {parameter.of!r}, which is not a number in the same statement "
                 f"or transaction{closest(parameter.of, known)}"
             )
 
