@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from fake_trials import fake_run
+from full_store import until_full
 from kept_runs import NAME, RUN, sentence_of
 from small_disk import small_disk
-from tlstax.records.trial import TrialRecord
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -103,15 +103,6 @@ def test_two_runs_are_written_at_once(path: Path) -> None:
             }
 
 
-def _until_full(store: Store, trials: tuple[TrialRecord, ...]) -> tuple[int, MachineFault]:
-    for kept, record in enumerate(trials):
-        try:
-            store.add_trial(NAME, record)
-        except MachineFault as fault:
-            return kept, fault
-    raise AssertionError("the disk never became full")
-
-
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KiB, where the machine allows one to be made."""
@@ -123,7 +114,7 @@ def test_a_disk_that_is_really_full_loses_nothing(tiny_disk: Path) -> None:
     path = tiny_disk / "store.sqlite"
     with Store.open(path) as store:
         store.begin(RUN.header)
-        kept, fault = _until_full(store, fake_run(number_of_blocks=12, invalid=False).trials)
+        kept, fault = until_full(store, NAME, fake_run(number_of_blocks=12, invalid=False).trials)
         assert kept > 0
         assert "the disk is full" in fault.message
         assert len(store.load(NAME).trials) == kept

@@ -11,9 +11,9 @@ from threading import Barrier
 import pytest
 
 from fake_trials import fake_header, fake_run
+from full_store import until_full
 from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.contract import Account
-from tlstax.records.trial import TrialRecord
 from tlstax.store import Store, new_run_id
 from tlstax.store.writer import Writer, this_process
 from tlstax.support.errors import MachineFault, UserMistake
@@ -190,20 +190,11 @@ def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
             assert {summary.run for summary in store.runs()} == set("abcdef")
 
 
-def _until_full(store: Store, trials: tuple[TrialRecord, ...]) -> tuple[int, MachineFault]:
-    for kept, record in enumerate(trials):
-        try:
-            store.add_trial(NAME, record)
-        except MachineFault as fault:
-            return kept, fault
-    raise AssertionError("the disk never became full")
-
-
 def test_a_full_disk_loses_nothing_and_says_what_is_kept(store: Store, path: Path) -> None:
     """SQLite's own limit of pages makes the error that a full disk makes."""
     store.begin(RUN.header)
     store._connection.execute(f"PRAGMA max_page_count = {_pages(path) + 6}")
-    kept, fault = _until_full(store, fake_run(number_of_blocks=8).trials)
+    kept, fault = until_full(store, NAME, fake_run(number_of_blocks=8).trials)
     assert kept > 0
     assert "the disk is full" in fault.message
     assert f"of run {NAME} {kept} trials kept" in fault.message

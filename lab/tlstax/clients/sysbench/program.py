@@ -34,6 +34,7 @@ RECIPE = Recipe(
 )
 
 SCRIPTS = Path(__file__).parent
+_ADAPTER = (sys.executable, "-P", "-m", "tlstax.clients.sysbench")
 STOCK_SCRIPTS = "share/sysbench"
 STOCK_SCRIPT_VARIABLE = "TLSTAX_STOCK_SCRIPT"
 FIRST_STOCK_SCRIPT = "oltp_point_select.lua"
@@ -77,18 +78,17 @@ def sysbench_command(progress: Progress = lambda _: None) -> list[str]:
 
     MachineFault when it cannot be had.
     """
-    obtain(progress)
-    return [sys.executable, "-P", "-m", "tlstax.clients.sysbench"]
+    return obtain_client(progress)[1]
 
 
 def sysbench_specimen(progress: Progress = lambda _: None) -> Specimen:
     """The sysbench that is run, for a run's record. Faults as above."""
-    return obtain(progress).specimen
+    return obtain_client(progress)[0]
 
 
 def obtain_client(progress: Progress) -> tuple[Specimen, list[str]]:
-    """Both at once."""
-    return sysbench_specimen(progress), sysbench_command(progress)
+    """The same program for a run's record, and the command that starts it. Faults as above."""
+    return obtain(progress).specimen, [*_ADAPTER]
 
 
 def obtain(progress: Progress) -> SysbenchProgram:
