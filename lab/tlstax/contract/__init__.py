@@ -2,9 +2,9 @@
 
 The laboratory writes one `Job` (one JSON line) to the client's standard input. The client answers
 with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
-flight; then it waits. The laboratory reads the servers' counters and writes the line `go`. The
-client measures, says `interval` about once a second, finishes what is in flight and says `done`.
-End of file on standard input means that the laboratory is gone: the client stops at once.
+flight; then it waits. The laboratory reads the clocks and writes `go` and a length in seconds. The
+client works for that long, finishes what is in flight and answers `slice`; then it waits again, for the
+next `go` or for `end`, at which it answers `done`. End of file on standard input means that the laboratory is gone: the client stops at once.
 
 The JSON schemas in `contract/` are generated from here.
 """
@@ -25,6 +25,7 @@ from tlstax.contract.event import (
     PhaseWire,
     Ready,
     RowSample,
+    Slice,
     WarmupSlice,
     Wire,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "Ready",
     "RowSample",
     "Schedule",
+    "Slice",
     "Sequence",
     "Statement",
     "TcpEndpoint",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
@@ -226,6 +228,12 @@ class Verdict(Frozen):
     notes: tuple[str, ...] = ()
 
 
+def _of_any_schema(job: object) -> object:
+    """A job as it is stored; those of schema 1, whose window was one slice, are the same in form."""
+    is_first = isinstance(job, dict) and job.get("schema") == 1
+    return {**job, "schema": 2} if is_first else job
+
+
 class Evidence(Frozen):
     """All that one trial left behind, before it is judged; `job` has no password.
 
@@ -243,7 +251,7 @@ class Evidence(Frozen):
     trial: Trial
     started_at: str
     took_s: float
-    job: Job | None
+    job: Annotated[Job | None, BeforeValidator(_of_any_schema)]
     ready: Ready | None
     done: Done | None
     client_errors: tuple[ErrorEvent, ...] = ()
