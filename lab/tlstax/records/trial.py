@@ -9,6 +9,7 @@ from pydantic import BeforeValidator
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.capture import Capture
+from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
 from tlstax.study import Case, Study
 
@@ -245,7 +246,9 @@ class Evidence(Frozen):
     the tables held before the trial, empty where the workload changes nothing. `path` is what was
     between client and server, None where they are connected directly; `distance` how far they were
     apart, None for loopback. `capture` is what a tap saw of a captured trial. `beside_another` is whether
-    another run was measuring on the same machine meanwhile.
+    another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
+    sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
+    was watched before the turns began, and `together` what the server counted of all clients during them.
     """
 
     trial: Trial
@@ -269,6 +272,8 @@ class Evidence(Frozen):
     path: PathObservation | None = None
     distance: DistanceObservation | None = None
     capture: Capture | None = None
+    slices: Slices | None = None
+    together: Together | None = None
     failure: str = ""
     guest: bool = False
     beside_another: bool = False
