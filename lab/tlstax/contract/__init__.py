@@ -4,7 +4,8 @@ The laboratory writes one `Job` (one JSON line) to the client's standard input. 
 with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
 flight; then it waits. The laboratory reads the clocks and writes `go` and a length in seconds. The
 client works for that long, finishes what is in flight and answers `slice`; then it waits again, for the
-next `go` or for `end`, at which it answers `done`. End of file on standard input means that the laboratory is gone: the client stops at once.
+next `go` or for `end`, at which it answers `done`. End of file on standard input means that the laboratory
+is gone: the client stops at once.
 
 The JSON schemas in `contract/` are generated from here.
 """
@@ -99,8 +100,8 @@ __all__ = [
     "Ready",
     "RowSample",
     "Schedule",
-    "Slice",
     "Sequence",
+    "Slice",
     "Statement",
     "TcpEndpoint",
     "Tls",

@@ -231,8 +231,9 @@ class Verdict(Frozen):
 
 def _of_any_schema(job: object) -> object:
     """A job as it is stored; those of schema 1, whose window was one slice, are the same in form."""
-    is_first = isinstance(job, dict) and job.get("schema") == 1
-    return {**job, "schema": 2} if is_first else job
+    if isinstance(job, dict) and job.get("schema") == 1:
+        return {**job, "schema": 2}
+    return job
 
 
 class Evidence(Frozen):
