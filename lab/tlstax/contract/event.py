@@ -198,10 +198,11 @@ class Done(Frozen):
 
     `elapsed_s` and the CPU times are sums over the slices: what lies between two of them counts nowhere.
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
-    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts within the slices, `lifetime` from the start of
-    the process. `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
-    `overhead` is None where it was not measured, `wire` where the client cannot tell. `reported_s` are times
-    that the client prints of itself, by name (mysqlslap: average, minimum and maximum of its rounds).
+    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts within the slices, `lifetime` from the start
+    of the process. `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is
+    not known; `overhead` is None where it was not measured, `wire` where the client cannot tell.
+    `reported_s` are times that the client prints of itself, by name (mysqlslap: average, minimum and maximum
+    of its rounds).
     `rounds_s` are the times of a storm's rounds, from the first SYN to the last connection's OK; `phase_wire`
     holds one entry for each of PHASES that occurred and of which the client counts what crossed the wire.
     """

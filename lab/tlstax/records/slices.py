@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from tlstax.contract import Frozen
+from tlstax.contract import Counts, Frozen
 
 
 class Slices(Frozen):
@@ -16,8 +16,8 @@ class Slices(Frozen):
     slices of one round are neighbours in time, within a fraction of a second, and no round has two of a case.
     `length_s` is what each was to last; `elapsed_s` until the answer of its last operation. `server_cpu_us`
     and `path_cpu_us` were read at the slice's two ends, when nothing was in flight; empty where those
-    processes are out of reach, or there is no path. `took_s` is how long the whole sitting took, with starting its
-    clients and ending them.
+    processes are out of reach, or there is no path. `took_s` is how long the whole sitting took, with
+    starting its clients and ending them.
     """
 
     sitting: int
@@ -44,14 +44,12 @@ class Slices(Frozen):
 class Together(Frozen):
     """What the server counted while the clients of a sitting took turns, which it cannot tell apart.
 
-    `clients` is how many took turns at this server. `counted` is what it counted of connections, TLS
-    handshakes and look-ups of sessions, by the names of its status variables; `claimed` what all these
-    clients say, together, that they made of each: the least and the most (None: any number). `own` is what
-    this client opened meanwhile, as it says.
+    `clients` is how many took turns at this server. `status_delta` is the change of its counters of
+    connections, TLS handshakes and look-ups of sessions; `claims` what all these clients say, together, that
+    they made of each: the least and the most (None: any number). `own` is what this client opened meanwhile.
     """
 
     clients: int
-    counted: dict[str, int]
-    claimed: dict[str, tuple[int, int | None]]
-    own_connections: int
-    own_handshakes: int
+    status_delta: dict[str, int]
+    claims: dict[str, tuple[int, int | None]]
+    own: Counts
