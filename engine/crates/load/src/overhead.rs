@@ -82,7 +82,7 @@ mod tests {
 
     fn job(workload: &str) -> Job {
         let text = format!(
-            r#"{{"schema": 1, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+            r#"{{"schema": 2, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
                 "account": {{"user": "u", "password": "p", "database": "d"}},
                 "tls": {{"mode": "off"}}, "workload": {workload},
                 "connections": 40, "duration_s": 1, "seed": 1}}"#

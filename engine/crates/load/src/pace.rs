@@ -45,6 +45,12 @@ impl Pace {
         })
     }
 
+    /// Notes a look at `now_ns` that teaches nothing, because fewer and fewer operations are in flight or
+    /// all have just been begun.
+    pub fn passed(&mut self, now_ns: u64) {
+        self.looked_ns = now_ns;
+    }
+
     /// Notes a look at `now_ns` that found so many sockets of those in flight ready.
     pub fn looked(&mut self, found: usize, in_flight: usize, now_ns: u64) {
         self.looked_ns = now_ns;
