@@ -97,8 +97,7 @@ class LoadClient:
     ) -> None:
         self._close_pipes()
         try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=_GRACE_S)
+            self._wait_for_end(_GRACE_S)
         finally:
             self._end()
 
@@ -176,6 +175,23 @@ class LoadClient:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
+
+    def _wait_for_end(self, within_s: float) -> None:
+        """Wait for the child's end, and be told of it at once; `Popen.wait` with a limit looks now and then."""
+        if self._process.poll() is not None:
+            return
+        try:
+            child = os.pidfd_open(self._process.pid)
+        except OSError:  # before Linux 5.3
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(within_s)
+            return
+        try:
+            ended = select.poll()
+            ended.register(child, select.POLLIN)
+            ended.poll(within_s * 1000)
+        finally:
+            os.close(child)
 
     def _end(self) -> None:
         self._process.kill()

@@ -17,6 +17,10 @@ MOST_IN_ROUND = 6
 FEWEST_ROUNDS = 10
 """Rounds of a sitting, however short its windows: a median of fewer pairs leaves hardly anything out."""
 
+WARMUP_S = 0.01
+"""Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
+a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
+
 WATCHED_S, WATCHED_SLICES = 0.05, 2
 """How long each client works under all observers before the turns begin, at least: so long, and so many
 slices."""

@@ -20,7 +20,7 @@ from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
-from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
 from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
@@ -252,9 +252,10 @@ def _places(
 def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
     """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
     levels = trial.case.levels
-    alone_s = window_s(levels, header.trial_duration_s, header.study)
-    window = {"duration_s": round(sitting.work_s, 6) if sitting.takes_turns else alone_s}
+    window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
+    if sitting.takes_turns:
+        job = job.model_copy(update={"duration_s": round(sitting.work_s, 6), "warmup_s": WARMUP_S})
     job = captured(job) if trial.captured else job
     return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

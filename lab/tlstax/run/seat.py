@@ -82,6 +82,11 @@ class Seat:
             self.gathered.done = client.finish(self._job.timeout_s + GRACE_S)
             self.gathered.of_client(client)
 
+    def hang_up(self) -> None:
+        """Have the client end by itself, while others do as well."""
+        if self._client is not None:
+            self._client.hang_up()
+
     def look_back(self, sitting: Sitting, took_s: float) -> None:
         """Put together what is known when all clients have gone."""
         gathered, done, window = self.gathered, self.gathered.done, self.gathered.window

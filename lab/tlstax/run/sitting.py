@@ -60,6 +60,8 @@ def run_sitting(
         for seat in seats:
             if not seat.is_out:
                 seat.finish()
+        for seat in seats:
+            seat.hang_up()
     took_s = time.monotonic() - began
     for seat in seats:
         seat.look_back(sitting, took_s)
