@@ -177,7 +177,7 @@ class LoadClient:
                 stream.close()
 
     def _wait_for_end(self, within_s: float) -> None:
-        """Wait for the child's end, and be told of it at once; `Popen.wait` with a limit looks now and then."""
+        """Wait for the child's end and notice it at once; `Popen.wait` with a limit looks now and then."""
         if self._process.poll() is not None:
             return
         try:

@@ -128,7 +128,7 @@ def budgeted(study: Study, seconds: float) -> float:
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
 )
-def test_twenty_blocks_fit_the_budget_and_twelve_where_most_cases_take_turns(
+def test_twenty_blocks_fit_the_budget_and_twelve_of_turns(
     study: Study, budget_s: float, duration_s: float
 ) -> None:
     assert budgeted(study, budget_s) == pytest.approx(duration_s, abs=5e-4)
