@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use fastrand::Rng;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use tlstax_contract::{Arrivals, Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
+use tlstax_contract::{Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
 
 use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
@@ -238,19 +238,76 @@ fn schedule(job: &Job, span: Span, number: usize, stage: u64) -> Option<OpenSche
     else {
         return None;
     };
+    // An odd factor, so that no two stages have the same seed.
+    let seed = job.seed ^ stage.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let threads = f64::from(job.threads);
-    let mut start_ns = span.start_ns;
-    if arrivals == Arrivals::Uniform {
-        // Threads take turns, so that arrivals are even over all of them.
-        let turn_ns = nanoseconds(f64::from(u32::try_from(number).unwrap_or(0)) / rate_per_s);
-        start_ns = start_ns.saturating_add(turn_ns);
-    }
-    let rng = Rng::with_seed(job.seed ^ ((number as u64) << 32) ^ (stage << 63));
+    // Threads take turns, so that arrivals are even over all of them. Where in a gap a stage begins is
+    // drawn, alike in all of them: many short stages then have as many arrivals as one long one.
+    let turn = f64::from(u32::try_from(number).unwrap_or(0));
+    let phase = (turn + Rng::with_seed(seed).f64()) / threads;
     Some(OpenSchedule::new(
         rate_per_s / threads,
         arrivals,
-        start_ns,
-        span.end_ns,
-        rng,
+        phase,
+        (span.start_ns, span.end_ns),
+        Rng::with_seed(seed ^ ((number as u64) << 32)),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Due times of all threads in a slice of 5 ms.
+    fn due(arrivals: &str, threads: usize, stage: u64) -> Vec<u64> {
+        let text = format!(
+            r#"{{"schema": 2, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+                "account": {{"user": "u", "password": "p"}}, "tls": {{"mode": "off"}},
+                "workload": {{"statements": [{{"sql": "SELECT 1"}}]}},
+                "schedule": {{"mode": "open", "rate_per_s": 900, "arrivals": "{arrivals}"}},
+                "connections": 40, "threads": {threads}, "duration_s": 1, "seed": 1}}"#
+        );
+        let job = Job::from_json(&text).unwrap();
+        let span = Span {
+            start_ns: 1000 * MS,
+            end_ns: 1005 * MS,
+        };
+        let mut all = Vec::new();
+        for number in 0..threads {
+            let mut schedule = schedule(&job, span, number, stage).unwrap();
+            all.extend(std::iter::from_fn(|| schedule.take_due(u64::MAX)));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn each_slice_has_arrivals_of_its_own_and_all_together_keep_the_rate() {
+        for (arrivals, deviation) in [("uniform", 0.01), ("poisson", 0.05)] {
+            for threads in [1, 3] {
+                let slices: Vec<_> = (1..=1000)
+                    .map(|stage| due(arrivals, threads, stage))
+                    .collect();
+                let mut different = slices.clone();
+                different.sort_unstable();
+                different.dedup();
+                assert!(different.len() > 950, "{} of 1000", different.len());
+                let count: usize = slices.iter().map(Vec::len).sum();
+                let share = f64::from(u32::try_from(count).unwrap()) / (900.0 * 5.0);
+                assert!((share - 1.0).abs() < deviation, "{arrivals}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn even_arrivals_are_even_over_all_threads() {
+        for stage in 1..100 {
+            let due = due("uniform", 3, stage);
+            for pair in due.windows(2) {
+                assert!((pair[1] - pair[0]).abs_diff(1_111_111) < 100, "{due:?}");
+            }
+        }
+    }
 }

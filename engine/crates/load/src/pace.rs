@@ -140,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn a_look_that_teaches_nothing_changes_no_nap() {
+        let mut pace = Pace::of(8).unwrap();
+        (1..20).for_each(|look| pace.looked(1, 64, look));
+        let learned = pace.nap_ns(64, 19);
+        assert!(learned.is_some());
+        pace.passed(1_000_000);
+        assert_eq!(pace.nap_ns(64, 1_000_000), learned);
+    }
+
+    #[test]
     fn no_nap_outlasts_what_can_be_waited_for() {
         let mut pace = Pace::of(64).unwrap();
         (0..1_000).for_each(|_| pace.looked(0, 64, 7));
