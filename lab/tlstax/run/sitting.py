@@ -54,8 +54,8 @@ def run_sitting(
             if seat.is_out:
                 watcher.failed(seat.gathered.record(seat.bench))
             seats.append(seat)
-        watcher.turns_begin()
         with _counted_together(seats):
+            watcher.turns_begin()
             _take_turns(sitting, seats, seed)
         for seat in seats:
             if not seat.is_out:
