@@ -7,7 +7,7 @@ use crate::limits::LONGEST_S;
 /// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order {
-    /// Work for a slice that starts operations for so many seconds.
+    /// Work for a slice in which operations start for this many seconds.
     Slice(f64),
     /// There is no further slice.
     End,

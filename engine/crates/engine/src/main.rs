@@ -1,4 +1,4 @@
-//! The engine: reads one job from standard input, carries it out slice by slice as it is ordered, says
+//! The engine: reads one job from standard input, carries it out slice by slice as it is ordered, reports
 //! what happens on standard output, one JSON object a line (the contract of `contract/README.md`).
 
 #![forbid(unsafe_code)]
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
 fn serve() -> Result<(), Failure> {
     let line = read_line().ok_or_else(|| bad_job("there was no job on standard input"))?;
     let job = Job::from_json(&line).map_err(|error| bad_job(&error.to_string()))?;
-    let told = Arc::new(AtomicBool::new(false));
-    let hung_up = watch(Arc::clone(&told));
+    let reported = Arc::new(AtomicBool::new(false));
+    let hung_up = watch(Arc::clone(&reported));
     let shared = tlstax_load::prepare(&job)?;
     let wait_for_release = || {
         // Nobody has to say anything more: the end of standard input releases, and so does time.
@@ -50,7 +50,7 @@ fn serve() -> Result<(), Failure> {
     };
     let say_and_note = |event| {
         if matches!(event, Event::Done(_)) {
-            told.store(true, Ordering::Release);
+            reported.store(true, Ordering::Release);
         }
         say(&event);
     };
@@ -84,18 +84,19 @@ fn read_line() -> Option<String> {
     (count > 0).then_some(line)
 }
 
-/// Ends the process at once when whoever writes to standard input hangs up before the result was told,
-/// whatever it is doing: the laboratory keeps it open as long as it lives. After that the receiver is told.
+/// Ends the process at once when whoever writes to standard input hangs up before the result was reported,
+/// whatever it is doing: the laboratory keeps it open as long as it lives. After that the receiver's other
+/// end is dropped.
 ///
 /// The thread sleeps until then: what is written does not wake it.
-fn watch(told: Arc<AtomicBool>) -> Receiver<()> {
+fn watch(reported: Arc<AtomicBool>) -> Receiver<()> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let input = std::io::stdin();
         // A pipe always reports that it was hung up, a socket when it is asked for (poll(2)).
         let mut watched = [PollFd::new(&input, PollFlags::RDHUP)];
         while poll(&mut watched, None) == Err(Errno::INTR) {}
-        if !told.load(Ordering::Acquire) {
+        if !reported.load(Ordering::Acquire) {
             leave();
         }
         drop(sender);

@@ -100,7 +100,7 @@ impl Window {
         })
     }
 
-    /// The result, with so many connections opened in the slices and since the start.
+    /// The result; `opened` connections were opened in the slices, `opened_ever` since the start.
     fn done(self, opened: u64, opened_ever: u64) -> Done {
         let cpu = self.cpu.sum();
         Done {

@@ -1,5 +1,5 @@
 //! The threads of a job: each sets its connections up, warms them, and then works slice by slice, as it
-//! is told.
+//! is ordered.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -50,7 +50,7 @@ pub struct Record {
     pub cpu_ns: u64,
 }
 
-/// What every thread is told at once.
+/// What all threads are to do next.
 #[derive(Debug, Clone, Copy)]
 pub enum Task {
     /// To work for a slice.
@@ -69,7 +69,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// So many seconds from `start_ns` on.
+    /// `length_s` seconds from `start_ns` on.
     pub fn new(start_ns: u64, length_s: f64) -> Self {
         let end_ns = start_ns + nanoseconds(length_s);
         Self { start_ns, end_ns }
@@ -81,7 +81,7 @@ impl Span {
     }
 }
 
-/// A thread, and how it is told what to do; it hangs up when that is dropped.
+/// A thread, and where its tasks are sent; it hangs up when that end is dropped.
 pub struct Thread {
     tasks: Sender<Task>,
     handle: JoinHandle<()>,
@@ -116,7 +116,7 @@ impl Thread {
         Ok(Self { tasks, handle })
     }
 
-    /// Tells it what to do next.
+    /// Sends it its next task.
     ///
     /// # Errors
     /// The thread died.
@@ -201,7 +201,7 @@ fn serve(
         cpu_ns,
     };
     if reports.send(Report::Done(Box::new(record))).is_ok() {
-        // Nothing more is told; the tasks end when it is time to hang up.
+        // There is no further task; they end when it is time to hang up.
         let _ = tasks.recv();
     }
     worker.hang_up();

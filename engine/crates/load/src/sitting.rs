@@ -36,7 +36,7 @@ struct Sitting {
 
 /// Runs a job to its end.
 ///
-/// `say` is told every event. `next_order` is asked when everything is ready and nothing is in flight,
+/// `say` gets every event. `next_order` is asked when everything is ready and nothing is in flight,
 /// and again after each slice; `wait_for_release` is called once, when the result has been reported. Until
 /// then connections that are kept stay open, so that whoever reads the server's clocks at the result does
 /// not count its work of closing them.

@@ -156,8 +156,8 @@ impl Worker {
 
     /// Works through a stage and finishes what is in flight when it is over. Without a schedule the
     /// loop is closed: each connection starts anew when it has been answered. With one, what was due
-    /// before the stage's end is still started after it, until the stage gives up. A storm has at most
-    /// so many `rounds`. Stages may follow each other at any distance; between them nothing is done.
+    /// before the stage's end is still started after it, until the stage gives up. A storm makes at most
+    /// `rounds` rounds. Stages may follow each other at any distance; between them nothing is done.
     ///
     /// # Errors
     /// The server is given up.

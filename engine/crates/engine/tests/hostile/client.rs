@@ -52,29 +52,25 @@ impl Client {
         writeln!(self.input.as_ref().unwrap(), "{line}").unwrap();
     }
 
-    /// What it says next; none when it says no more.
+    /// What it says next, but for its progress; none when it says no more.
     fn next(&mut self) -> Option<Event> {
-        match self.events.recv_timeout(PATIENCE) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the engine hangs"),
-        }
-    }
-
-    /// What it says next, but for its progress.
-    fn answer(&mut self) -> Option<Event> {
+        let started = Instant::now();
         loop {
-            match self.next() {
-                Some(Event::Interval(_)) => {}
-                event => return event,
+            let patience = PATIENCE.saturating_sub(started.elapsed());
+            match self.events.recv_timeout(patience) {
+                Ok(Event::Interval(_)) => {}
+                Ok(event) => return Some(event),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("the engine hangs"),
             }
+            assert!(started.elapsed() < PATIENCE, "the engine does not end");
         }
     }
 
     /// Has it work for a slice; why it ended, if it did.
     pub fn try_go(&mut self, length_s: f64) -> Result<Slice, ErrorEvent> {
         self.say(&format!("go {length_s}"));
-        match self.answer() {
+        match self.next() {
             Some(Event::Slice(slice)) => Ok(slice),
             Some(Event::Error(error)) => Err(error),
             other => panic!("{other:?}"),
@@ -97,7 +93,7 @@ impl Client {
     /// Has it end: its result.
     pub fn end(mut self) -> Done {
         self.say("end");
-        let Some(Event::Done(done)) = self.answer() else {
+        let Some(Event::Done(done)) = self.next() else {
             panic!("no result");
         };
         self.input = None;
@@ -107,7 +103,7 @@ impl Client {
 
     /// It has refused what was said, for this reason, and ended.
     pub fn refused(mut self) -> ErrorEvent {
-        let Some(Event::Error(error)) = self.answer() else {
+        let Some(Event::Error(error)) = self.next() else {
             panic!("nothing was refused");
         };
         assert_eq!(self.child.wait().unwrap().code(), Some(1));
@@ -117,12 +113,7 @@ impl Client {
     /// Hangs up: the engine ends at once, without a result.
     pub fn hang_up(mut self) {
         self.input = None;
-        while let Some(event) = self.next() {
-            assert!(
-                !matches!(event, Event::Done(_) | Event::Error(_)),
-                "{event:?}"
-            );
-        }
+        assert_eq!(self.next(), None);
         let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(started.elapsed() < PATIENCE, "the engine lives on");

@@ -63,7 +63,7 @@ fn logins(counts: &Counts) -> u64 {
     counts.authentications.values().sum()
 }
 
-/// The result is the sum of the slices, of which each has so many connections for an operation.
+/// The result is the sum of the slices, which had N connections at work.
 fn assert_sums(slices: &[Slice], done: &Done, connections: f64) {
     assert_eq!(operations(slices), done.operations);
     assert_near(
