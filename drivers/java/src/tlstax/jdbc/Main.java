@@ -50,6 +50,7 @@ final class Main {
         List<Negotiation> negotiations = crew.setUp();
         Rehearsal.run(crew.renewRecorders());
         Steadiness steadiness = warmUp(job, crew);
+        Rest.await(Laboratory::endWhereGone);
         Samples samples = samples(job);
         Stage stage = new Stage(job.operations, samples);
         Window window = new Window(crew.renewRecorders());

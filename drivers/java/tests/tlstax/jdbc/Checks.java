@@ -37,6 +37,7 @@ final class Checks {
         lengths();
         stages();
         windows();
+        rest();
         System.out.println(checked + " checks passed");
     }
 
@@ -208,6 +209,19 @@ final class Checks {
         } catch (Failure ended) {
             same(ended, failure);
         }
+    }
+
+    /** A thread that is at work is waited for. */
+    private static void rest() throws Failure {
+        long end_ns = System.nanoTime() + 300_000_000;
+        Thread busy = new Thread(() -> {
+            while (System.nanoTime() < end_ns) {
+                Thread.onSpinWait();
+            }
+        });
+        busy.start();
+        Rest.await(() -> {});
+        same(busy.isAlive(), false);
     }
 
     /** Slices add up to the window, whatever lies between them. */
