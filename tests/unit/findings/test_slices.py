@@ -5,15 +5,19 @@ from math import exp, log
 import pytest
 
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
-from tlstax.findings.core.estimates import estimates
+from fake_trials import fake_header
+from tlstax.findings.answer.caveats import of_finding
+from tlstax.findings.answer.document import document
+from tlstax.findings.answer.export import exported
+from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.outcomes import log_ratio_between, outcome, outcomes
 from tlstax.findings.core.series import series, valid_values
 from tlstax.findings.core.slices import log_ratio_of_totals, turns
 from tlstax.findings.core.stopping import decide
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
-from tlstax.records.trial import Trial, TrialRecord
-from tlstax.study import Case, Study
+from tlstax.records.trial import PathObservation, StoredRun, Trial, TrialRecord
+from tlstax.study import Case, Contrast, Published, Statement, Study
 
 BURSTS: Done = [(100, 1.0), (102, 1.0), (98, 1.0), (100, 5.0), (101, 1.0)]
 STUDY = Study(name="s", title="", question="", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})
@@ -53,6 +57,30 @@ def test_the_whole_is_added_up_slice_by_slice_where_paths_are_compared() -> None
     found = outcomes(record(slices_of(BURSTS), path="none"))
     assert found["all_cpu_us_per_op"] == pytest.approx(SERVER_US + CLIENT_US)
     assert "path_cpu_us_per_op" not in found
+
+
+def test_a_path_has_its_column() -> None:
+    between = PathObservation(
+        name="ssh",
+        specimen="openssh",
+        version="9.2",
+        parts=(),
+        protection=None,
+        said_by="",
+        connections=None,
+        entry_port=1,
+        server_port=2,
+    )
+    beside = record(slices_of(BURSTS, path=True), path="ssh").model_copy(update={"path": between})
+    assert outcome(beside, "path_cpu_us_per_op") == pytest.approx(1.0)
+    assert outcome(beside, "all_cpu_us_per_op") == pytest.approx(SERVER_US + CLIENT_US + 1.0)
+    unseen = beside.model_copy(update={"slices": slices_of(BURSTS), "window": None})
+    assert "all_cpu_us_per_op" not in outcomes(unseen)
+    out_of_reach = beside.model_copy(update={"slices": slices_of(BURSTS, path=True, server=False)})
+    found = turns(out_of_reach)
+    assert found is not None
+    assert "path_cpu_us_per_op" in found.amounts
+    assert "all_cpu_us_per_op" not in found.amounts
 
 
 def test_a_ratio_is_the_median_of_neighbours() -> None:
@@ -98,19 +126,21 @@ def test_who_did_not_take_turns_is_compared_by_values(other: Slices | None) -> N
 
 
 def test_a_slice_without_an_operation_is_the_worst_of_all() -> None:
-    """By hand: 0, 0, 2, 2, 2 to 1: the middle ratio is 2; were the empty ones left out it would be 2 as well,
-    but of 0, 0, 1, 2, 3 to 1 it is 1, and not 2."""
-    one = slices_of([(1, 1.0)] * 5)
-    assert ratio(slices_of([(0, 1.0), (0, 1.0), (2, 1.0), (2, 1.0), (2, 1.0)]), one) == pytest.approx(2)
-    assert ratio(slices_of([(0, 1.0), (0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]), one) == pytest.approx(1)
-    assert ratio(one, slices_of([(0, 1.0), (0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)])) == pytest.approx(1)
+    """By hand: of 0, 0, 5, 10, 15 to 5 the middle ratio is 1; with the empty ones left out it would be 2."""
+    even, gaps = [(5, 1.0)] * 5, [(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)]
+    assert ratio(slices_of(gaps), slices_of(even)) == pytest.approx(1)
+    assert ratio(slices_of(even), slices_of(gaps)) == pytest.approx(1)
+    assert ratio(slices_of(gaps), slices_of(gaps)) == pytest.approx(1)
 
 
-def test_where_the_middle_slice_is_empty_totals_are_compared() -> None:
-    rare, one = slices_of([(0, 1.0), (0, 1.0), (0, 1.0), (4, 1.0), (6, 1.0)]), slices_of([(1, 1.0)] * 5)
-    assert ratio(rare, one) == pytest.approx(2.0)
-    assert ratio(rare, rare) == pytest.approx(1.0)
-    assert outcome(record(rare), "ops_per_s") == pytest.approx(10 / 5 / SLICE_S)
+def test_slices_of_a_few_operations_are_taken_together() -> None:
+    """By hand: 12 to 10 in all, where the middle pair would say 1.5."""
+    few, more = slices_of([(3, 1.0), (3, 1.0), (3, 1.0), (2, 1.0), (1, 1.0)]), slices_of([(2, 1.0)] * 5)
+    assert ratio(few, more) == pytest.approx(1.2)
+    assert outcome(record(few), "ops_per_s") == pytest.approx(12 / 5 / SLICE_S)
+    enough = slices_of([(6, 1.0)] * 3 + [(1, 1.0)] * 2)
+    assert ratio(enough, more) == pytest.approx(2.0), "of one case alone: its rate is as uncertain"
+    assert ratio(enough, slices_of([(4, 1.0)] * 5)) == pytest.approx(1.5)
     nothing = slices_of([(0, 1.0)] * 5)
     assert outcome(record(nothing), "ops_per_s") == outcome(record(None), "ops_per_s")
 
@@ -146,3 +176,82 @@ def test_all_ways_to_a_ratio_take_the_neighbours() -> None:
     assert measured.control_logs(measured.own_baseline(treatment.levels), "ops_per_s") == pytest.approx(
         dict.fromkeys(range(5), 0.0)
     )
+
+
+def sittings(bursts_in: int) -> list[Estimate]:
+    """Five blocks of a case that is disturbed in as many of them, and otherwise as good as its baseline."""
+    quiet: Done = [(100, 1.0)] * 5
+    records = []
+    for block in range(5):
+        for position, case in enumerate(cases(STUDY)):
+            hit = case.role == "treatment" and block < bursts_in
+            done = [(count, factor * (1 + 0.001 * block)) for count, factor in (BURSTS if hit else quiet)]
+            records.append(in_turns(Trial(block=block, position=position, case=case), slices_of(done)))
+    return [e for e in estimates(STUDY, records) if e.outcome == "ops_per_s"]
+
+
+def test_a_case_that_is_disturbed_in_every_block_is_said_to_be() -> None:
+    disturbed = {e.comparison.case.role: e for e in sittings(bursts_in=5)}
+    treatment, control = disturbed["treatment"], disturbed["control"]
+    assert treatment.is_disturbed
+    assert not control.is_disturbed
+    assert treatment.ratio is not None
+    (text,) = (text for text in of_finding(STUDY, treatment, treatment.ratio) if "over all slices" in text)
+    assert text.startswith("over all slices together it is \N{MINUS SIGN}44 %, outside the interval")
+    assert not any("over all slices" in text for text in of_finding(STUDY, control, treatment.ratio))
+
+
+def test_a_burst_in_one_block_is_chance() -> None:
+    assert not any(estimate.is_disturbed for estimate in sittings(bursts_in=1))
+    assert not any(estimate.is_disturbed for estimate in sittings(bursts_in=0))
+
+
+def test_every_topic_takes_the_neighbours() -> None:
+    """By hand: neighbours differ by 1.2 as above; the cases' own middle slices by 110 to 100."""
+    study = STUDY.model_copy(
+        update={
+            "contrasts": (Contrast(factor="tls", baseline="off"),),
+            "statements": (
+                Statement(says="dearer", source="us", factor="tls", better=("1.3",), than=("off",)),
+            ),
+            "published": (
+                Published(
+                    label="there",
+                    outcome="ops_per_s",
+                    unit="1/s",
+                    value=2.0,
+                    source="us",
+                    beside={"tls": "1.3"},
+                    against="plain",
+                ),
+                Published(
+                    label="plain",
+                    outcome="ops_per_s",
+                    unit="1/s",
+                    value=1.0,
+                    source="us",
+                    beside={"tls": "off"},
+                ),
+            ),
+        }
+    )
+    done: dict[str, Done] = {
+        "off": [(100, 1.0), (200, 1.0), (40, 1.0)] * 2,
+        "1.3": [(110, 1.0), (240, 1.0), (52, 1.0)] * 2,
+    }
+    records = tuple(
+        in_turns(Trial(block=block, position=position, case=case), slices_of(done[str(case.levels["tls"])]))
+        for block in range(3)
+        for position, case in enumerate(cases(study))
+    )
+    shown = document(StoredRun(header=fake_header(study), status="complete", trials=records))
+    assert [c.ratio.point for c in shown.contrasts if c.outcome == "ops_per_s"] == pytest.approx([1.2])
+    assert [p.ratio.point for p in shown.pooled if p.outcome == "ops_per_s"] == pytest.approx([1.2, 1.2])
+    assert [c.ratio.point for s in shown.statements for c in s.cases] == pytest.approx([1.2])
+    assert [p.ratio.point for p in shown.published if p.ratio] == pytest.approx([1.2])
+    finding = next(f for f in shown.findings if f.outcome == "ops_per_s" and f.role == "treatment")
+    assert finding.ratio.point == pytest.approx(1.2)
+    assert finding.ratio_of_totals == pytest.approx(402 / 340)
+    assert finding.value == pytest.approx(110 / SLICE_S)
+    (trial, *_) = exported(StoredRun(header=fake_header(study), status="complete", trials=records)).trials
+    assert trial.slices == records[0].slices

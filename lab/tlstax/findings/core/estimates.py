@@ -45,6 +45,19 @@ class Estimate:
         return exp(fmean(total for total, _ in self.totals)) if self.totals else None
 
     @property
+    def is_disturbed(self) -> bool:
+        """Whether all slices together tell of another ratio than neighbours do, beyond chance.
+
+        Beyond chance is what the scatter of the difference of the two over blocks does not explain, and what
+        lies outside the ratio's interval. Bursts that hit all cases alike widen that scatter, and do neither.
+        """
+        if self.ratio is None or self.ratio.low is None or self.ratio.high is None or len(self.totals) < 2:
+            return False
+        apart = [total - neighbours for total, neighbours in self.totals]
+        is_clear = stats.difference_interval(apart, self.ratio.confidence).excludes_zero
+        return is_clear and not self.ratio.low <= (self.ratio_of_totals or 0.0) <= self.ratio.high
+
+    @property
     def noise_floor(self) -> float | None:
         """Below which relative difference nothing can be told here; None where the control is missing."""
         return stats.noise_floor(self.control) if self.control else None

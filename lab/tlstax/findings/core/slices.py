@@ -7,6 +7,14 @@ trials is the median of the ratios of neighbours: of slices of the same round, w
 which share whatever changes more slowly. That is the ratio of undisturbed operation. The ratio of totals
 charges every burst to the case that it hit, and includes what a case itself does but rarely; it stands beside
 it.
+
+Why the median: a pair is spoilt when either slice is hit, so that bursts over 15 % of the slices spoil 28 %
+of the pairs. The median withstands nearly half, the Hodges-Lehmann estimator 29 %, the mean of the middle
+half 25 %. Simulated without any burst, those scatter by a fifth and a tenth less, but it is not slices that
+decide: connections that are made anew differ from block to block by more than either saves.
+
+Sources. Breakdown points: Donoho and Huber (1983), The Notion of Breakdown Point, in A Festschrift for Erich
+L. Lehmann, 157-184. The estimator set beside it: Hodges and Lehmann (1963), Ann. Math. Stat. 34, 598-611.
 """
 
 from __future__ import annotations
@@ -21,6 +29,11 @@ from tlstax.records.slices import Slices
 from tlstax.records.trial import TrialRecord
 
 Array = np.ndarray
+
+FEWEST_OPERATIONS = 4
+"""A slice ends with the answer of its last operation, which is a long one more often than not: of few, that
+decides. Simulated, the median of pairs is off by 8 % of a ratio of 3 where slices have one or two operations,
+by 0.4 % from here on and by nothing to speak of from ten on. The ratio of totals never is."""
 
 FEWEST_PAIRS = 5
 """Of fewer pairs a median leaves nothing out, and the ratio is that of the trials' own figures."""
@@ -55,22 +68,26 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Turns:
-    """The slices of one trial, by outcome: `logs` of their values. `rounds` ascend."""
+    """The slices of one trial, by outcome: `logs` of their values. `rounds` ascend.
+
+    `place` is its block and sitting. `are_full` is whether the median slice has enough operations to have a
+    value of its own.
+    """
 
     place: tuple[int, int]
+    are_full: bool
     rounds: Array
     amounts: Mapping[str, Amounts]
     logs: Mapping[str, Array]
 
     def value(self, name: str) -> float | None:
-        """The median slice's value; None for an outcome that slices do not have.
+        """The median slice's value, or that of all together where a slice has too few operations.
 
-        Where half of the slices are without an operation, so that the middle one has no value, that of all
-        slices together.
+        None for an outcome that slices do not have.
         """
         if name not in self.amounts:
             return None
-        middle = _middle(self.logs[name])
+        middle = _middle(self.logs[name]) if self.are_full else None
         return self.amounts[name].total if middle is None else exp(middle)
 
 
@@ -86,6 +103,7 @@ def turns(record: TrialRecord) -> Turns | None:
     amounts = _amounts(record, found)
     return Turns(
         place=(record.trial.block, found.sitting),
+        are_full=bool(np.median(found.operations) >= FEWEST_OPERATIONS),
         rounds=np.asarray(found.rounds),
         amounts=amounts,
         logs={name: amount.logs for name, amount in amounts.items()},
@@ -97,14 +115,14 @@ def log_ratio(name: str, own: float | None, other: float | None, slices: Sides) 
 
     `own` and `other` are the outcome of each, `slices` the turns of each. Where the two took turns with each
     other it is the median of the log ratios of slices of the same round; a slice without an operation is
-    worse than any other, and a round in which neither has one is left out. Where that leaves fewer than half
-    of the rounds, or the middle one without a value, it is the ratio of all slices together. Of trials that
-    did not take turns it is that of `own` to `other`, None where one of them is not above zero.
+    worse than any other, as leaving it out would favour the case that has more of them. Where slices have too
+    few operations (`FEWEST_OPERATIONS`) it is the ratio of all slices together. Of trials that did not take
+    turns it is that of `own` to `other`, None where one of them is not above zero.
     """
     found = _of_rounds(name, *slices)
-    if found is not None:
-        return found
-    return log(own / other) if own and other and own > 0 and other > 0 else None
+    if found is None and own is not None and other is not None and own > 0 and other > 0:
+        return log(own / other)
+    return found
 
 
 def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
@@ -127,7 +145,7 @@ def _of_rounds(name: str, own: Turns | None, other: Turns | None) -> float | Non
         return None
     one, two = pair[0].logs[name][places], pair[1].logs[name][other_places]
     known = np.isfinite(one) | np.isfinite(two)
-    middle = _middle(one[known] - two[known]) if 2 * known.sum() >= len(rounds) else None
+    middle = _middle(one[known] - two[known]) if pair[0].are_full and pair[1].are_full else None
     return log_ratio_of_totals(name, (own, other)) if middle is None else middle
 
 
