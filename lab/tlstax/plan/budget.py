@@ -34,7 +34,7 @@ def check_budget(study: Study, *, own_options: bool = False) -> None:
 
     The sentence names what would fit: with `own_options` by the options of `tlstax run`, else by --set.
     """
-    message = no_room(study, _least_block_s(study))
+    message = no_room(study, least_block_s(study))
     if message:
         fits = " or ".join(what_fits(study, own_options=own_options))
         remedy = f"give {fits}" if fits else "measure less"
@@ -59,7 +59,7 @@ def what_fits(study: Study, *, own_options: bool = False) -> tuple[str, ...]:
     the user's own, which may have been given by their files. With `own_options` only factors that `tlstax
     run` has an option for.
     """
-    budget = least_budget(LEAST_BLOCKS * _least_block_s(study))
+    budget = least_budget(LEAST_BLOCKS * least_block_s(study))
     fewer = _fewer_levels(study, own_options=own_options)
     return (*([f"--budget {budget}"] if budget else []), *([fewer] if fewer else []))
 
@@ -77,7 +77,8 @@ def least_budget(least_s: float) -> str:
     raise AssertionError("the last step has no end")
 
 
-def _least_block_s(study: Study) -> float:
+def least_block_s(study: Study) -> float:
+    """About how long a block of the shortest trials takes."""
     return block_s(study, cases(study), SHORTEST_S)
 
 
@@ -110,7 +111,7 @@ def _most_that_fit(study: Study, factor: str) -> tuple[tuple[Level, ...], int] |
 
 
 def _fits(study: Study | None) -> bool:
-    return study is not None and LEAST_BLOCKS * _least_block_s(study) <= study.budget_s
+    return study is not None and LEAST_BLOCKS * least_block_s(study) <= study.budget_s
 
 
 def _ever_more(study: Study, factor: str) -> list[tuple[Level, ...]]:
