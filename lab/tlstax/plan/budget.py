@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
 
 from tlstax.plan.order import cases, trials_per_block
 from tlstax.plan.timing import SHORTEST_S, block_s
@@ -17,9 +18,6 @@ from tlstax.support.text import duration
 
 LEAST_BLOCKS = 2
 """An interval is one over blocks, and needs two: one alone does not show how much blocks scatter."""
-
-LEAST_QUERIES = 10
-"""Fewer operations in a trial are not suggested: what is measured would be the trial's beginning and end."""
 
 _STEPS_S = ((120, 1, 1, "s"), (590, 10, 1, "s"), (7140, 60, 60, "m"), (math.inf, 900, 3600, "h"))
 """Up to how many seconds a budget is rounded up to a multiple of how many, and the unit that it is then
@@ -71,10 +69,8 @@ def least_budget(least_s: float) -> str:
     """
     if least_s > LONGEST_BUDGET_S:
         return ""
-    for longest_s, step_s, unit_s, unit in _STEPS_S:
-        if least_s <= longest_s:
-            return f"{math.ceil(least_s / step_s) * step_s / unit_s:.12g}{unit}"
-    raise AssertionError("the last step has no end")
+    _, step_s, unit_s, unit = next(step for step in _STEPS_S if least_s <= step[0])
+    return f"{math.ceil(least_s / step_s) * step_s / unit_s:.12g}{unit}"
 
 
 def least_block_s(study: Study) -> float:
@@ -125,18 +121,19 @@ def _ever_more(study: Study, factor: str) -> list[tuple[Level, ...]]:
         return block_s(study, [case for case in in_all if case.levels[factor] == level], SHORTEST_S)
 
     quickest = sorted(levels, key=takes_s)
-    fewer = [tuple(level for level in levels if level in quickest[:count]) for count in range(1, len(levels))]
+    fewer = [tuple(level for level in levels if level in quickest[:most]) for most in range(1, len(levels))]
     if factor == "queries":
         return [*((number,) for number in _round_numbers(min(map(int, levels)))), *fewer]
     return fewer
 
 
 def _round_numbers(below: int) -> Iterator[int]:
-    """1, 2 and 5 times powers of ten below this number, from the fewest queries on."""
-    power = LEAST_QUERIES
-    while power < below:
-        yield from (times * power for times in (1, 2, 5) if times * power < below)
-        power *= 10
+    """1, 2 and 5 times powers of ten below this number, from ten on.
+
+    Fewer operations are not suggested: what is measured would be a trial's beginning and end.
+    """
+    numbers = (times * 10**power for power in count(1) for times in (1, 2, 5))
+    return takewhile(lambda number: number < below, numbers)
 
 
 def _with_levels(study: Study, factor: str, levels: Sequence[Level]) -> Study | None:

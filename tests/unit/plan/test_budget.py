@@ -114,6 +114,23 @@ def test_run_names_its_own_options() -> None:
     assert len(what_fits(queries)) == 2
     assert len(what_fits(queries, own_options=True)) == 1
 
+    with pytest.raises(UserMistake) as caught:
+        check_budget(two, own_options=True)
+    assert "give --budget 8s or --connections 1, or" in caught.value.sentence()
+    far = override(override(TAX, "workload", ["point-select"]), "rtt_ms", ["0", "45"])
+    assert what_fits(far.model_copy(update={"budget_s": 3.0}), own_options=True)[1:] == ("--rtt-ms 0",)
+
+
+def test_what_takes_longest_is_left_out_and_what_just_fits_stays() -> None:
+    """A trial that inserts has its table put back; its name comes first by the alphabet."""
+    writing = override(TAX, "workload", ["insert", "point-select"]).model_copy(update={"budget_s": 4.0})
+    assert what_fits(writing)[1:] == ("--set workload=point-select",)
+    just_s = 2 * shortest(counting(1000, budget_s=1))
+    assert what_fits(counting(1000, 3000, budget_s=just_s))[1:] == ("--set queries=1000",)
+    tenth_s = 2 * shortest(counting(100, budget_s=1))
+    assert what_fits(counting(1000, budget_s=tenth_s))[1:] == ("--set queries=100",)
+    assert what_fits(counting(100, budget_s=tenth_s / 1.01))[1:] == ("--set queries=50",)
+
 
 def test_workloads_of_the_users_own_are_not_named() -> None:
     """They may have been given as a file, by whose name they would have to be given again."""
@@ -141,9 +158,11 @@ def test_options_of_drivers_are_not_named() -> None:
         (120.0, "120s"),
         (120.1, "130s"),
         (320.0, "320s"),
+        (590.0, "590s"),
         (591.0, "10m"),
         (600.0, "10m"),
         (601.0, "11m"),
+        (7140.0, "119m"),
         (7199.0, "2h"),
         (7200.0, "2h"),
         (7200.1, "2.25h"),
