@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tlstax.findings.core.so_far import SoFar, short_labels, so_far
 from tlstax.findings.core.stopping import Progress
+from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial
@@ -53,13 +54,9 @@ class Outlook:
 
     @property
     def warning(self) -> str:
-        """That not even one block fits the budget, in a sentence; empty where one does."""
-        if self._estimated_block_s <= self._study.budget_s:
-            return ""
-        return (
-            f"one block of {self.trials_in_block} trials takes about {self._estimated_block_s / 60:.0f} min, "
-            f"more than the budget of {self._study.budget_s / 60:.3g} min; it is run to its end all the same"
-        )
+        """That the budget has no room for two blocks, in a sentence; empty where it has."""
+        message = no_room(self._study, self._estimated_block_s)
+        return message and f"{message}; at least one is run to its end all the same"
 
     def spent_s(self, now_s: float) -> float:
         """What the run has taken of its budget, before it was resumed and since."""
