@@ -156,19 +156,7 @@ fn serve(
     // Sleeps end when they should, not up to 50 µs later (prctl(2), PR_SET_TIMERSLACK); a kernel that
     // refuses still sleeps.
     let _ = nix::sys::prctl::set_timerslack(1);
-    let threads = job.threads as usize;
-    let share = |all: usize| all / threads + usize::from(number < all % threads);
-    let samples = (job.row_samples as usize).div_ceil(threads);
-    let count = share(job.connections as usize);
-    let mut worker = Worker::new(shared, gauge, count, number, job.seed, samples)?;
-    let set_up = worker.set_up()?;
-    let warm_up = Span::new(now_ns(), job.warmup_s);
-    let stage = Stage {
-        end_ns: warm_up.end_ns,
-        give_up_ns: warm_up.end_ns,
-    };
-    worker.work(stage, schedule(job, warm_up, number, 0), u32::MAX)?;
-    worker.start_afresh(samples);
+    let (mut worker, set_up) = warmed_up(job, shared, gauge, number)?;
     if reports.send(Report::Ready(set_up)).is_err() {
         return Ok(());
     }
@@ -184,8 +172,8 @@ fn serve(
         let cpu_before_ns = thread_cpu_ns();
         worker.work(stage, schedule(job, span, number, slices), rounds_left)?;
         let slice = worker.take_slice();
-        rounds_left =
-            rounds_left.saturating_sub(u32::try_from(slice.rounds.len()).unwrap_or(u32::MAX));
+        let rounds = u32::try_from(slice.rounds.len()).unwrap_or(u32::MAX);
+        rounds_left = rounds_left.saturating_sub(rounds);
         cpu_ns += thread_cpu_ns() - cpu_before_ns;
         let process_cpu = process_cpu();
         let share = Box::new(Share { slice, process_cpu });
@@ -206,6 +194,29 @@ fn serve(
     }
     worker.hang_up();
     Ok(())
+}
+
+/// A worker for this thread's share of the connections, which are up and warm, and what it found.
+fn warmed_up(
+    job: &Job,
+    shared: Arc<Shared>,
+    gauge: Arc<Gauge>,
+    number: usize,
+) -> Result<(Worker, SetUp), Failure> {
+    let threads = job.threads as usize;
+    let share = |all: usize| all / threads + usize::from(number < all % threads);
+    let samples = (job.row_samples as usize).div_ceil(threads);
+    let count = share(job.connections as usize);
+    let mut worker = Worker::new(shared, gauge, count, number, job.seed, samples)?;
+    let set_up = worker.set_up()?;
+    let span = Span::new(now_ns(), job.warmup_s);
+    let stage = Stage {
+        end_ns: span.end_ns,
+        give_up_ns: span.end_ns,
+    };
+    worker.work(stage, schedule(job, span, number, 0), u32::MAX)?;
+    worker.start_afresh(samples);
+    Ok((worker, set_up))
 }
 
 /// Pins the calling thread to the core of the thread with this number.
