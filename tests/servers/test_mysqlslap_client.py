@@ -125,7 +125,6 @@ def test_a_window_lasts_about_as_long_as_was_asked(filled: PrivateServer, progra
     _, short = measured(program, job(filled, duration_s=0.2))
     _, long = measured(program, job(filled, duration_s=2.0))
     assert long.elapsed_s > 2 * short.elapsed_s
-    assert long.operations > 2 * short.operations
 
 
 def test_all_rounds_are_one_slice_and_another_is_a_bad_job(

@@ -197,7 +197,16 @@ def test_another_file_or_version_than_claimed_is_found_out(swapped: PrivateServe
 def test_another_library_under_the_client_is_found_out(
     swapped: PrivateServer, libraries: dict[str, TlsLibrary]
 ) -> None:
-    said = reasons(measured(swapped, client_claim=libraries["trixie"].claim()))
+    """The client loads sid's, so that it does not matter which one the machine's own is."""
+    tls = TlsOn(
+        min_version="1.3",
+        max_version="1.3",
+        verify="identity",
+        ca_file=swapped.ca_file,
+        library=str(libraries["sid"].libssl),
+    )
+    job = load_jobs.job(swapped, "reconnect", tls=tls)
+    said = reasons(measured(swapped, job=job, client_claim=libraries["trixie"].claim()))
     assert "is loaded into the client, and is not openssl-of-trixie's libssl" in said
 
 
