@@ -8,10 +8,9 @@ from statistics import fmean, stdev
 from typing import Final
 
 from tlstax.contract import Done, PhaseWire
-from tlstax.findings.core import histograms
+from tlstax.findings.core import histograms, slices
 from tlstax.findings.core.histograms import Histogram
 from tlstax.findings.core.processors import Whose, shares, together
-from tlstax.findings.core.slices import log_ratio, turns
 from tlstax.records.trial import TrialRecord
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
@@ -82,8 +81,10 @@ def log_ratio_between(record: TrialRecord, other: TrialRecord, name: str) -> flo
 
     None where one of them does not have it above zero. Raises MachineFault.
     """
-    values = outcome(record, name), outcome(other, name)
-    return log_ratio(name, *values, (turns(record), turns(other)))
+    found = slices.log_ratio_of_neighbours(name, (slices.turns(record), slices.turns(other)))
+    if found is not None:
+        return found
+    return slices.log_ratio(name, outcome(record, name), outcome(other, name), (None, None))
 
 
 def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
@@ -111,7 +112,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),
-        **_sliced(record),
+        **slices.values(record),
     }
 
 
@@ -119,13 +120,6 @@ def watched_operations(record: TrialRecord) -> int:
     """How many operations were finished while observers watched: all of the trial's, or a part."""
     watched = record.window.operations if record.window is not None else None
     return watched if watched is not None else record.done.operations if record.done is not None else 0
-
-
-def _sliced(record: TrialRecord) -> dict[str, float]:
-    """What a trial that took turns with others has slice by slice: the median slice's."""
-    found = turns(record)
-    values = {name: found.value(name) for name in found.amounts} if found is not None else {}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def storm_rates(done: Done) -> tuple[float, ...]:
