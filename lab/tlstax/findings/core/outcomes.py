@@ -223,20 +223,13 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
         found["client_overhead_us_per_op"] = done.overhead.cpu_us_per_op
     server = record.server.cpu if record.server is not None else None
     if server is not None:
-        found["server_cpu_share"] = server.total_us / (_watched_s(record, done) * 1e6)
-    sides = (("client", done.cpu, done.operations), ("server", server, watched_operations(record)))
-    for side, cpu, operations in sides:
-        if cpu is not None and operations:
-            found[f"{side}_cpu_us_per_op"] = cpu.total_us / operations
-            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / operations
-            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / operations
+        found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
+    for side, cpu in (("client", done.cpu), ("server", server)):
+        if cpu is not None and done.operations:
+            found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
+            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
+            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
     return found
-
-
-def _watched_s(record: TrialRecord, done: Done) -> float:
-    """How long observers watched the client at work."""
-    window = record.window
-    return done.elapsed_s if window is None or window.operations is None else window.took_s
 
 
 def _path(record: TrialRecord, done: Done) -> dict[str, float]:
@@ -250,8 +243,8 @@ def _path(record: TrialRecord, done: Done) -> dict[str, float]:
         return {}
     found = {} if used_us is None else {"path_cpu_us_per_op": used_us / operations}
     if server is not None and server.cpu is not None:
-        watched_us = server.cpu.total_us + (used_us or 0.0)
-        found["all_cpu_us_per_op"] = done.cpu.total_us / done.operations + watched_us / operations
+        both_us = done.cpu.total_us + server.cpu.total_us
+        found["all_cpu_us_per_op"] = both_us / done.operations + (used_us or 0.0) / operations
     return found
 
 
