@@ -79,8 +79,9 @@ def test_a_path_has_its_column() -> None:
     out_of_reach = beside.model_copy(update={"slices": slices_of(BURSTS, path=True, server=False)})
     found = turns(out_of_reach)
     assert found is not None
-    assert "path_cpu_us_per_op" in found.amounts
-    assert "all_cpu_us_per_op" not in found.amounts
+    assert found.value("path_cpu_us_per_op") == pytest.approx(1.0)
+    assert found.value("all_cpu_us_per_op") is None
+    assert found.value("bytes_per_op") is None
 
 
 def test_a_ratio_is_the_median_of_neighbours() -> None:
@@ -178,7 +179,7 @@ def test_all_ways_to_a_ratio_take_the_neighbours() -> None:
     )
 
 
-def sittings(bursts_in: int) -> list[Estimate]:
+def disturbed_run(bursts_in: int) -> StoredRun:
     """Five blocks of a case that is disturbed in as many of them, and otherwise as good as its baseline."""
     quiet: Done = [(100, 1.0)] * 5
     records = []
@@ -187,11 +188,15 @@ def sittings(bursts_in: int) -> list[Estimate]:
             hit = case.role == "treatment" and block < bursts_in
             done = [(count, factor * (1 + 0.001 * block)) for count, factor in (BURSTS if hit else quiet)]
             records.append(in_turns(Trial(block=block, position=position, case=case), slices_of(done)))
-    return [e for e in estimates(STUDY, records) if e.outcome == "ops_per_s"]
+    return StoredRun(header=fake_header(STUDY), status="complete", trials=tuple(records))
+
+
+def rates(bursts_in: int) -> list[Estimate]:
+    return [e for e in estimates(STUDY, disturbed_run(bursts_in).trials) if e.outcome == "ops_per_s"]
 
 
 def test_a_case_that_is_disturbed_in_every_block_is_said_to_be() -> None:
-    disturbed = {e.comparison.case.role: e for e in sittings(bursts_in=5)}
+    disturbed = {e.comparison.case.role: e for e in rates(bursts_in=5)}
     treatment, control = disturbed["treatment"], disturbed["control"]
     assert treatment.is_disturbed
     assert not control.is_disturbed
@@ -199,11 +204,14 @@ def test_a_case_that_is_disturbed_in_every_block_is_said_to_be() -> None:
     (text,) = (text for text in of_finding(STUDY, treatment, treatment.ratio) if "over all slices" in text)
     assert text.startswith("over all slices together it is \N{MINUS SIGN}44 %, outside the interval")
     assert not any("over all slices" in text for text in of_finding(STUDY, control, treatment.ratio))
+    said = [caveat for caveat in document(disturbed_run(bursts_in=5)).caveats if text in caveat]
+    assert said == [f"TLS 1.3: {text}"]
 
 
 def test_a_burst_in_one_block_is_chance() -> None:
-    assert not any(estimate.is_disturbed for estimate in sittings(bursts_in=1))
-    assert not any(estimate.is_disturbed for estimate in sittings(bursts_in=0))
+    assert not any(estimate.is_disturbed for estimate in rates(bursts_in=1))
+    assert not any(estimate.is_disturbed for estimate in rates(bursts_in=0))
+    assert not any("over all slices" in text for text in document(disturbed_run(bursts_in=1)).caveats)
 
 
 def test_every_topic_takes_the_neighbours() -> None:

@@ -8,10 +8,9 @@ from statistics import fmean, stdev
 from typing import Final
 
 from tlstax.contract import Done, PhaseWire
-from tlstax.findings.core import histograms
+from tlstax.findings.core import histograms, slices
 from tlstax.findings.core.histograms import Histogram
 from tlstax.findings.core.processors import Whose, shares, together
-from tlstax.findings.core.slices import log_ratio, turns
 from tlstax.records.trial import TrialRecord
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
@@ -82,8 +81,10 @@ def log_ratio_between(record: TrialRecord, other: TrialRecord, name: str) -> flo
 
     None where one of them does not have it above zero. Raises MachineFault.
     """
-    values = outcome(record, name), outcome(other, name)
-    return log_ratio(name, *values, (turns(record), turns(other)))
+    found = slices.log_ratio_of_neighbours(name, (slices.turns(record), slices.turns(other)))
+    if found is not None:
+        return found
+    return slices.log_ratio(name, outcome(record, name), outcome(other, name), (None, None))
 
 
 def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
@@ -111,7 +112,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),
-        **_sliced(record),
+        **slices.values(record),
     }
 
 
@@ -119,13 +120,6 @@ def watched_operations(record: TrialRecord) -> int:
     """How many operations were finished while observers watched: all of the trial's, or a part."""
     watched = record.window.operations if record.window is not None else None
     return watched if watched is not None else record.done.operations if record.done is not None else 0
-
-
-def _sliced(record: TrialRecord) -> dict[str, float]:
-    """What a trial that took turns with others has slice by slice: the median slice's."""
-    found = turns(record)
-    values = {name: found.value(name) for name in found.amounts} if found is not None else {}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def storm_rates(done: Done) -> tuple[float, ...]:
@@ -229,20 +223,13 @@ def _cpu(record: TrialRecord, done: Done) -> dict[str, float]:
         found["client_overhead_us_per_op"] = done.overhead.cpu_us_per_op
     server = record.server.cpu if record.server is not None else None
     if server is not None:
-        found["server_cpu_share"] = server.total_us / (_watched_s(record, done) * 1e6)
-    sides = (("client", done.cpu, done.operations), ("server", server, watched_operations(record)))
-    for side, cpu, operations in sides:
-        if cpu is not None and operations:
-            found[f"{side}_cpu_us_per_op"] = cpu.total_us / operations
-            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / operations
-            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / operations
+        found["server_cpu_share"] = server.total_us / (done.elapsed_s * 1e6)
+    for side, cpu in (("client", done.cpu), ("server", server)):
+        if cpu is not None and done.operations:
+            found[f"{side}_cpu_us_per_op"] = cpu.total_us / done.operations
+            found[f"{side}_cpu_user_us_per_op"] = cpu.user_us / done.operations
+            found[f"{side}_cpu_system_us_per_op"] = cpu.system_us / done.operations
     return found
-
-
-def _watched_s(record: TrialRecord, done: Done) -> float:
-    """How long observers watched the client at work."""
-    window = record.window
-    return done.elapsed_s if window is None or window.operations is None else window.took_s
 
 
 def _path(record: TrialRecord, done: Done) -> dict[str, float]:
@@ -256,8 +243,8 @@ def _path(record: TrialRecord, done: Done) -> dict[str, float]:
         return {}
     found = {} if used_us is None else {"path_cpu_us_per_op": used_us / operations}
     if server is not None and server.cpu is not None:
-        watched_us = server.cpu.total_us + (used_us or 0.0)
-        found["all_cpu_us_per_op"] = done.cpu.total_us / done.operations + watched_us / operations
+        both_us = done.cpu.total_us + server.cpu.total_us
+        found["all_cpu_us_per_op"] = both_us / done.operations + (used_us or 0.0) / operations
     return found
 
 

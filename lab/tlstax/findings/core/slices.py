@@ -19,9 +19,11 @@ L. Lehmann, 157-184. The estimator set beside it: Hodges and Lehmann (1963), Ann
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, inf, isfinite, log
+from statistics import median
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +31,26 @@ from tlstax.records.slices import Slices
 from tlstax.records.trial import TrialRecord
 
 Array = np.ndarray
+
+SLICED = (
+    "ops_per_s",
+    "latency_mean_us",
+    "server_cpu_us_per_op",
+    "client_cpu_us_per_op",
+    "path_cpu_us_per_op",
+    "all_cpu_us_per_op",
+    "server_cpu_share",
+)
+"""The outcomes that slices have, where the processes are in reach."""
+
+_COLUMNS = {
+    "latency_mean_us": ("latency_sum_s",),
+    "server_cpu_us_per_op": ("server_cpu_us",),
+    "client_cpu_us_per_op": ("client_cpu_us",),
+}
+"""What costs are made of, but those of paths."""
+
+_UNITS = {"latency_mean_us": 1e6}
 
 FEWEST_OPERATIONS = 4
 """A slice ends with the answer of its last operation, which is a long one more often than not: of few, that
@@ -68,27 +90,67 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Turns:
-    """The slices of one trial, by outcome: `logs` of their values. `rounds` ascend.
+    """The slices of one trial in sitting `sitting` of `block`; `path` is whether one is used, or compared."""
 
-    `place` is its block and sitting. `are_full` is whether the median slice has enough operations to have a
-    value of its own.
-    """
+    block: int
+    path: Literal["not compared", "none", "used"]
+    slices: Slices
 
-    place: tuple[int, int]
-    are_full: bool
-    rounds: Array
-    amounts: Mapping[str, Amounts]
-    logs: Mapping[str, Array]
+    @property
+    def sitting(self) -> tuple[int, int]:
+        """Equal for trials that took turns with each other."""
+        return self.block, self.slices.sitting
+
+    @cached_property
+    def are_full(self) -> bool:
+        """Whether the median slice has enough operations to have a value of its own."""
+        return median(self.slices.operations) >= FEWEST_OPERATIONS
+
+    @cached_property
+    def _known(self) -> dict[str, Array | None]:
+        return {}
+
+    def logs(self, name: str) -> Array | None:
+        """Ln of each slice's value, worked out once; None for an outcome that these slices do not have."""
+        if name not in self._known:
+            found = self.amounts(name)
+            self._known[name] = None if found is None else found.logs
+        return self._known[name]
+
+    def amounts(self, name: str) -> Amounts | None:
+        """What an outcome is made of; None for one that these slices do not have."""
+        if name == "ops_per_s":
+            return Amounts(self._column("operations"), self._column("elapsed_s"), worst=-inf)
+        if name == "server_cpu_share":
+            used_us = self._column("server_cpu_us")
+            return Amounts(used_us, self._column("elapsed_s") * 1e6, worst=-inf) if len(used_us) else None
+        columns = [self._column(column) for column in self._spent(name)]
+        if not columns or not all(len(column) for column in columns):
+            return None
+        return Amounts(sum(columns[1:], columns[0]) * _UNITS.get(name, 1.0), self._column("operations"), inf)
 
     def value(self, name: str) -> float | None:
         """The median slice's value, or that of all together where a slice has too few operations.
 
         None for an outcome that slices do not have.
         """
-        if name not in self.amounts:
+        found = self.amounts(name)
+        if found is None:
             return None
-        middle = _middle(self.logs[name]) if self.are_full else None
-        return self.amounts[name].total if middle is None else exp(middle)
+        middle = _middle(found.logs) if self.are_full else None
+        return found.total if middle is None else exp(middle)
+
+    def _spent(self, name: str) -> tuple[str, ...]:
+        """The columns that make up a cost; those of paths where paths are compared."""
+        between = ("path_cpu_us",) if self.path == "used" else ()
+        if name == "path_cpu_us_per_op":
+            return between
+        if name == "all_cpu_us_per_op":
+            return () if self.path == "not compared" else ("client_cpu_us", "server_cpu_us", *between)
+        return _COLUMNS.get(name, ())
+
+    def _column(self, name: str) -> Array:
+        return np.asarray(getattr(self.slices, name), dtype=float)
 
 
 Sides = tuple[Turns | None, Turns | None]
@@ -97,63 +159,64 @@ Sides = tuple[Turns | None, Turns | None]
 
 def turns(record: TrialRecord) -> Turns | None:
     """What a trial did in turns with others; None of one that did not."""
-    found = record.slices
-    if found is None or not found.rounds:
+    if record.slices is None or not record.slices.rounds:
         return None
-    amounts = _amounts(record, found)
-    return Turns(
-        place=(record.trial.block, found.sitting),
-        are_full=bool(np.median(found.operations) >= FEWEST_OPERATIONS),
-        rounds=np.asarray(found.rounds),
-        amounts=amounts,
-        logs={name: amount.logs for name, amount in amounts.items()},
-    )
+    with_path: Literal["none", "used"] = "none" if record.path is None else "used"
+    path = with_path if "path" in record.trial.case.levels else "not compared"
+    return Turns(record.trial.block, path, record.slices)
+
+
+def values(record: TrialRecord) -> dict[str, float]:
+    """Every outcome that slices have of a trial; none of one that did not take turns."""
+    found = turns(record)
+    known = {name: found.value(name) for name in SLICED} if found is not None else {}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def log_ratio(name: str, own: float | None, other: float | None, slices: Sides) -> float | None:
     """Ln of the ratio of two trials of one block: that by which everything is compared.
 
-    `own` and `other` are the outcome of each, `slices` the turns of each. Where the two took turns with each
-    other it is the median of the log ratios of slices of the same round; a slice without an operation is
-    worse than any other, as leaving it out would favour the case that has more of them. Where slices have too
-    few operations (`FEWEST_OPERATIONS`) it is the ratio of all slices together. Of trials that did not take
-    turns it is that of `own` to `other`, None where one of them is not above zero.
+    `own` and `other` are the outcome of each, `slices` the turns of each. Of trials that took turns with each
+    other it is that of neighbours (`log_ratio_of_neighbours`), else that of `own` to `other`: None where one
+    of them is not above zero.
     """
-    found = _of_rounds(name, *slices)
+    found = log_ratio_of_neighbours(name, slices)
     if found is None and own is not None and other is not None and own > 0 and other > 0:
         return log(own / other)
     return found
 
 
+def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
+    """The median of the log ratios of slices of the same round; None of trials that share too few rounds.
+
+    A slice without an operation is worse than any other: leaving it out would favour the case that has more
+    of them. Where slices have too few operations (`FEWEST_OPERATIONS`) it is the ratio of all together.
+    """
+    own, other = slices
+    if own is None or other is None or own.sitting != other.sitting:
+        return None
+    one, two = own.logs(name), other.logs(name)
+    if one is None or two is None:
+        return None
+    if own.slices.rounds != other.slices.rounds:
+        _, places, other_places = np.intersect1d(
+            own.slices.rounds, other.slices.rounds, assume_unique=True, return_indices=True
+        )
+        one, two = one[places], two[other_places]
+    if len(one) < FEWEST_PAIRS:
+        return None
+    known = np.isfinite(one) | np.isfinite(two)
+    middle = _middle(one[known] - two[known]) if own.are_full and other.are_full else None
+    return log_ratio_of_totals(name, slices) if middle is None else middle
+
+
 def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
     """Ln of the ratio of all slices together; None of trials that did not take turns with each other."""
-    pair = _neighbours(name, *slices)
-    if pair is None:
+    own, other = slices
+    if own is None or other is None or own.sitting != other.sitting:
         return None
-    own, other = (turns.amounts[name].total for turns in pair)
-    return log(own / other) if own and other else None
-
-
-def _of_rounds(name: str, own: Turns | None, other: Turns | None) -> float | None:
-    pair = _neighbours(name, own, other)
-    if pair is None:
-        return None
-    rounds, places, other_places = np.intersect1d(
-        pair[0].rounds, pair[1].rounds, assume_unique=True, return_indices=True
-    )
-    if len(rounds) < FEWEST_PAIRS:
-        return None
-    one, two = pair[0].logs[name][places], pair[1].logs[name][other_places]
-    known = np.isfinite(one) | np.isfinite(two)
-    middle = _middle(one[known] - two[known]) if pair[0].are_full and pair[1].are_full else None
-    return log_ratio_of_totals(name, (own, other)) if middle is None else middle
-
-
-def _neighbours(name: str, own: Turns | None, other: Turns | None) -> tuple[Turns, Turns] | None:
-    """The two, if they took turns with each other and have the outcome."""
-    if own is None or other is None or own.place != other.place:
-        return None
-    return (own, other) if name in own.amounts and name in other.amounts else None
+    totals = [amounts.total for side in (own, other) if (amounts := side.amounts(name)) is not None]
+    return log(totals[0] / totals[1]) if len(totals) == 2 and totals[0] and totals[1] else None
 
 
 def _middle(logs: Array) -> float | None:
@@ -163,34 +226,3 @@ def _middle(logs: Array) -> float | None:
     ordered = np.sort(logs)
     low, high = float(ordered[(len(logs) - 1) // 2]), float(ordered[len(logs) // 2])
     return (low + high) / 2 if isfinite(low) and isfinite(high) else None
-
-
-def _amounts(record: TrialRecord, found: Slices) -> dict[str, Amounts]:
-    operations = np.asarray(found.operations, dtype=float)
-    elapsed_s = np.asarray(found.elapsed_s)
-    columns = {
-        "client_cpu_us_per_op": np.asarray(found.client_cpu_us),
-        "server_cpu_us_per_op": np.asarray(found.server_cpu_us),
-        "latency_mean_us": np.asarray(found.latency_sum_s) * 1e6,
-    }
-    if "path" in record.trial.case.levels:
-        columns |= _with_path(record, found)
-    costs = {name: Amounts(us, operations, worst=inf) for name, us in columns.items() if len(us)}
-    shares = {"server_cpu_share": Amounts(columns["server_cpu_us_per_op"], elapsed_s * 1e6, worst=-inf)}
-    return {
-        "ops_per_s": Amounts(operations, elapsed_s, worst=-inf),
-        **costs,
-        **(shares if found.server_cpu_us else {}),
-    }
-
-
-def _with_path(record: TrialRecord, found: Slices) -> dict[str, Array]:
-    """What the programs between client and server used, and the whole, where paths are compared."""
-    between = np.asarray(found.path_cpu_us)
-    both = np.asarray(found.client_cpu_us) + np.asarray(found.server_cpu_us) if found.server_cpu_us else None
-    if record.path is None:
-        return {"all_cpu_us_per_op": both} if both is not None else {}
-    if not len(between):
-        return {}
-    whole = {"all_cpu_us_per_op": both + between} if both is not None else {}
-    return {"path_cpu_us_per_op": between, **whole}
