@@ -197,17 +197,13 @@ def test_another_file_or_version_than_claimed_is_found_out(swapped: PrivateServe
 def test_another_library_under_the_client_is_found_out(
     swapped: PrivateServer, libraries: dict[str, TlsLibrary]
 ) -> None:
-    """The client loads sid's, so that it does not matter which one the machine's own is."""
-    tls = TlsOn(
-        min_version="1.3",
-        max_version="1.3",
-        verify="identity",
-        ca_file=swapped.ca_file,
-        library=str(libraries["sid"].libssl),
-    )
-    job = load_jobs.job(swapped, "reconnect", tls=tls)
-    said = reasons(measured(swapped, job=job, client_claim=libraries["trixie"].claim()))
-    assert "is loaded into the client, and is not openssl-of-trixie's libssl" in said
+    with load_jobs.client(tls_job(swapped)) as client:
+        mapped = process.mapped_tls_libraries(client.wait_ready(load_jobs.WITHIN_S).pid)
+    own = {library.sha256 for library in mapped}
+    claims = [libraries[name].claim() for name in ("trixie", "sid")]
+    other = next(claim for claim in claims if claim.libssl_sha256 not in own)
+    said = reasons(measured(swapped, client_claim=other))
+    assert f"is loaded into the client, and is not {other.name}'s libssl" in said
 
 
 def test_the_processes_and_sockets_of_a_server_are_known(swapped: PrivateServer) -> None:
