@@ -126,12 +126,16 @@ def test_who_did_not_take_turns_is_compared_by_values(other: Slices | None) -> N
     assert log_ratio_of_totals("ops_per_s", (turns(value), turns(elsewhere))) is None
 
 
-def test_a_slice_without_an_operation_is_the_worst_of_all() -> None:
-    """By hand: of 0, 0, 5, 10, 15 to 5 the middle ratio is 1; with the empty ones left out it would be 2."""
-    even, gaps = [(5, 1.0)] * 5, [(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)]
-    assert ratio(slices_of(gaps), slices_of(even)) == pytest.approx(1)
-    assert ratio(slices_of(even), slices_of(gaps)) == pytest.approx(1)
-    assert ratio(slices_of(gaps), slices_of(gaps)) == pytest.approx(1)
+def test_a_slice_without_an_operation_has_no_neighbour() -> None:
+    """By hand: of 5, 10, 15 to 5 the middle ratio is 2; with two pairs of five left all are added up."""
+    even, gaps = slices_of([(5, 1.0)] * 5), slices_of([(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)])
+    assert ratio(gaps, even) == pytest.approx(2)
+    assert ratio(even, gaps) == pytest.approx(1 / 2)
+    assert ratio(gaps, gaps) == pytest.approx(1)
+    assert outcome(record(gaps), "ops_per_s") == pytest.approx(10 / SLICE_S)
+    elsewhere = slices_of([(5, 1.0), (10, 1.0), (15, 1.0), (0, 1.0), (0, 1.0)])
+    wider = slices_of([(5, 1.0), (0, 1.0), (20, 1.0), (0, 1.0), (20, 1.0)])
+    assert ratio(elsewhere, wider) == pytest.approx(30 / 45)
 
 
 def test_slices_of_a_few_operations_are_taken_together() -> None:

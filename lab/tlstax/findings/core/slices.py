@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, isfinite, log
+from math import exp, log
 from statistics import median
 from typing import Literal
 
@@ -63,15 +63,10 @@ FEWEST_PAIRS = 5
 
 @dataclass(frozen=True)
 class Amounts:
-    """What an outcome is made of, slice by slice: an amount divided by another one, as totals are.
-
-    `worst` is what a slice without an operation counts as: a rate of nothing is less than any other, a cost
-    of nothing done more than any.
-    """
+    """What an outcome is made of, slice by slice: an amount divided by another one, as totals are."""
 
     above: Array
     below: Array
-    worst: float
 
     @property
     def total(self) -> float | None:
@@ -81,9 +76,9 @@ class Amounts:
 
     @property
     def logs(self) -> Array:
-        """Ln of each slice's value; of one without an operation, without end."""
+        """Ln of each slice's value; not a number for one without an operation."""
         known = (self.above > 0) & (self.below > 0)
-        found = np.full(len(self.above), self.worst)
+        found = np.full(len(self.above), np.nan)
         found[known] = np.log(self.above[known] / self.below[known])
         return found
 
@@ -120,14 +115,14 @@ class Turns:
     def amounts(self, name: str) -> Amounts | None:
         """What an outcome is made of; None for one that these slices do not have."""
         if name == "ops_per_s":
-            return Amounts(self._column("operations"), self._column("elapsed_s"), worst=-inf)
+            return Amounts(self._column("operations"), self._column("elapsed_s"))
         if name == "server_cpu_share":
             used_us = self._column("server_cpu_us")
-            return Amounts(used_us, self._column("elapsed_s") * 1e6, worst=-inf) if len(used_us) else None
+            return Amounts(used_us, self._column("elapsed_s") * 1e6) if len(used_us) else None
         columns = [self._column(column) for column in self._spent(name)]
         if not columns or not all(len(column) for column in columns):
             return None
-        return Amounts(sum(columns[1:], columns[0]) * _UNITS.get(name, 1.0), self._column("operations"), inf)
+        return Amounts(sum(columns[1:], columns[0]) * _UNITS.get(name, 1.0), self._column("operations"))
 
     def value(self, name: str) -> float | None:
         """The median slice's value, or that of all together where a slice has too few operations.
@@ -189,8 +184,10 @@ def log_ratio(name: str, own: float | None, other: float | None, slices: Sides) 
 def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     """The median of the log ratios of slices of the same round; None of trials that share too few rounds.
 
-    A slice without an operation is worse than any other: leaving it out would favour the case that has more
-    of them. Where slices have too few operations (`FEWEST_OPERATIONS`) it is the ratio of all together.
+    A slice without an operation has no value, and its pair is left out: as what was begun in a slice is
+    finished in it, however long that takes, nothing was begun, which tells of the client's processor and not
+    of the case. Where fewer than half of the pairs are left, or slices have too few operations
+    (`FEWEST_OPERATIONS`), it is the ratio of all slices together.
     """
     own, other = slices
     if own is None or other is None or own.sitting != other.sitting:
@@ -205,8 +202,7 @@ def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
         one, two = one[places], two[other_places]
     if len(one) < FEWEST_PAIRS:
         return None
-    known = np.isfinite(one) | np.isfinite(two)
-    middle = _middle(one[known] - two[known]) if own.are_full and other.are_full else None
+    middle = _middle(one - two) if own.are_full and other.are_full else None
     return log_ratio_of_totals(name, slices) if middle is None else middle
 
 
@@ -220,9 +216,6 @@ def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
 
 
 def _middle(logs: Array) -> float | None:
-    """The median; None where there is none, or it lies among those without a value."""
-    if not len(logs):
-        return None
-    ordered = np.sort(logs)
-    low, high = float(ordered[(len(logs) - 1) // 2]), float(ordered[len(logs) // 2])
-    return (low + high) / 2 if isfinite(low) and isfinite(high) else None
+    """The median of those that are numbers; None where they are fewer than half."""
+    known = logs[np.isfinite(logs)]
+    return float(np.median(known)) if len(known) and 2 * len(known) >= len(logs) else None
