@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
@@ -72,23 +71,22 @@ class Amounts:
     def total(self) -> float | None:
         """All of the one divided by all of the other; None where either is nothing."""
         above, below = float(self.above.sum()), float(self.below.sum())
-        return above / below if above > 0 and below > 0 else None
+        return above / below if above and below else None
 
     @property
     def logs(self) -> Array:
-        """Ln of each slice's value; not a number for one without an operation."""
-        known = (self.above > 0) & (self.below > 0)
-        found = np.full(len(self.above), np.nan)
-        found[known] = np.log(self.above[known] / self.below[known])
+        """Ln of each slice's value; no finite number for one without an operation."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Array = np.log(self.above / self.below)
         return found
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The slices of one trial in sitting `sitting` of `block`; `path` is whether one is used, or compared."""
+    """The slices of one trial of `block`; `has_path` is None where the study compares no paths."""
 
     block: int
-    path: Literal["not compared", "none", "used"]
+    has_path: bool | None
     slices: Slices
 
     @property
@@ -137,15 +135,15 @@ class Turns:
 
     def _spent(self, name: str) -> tuple[str, ...]:
         """The columns that make up a cost; those of paths where paths are compared."""
-        between = ("path_cpu_us",) if self.path == "used" else ()
+        between = ("path_cpu_us",) if self.has_path else ()
         if name == "path_cpu_us_per_op":
             return between
         if name == "all_cpu_us_per_op":
-            return () if self.path == "not compared" else ("client_cpu_us", "server_cpu_us", *between)
+            return () if self.has_path is None else ("client_cpu_us", "server_cpu_us", *between)
         return _COLUMNS.get(name, ())
 
     def _column(self, name: str) -> Array:
-        return np.asarray(getattr(self.slices, name), dtype=float)
+        return np.asarray(getattr(self.slices, name))
 
 
 Sides = tuple[Turns | None, Turns | None]
@@ -156,9 +154,8 @@ def turns(record: TrialRecord) -> Turns | None:
     """What a trial did in turns with others; None of one that did not."""
     if record.slices is None or not record.slices.rounds:
         return None
-    with_path: Literal["none", "used"] = "none" if record.path is None else "used"
-    path = with_path if "path" in record.trial.case.levels else "not compared"
-    return Turns(record.trial.block, path, record.slices)
+    has_path = record.path is not None if "path" in record.trial.case.levels else None
+    return Turns(record.trial.block, has_path, record.slices)
 
 
 def values(record: TrialRecord) -> dict[str, float]:
@@ -196,13 +193,13 @@ def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     if one is None or two is None:
         return None
     if own.slices.rounds != other.slices.rounds:
-        _, places, other_places = np.intersect1d(
-            own.slices.rounds, other.slices.rounds, assume_unique=True, return_indices=True
-        )
+        _, places, other_places = np.intersect1d(own.slices.rounds, other.slices.rounds, return_indices=True)
         one, two = one[places], two[other_places]
     if len(one) < FEWEST_PAIRS:
         return None
-    middle = _middle(one - two) if own.are_full and other.are_full else None
+    with np.errstate(invalid="ignore"):
+        ratios = one - two
+    middle = _middle(ratios) if own.are_full and other.are_full else None
     return log_ratio_of_totals(name, slices) if middle is None else middle
 
 
@@ -211,8 +208,9 @@ def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
     own, other = slices
     if own is None or other is None or own.sitting != other.sitting:
         return None
-    totals = [amounts.total for side in (own, other) if (amounts := side.amounts(name)) is not None]
-    return log(totals[0] / totals[1]) if len(totals) == 2 and totals[0] and totals[1] else None
+    amounts, others = own.amounts(name), other.amounts(name)
+    total, against = amounts and amounts.total, others and others.total
+    return log(total / against) if total and against else None
 
 
 def _middle(logs: Array) -> float | None:
