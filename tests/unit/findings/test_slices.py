@@ -129,6 +129,7 @@ def test_who_did_not_take_turns_is_compared_by_values(other: Slices | None) -> N
     assert log_ratio_of_totals("ops_per_s", (turns(value), turns(elsewhere))) is None
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_slice_without_an_operation_has_no_neighbour() -> None:
     """By hand: of 5, 10, 15 to 5 the middle ratio is 2; with two pairs of five left all are added up."""
     even, gaps = slices_of([(5, 1.0)] * 5), slices_of([(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)])
@@ -143,6 +144,7 @@ def test_a_slice_without_an_operation_has_no_neighbour() -> None:
     assert ratio(half, slices_of([(20, 1.0)] * 6)) == pytest.approx(1 / 2), "three of six are enough"
 
 
+@pytest.mark.filterwarnings("error")
 def test_nothing_has_no_ratio() -> None:
     nowhere = (None, None)
     assert log_ratio("total_s", 0.5, 0.25, nowhere) == pytest.approx(log(2))
