@@ -12,7 +12,7 @@ from tlstax.findings.answer.export import exported
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.outcomes import log_ratio_between, outcome, outcomes
 from tlstax.findings.core.series import series, valid_values
-from tlstax.findings.core.slices import log_ratio_of_totals, turns
+from tlstax.findings.core.slices import log_ratio, log_ratio_of_totals, turns
 from tlstax.findings.core.stopping import decide
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
@@ -41,7 +41,7 @@ def test_absolute_figures_are_those_of_the_median_slice() -> None:
     assert found["server_cpu_us_per_op"] == pytest.approx(SERVER_US)
     assert found["client_cpu_us_per_op"] == pytest.approx(CLIENT_US)
     assert found["latency_mean_us"] == pytest.approx(LATENCY_S * 1e6)
-    assert found["server_cpu_share"] == pytest.approx(100 * SERVER_US / (SLICE_S * 1e6))
+    assert found["server_cpu_share"] == pytest.approx(100 * SERVER_US / (SLICE_S * 1e6), rel=1e-9)
     assert "path_cpu_us_per_op" not in found
 
 
@@ -82,6 +82,9 @@ def test_a_path_has_its_column() -> None:
     assert found.value("path_cpu_us_per_op") == pytest.approx(1.0)
     assert found.value("all_cpu_us_per_op") is None
     assert found.value("bytes_per_op") is None
+    not_compared = turns(record(slices_of(BURSTS, path=True)))
+    assert not_compared is not None
+    assert not_compared.value("all_cpu_us_per_op") is None
 
 
 def test_a_ratio_is_the_median_of_neighbours() -> None:
@@ -126,12 +129,38 @@ def test_who_did_not_take_turns_is_compared_by_values(other: Slices | None) -> N
     assert log_ratio_of_totals("ops_per_s", (turns(value), turns(elsewhere))) is None
 
 
-def test_a_slice_without_an_operation_is_the_worst_of_all() -> None:
-    """By hand: of 0, 0, 5, 10, 15 to 5 the middle ratio is 1; with the empty ones left out it would be 2."""
-    even, gaps = [(5, 1.0)] * 5, [(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)]
-    assert ratio(slices_of(gaps), slices_of(even)) == pytest.approx(1)
-    assert ratio(slices_of(even), slices_of(gaps)) == pytest.approx(1)
-    assert ratio(slices_of(gaps), slices_of(gaps)) == pytest.approx(1)
+@pytest.mark.filterwarnings("error")
+def test_a_slice_without_an_operation_has_no_neighbour() -> None:
+    """By hand: of 5, 10, 15 to 5 the middle ratio is 2; with two pairs of five left all are added up."""
+    even, gaps = slices_of([(5, 1.0)] * 5), slices_of([(0, 1.0), (0, 1.0), (5, 1.0), (10, 1.0), (15, 1.0)])
+    assert ratio(gaps, even) == pytest.approx(2)
+    assert ratio(even, gaps) == pytest.approx(1 / 2)
+    assert ratio(gaps, gaps) == pytest.approx(1)
+    assert outcome(record(gaps), "ops_per_s") == pytest.approx(10 / SLICE_S)
+    elsewhere = slices_of([(5, 1.0), (10, 1.0), (15, 1.0), (0, 1.0), (0, 1.0)])
+    wider = slices_of([(5, 1.0), (0, 1.0), (20, 1.0), (0, 1.0), (20, 1.0)])
+    assert ratio(elsewhere, wider) == pytest.approx(30 / 45)
+    half = slices_of([(10, 1.0), (10, 1.0), (20, 1.0), (0, 1.0), (0, 1.0), (0, 1.0)])
+    assert ratio(half, slices_of([(20, 1.0)] * 6)) == pytest.approx(1 / 2), "three of six are enough"
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_has_no_ratio() -> None:
+    nowhere = (None, None)
+    assert log_ratio("total_s", 0.5, 0.25, nowhere) == pytest.approx(log(2))
+    assert log_ratio("total_s", 0.25, 0.5, nowhere) == pytest.approx(-log(2))
+    for own, other in ((0.0, 1.0), (1.0, 0.0), (None, 1.0), (1.0, None)):
+        assert log_ratio("total_s", own, other, nowhere) is None
+    whole, nothing = turns(record(slices_of(BURSTS))), turns(record(slices_of([(0, 1.0)] * 5)))
+    out_of_reach = turns(record(slices_of(BURSTS, server=False)))
+    for one, two in ((whole, None), (None, whole), (whole, out_of_reach), (out_of_reach, whole)):
+        assert log_ratio("server_cpu_us_per_op", 3.0, 1.0, (one, two)) == pytest.approx(log(3))
+        assert log_ratio_of_totals("server_cpu_us_per_op", (one, two)) is None
+    assert log_ratio_of_totals("ops_per_s", (whole, nothing)) is None
+    assert log_ratio_of_totals("ops_per_s", (nothing, whole)) is None
+    tiny = turns(record(Slices(**{**dict(slices_of([(1, 1.0)] * 5)), "server_cpu_us": (0.1,) * 5})))
+    assert tiny is not None
+    assert tiny.value("server_cpu_us_per_op") == pytest.approx(0.1)
 
 
 def test_slices_of_a_few_operations_are_taken_together() -> None:

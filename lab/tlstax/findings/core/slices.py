@@ -21,9 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, isfinite, log
+from math import exp, log
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
@@ -63,37 +62,31 @@ FEWEST_PAIRS = 5
 
 @dataclass(frozen=True)
 class Amounts:
-    """What an outcome is made of, slice by slice: an amount divided by another one, as totals are.
-
-    `worst` is what a slice without an operation counts as: a rate of nothing is less than any other, a cost
-    of nothing done more than any.
-    """
+    """What an outcome is made of, slice by slice: an amount divided by another one, as totals are."""
 
     above: Array
     below: Array
-    worst: float
 
     @property
     def total(self) -> float | None:
         """All of the one divided by all of the other; None where either is nothing."""
         above, below = float(self.above.sum()), float(self.below.sum())
-        return above / below if above > 0 and below > 0 else None
+        return above / below if above and below else None
 
     @property
     def logs(self) -> Array:
-        """Ln of each slice's value; of one without an operation, without end."""
-        known = (self.above > 0) & (self.below > 0)
-        found = np.full(len(self.above), self.worst)
-        found[known] = np.log(self.above[known] / self.below[known])
+        """Ln of each slice's value; no finite number for one without an operation."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Array = np.log(self.above / self.below)
         return found
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The slices of one trial in sitting `sitting` of `block`; `path` is whether one is used, or compared."""
+    """The slices of one trial of `block`; `has_path` is None where the study compares no paths."""
 
     block: int
-    path: Literal["not compared", "none", "used"]
+    has_path: bool | None
     slices: Slices
 
     @property
@@ -120,14 +113,14 @@ class Turns:
     def amounts(self, name: str) -> Amounts | None:
         """What an outcome is made of; None for one that these slices do not have."""
         if name == "ops_per_s":
-            return Amounts(self._column("operations"), self._column("elapsed_s"), worst=-inf)
+            return Amounts(self._column("operations"), self._column("elapsed_s"))
         if name == "server_cpu_share":
             used_us = self._column("server_cpu_us")
-            return Amounts(used_us, self._column("elapsed_s") * 1e6, worst=-inf) if len(used_us) else None
+            return Amounts(used_us, self._column("elapsed_s") * 1e6) if len(used_us) else None
         columns = [self._column(column) for column in self._spent(name)]
         if not columns or not all(len(column) for column in columns):
             return None
-        return Amounts(sum(columns[1:], columns[0]) * _UNITS.get(name, 1.0), self._column("operations"), inf)
+        return Amounts(sum(columns[1:], columns[0]) * _UNITS.get(name, 1.0), self._column("operations"))
 
     def value(self, name: str) -> float | None:
         """The median slice's value, or that of all together where a slice has too few operations.
@@ -142,15 +135,15 @@ class Turns:
 
     def _spent(self, name: str) -> tuple[str, ...]:
         """The columns that make up a cost; those of paths where paths are compared."""
-        between = ("path_cpu_us",) if self.path == "used" else ()
+        between = ("path_cpu_us",) if self.has_path else ()
         if name == "path_cpu_us_per_op":
             return between
         if name == "all_cpu_us_per_op":
-            return () if self.path == "not compared" else ("client_cpu_us", "server_cpu_us", *between)
+            return () if self.has_path is None else ("client_cpu_us", "server_cpu_us", *between)
         return _COLUMNS.get(name, ())
 
     def _column(self, name: str) -> Array:
-        return np.asarray(getattr(self.slices, name), dtype=float)
+        return np.asarray(getattr(self.slices, name))
 
 
 Sides = tuple[Turns | None, Turns | None]
@@ -161,9 +154,8 @@ def turns(record: TrialRecord) -> Turns | None:
     """What a trial did in turns with others; None of one that did not."""
     if record.slices is None or not record.slices.rounds:
         return None
-    with_path: Literal["none", "used"] = "none" if record.path is None else "used"
-    path = with_path if "path" in record.trial.case.levels else "not compared"
-    return Turns(record.trial.block, path, record.slices)
+    has_path = record.path is not None if "path" in record.trial.case.levels else None
+    return Turns(record.trial.block, has_path, record.slices)
 
 
 def values(record: TrialRecord) -> dict[str, float]:
@@ -189,8 +181,10 @@ def log_ratio(name: str, own: float | None, other: float | None, slices: Sides) 
 def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     """The median of the log ratios of slices of the same round; None of trials that share too few rounds.
 
-    A slice without an operation is worse than any other: leaving it out would favour the case that has more
-    of them. Where slices have too few operations (`FEWEST_OPERATIONS`) it is the ratio of all together.
+    A slice without an operation has no value, and its pair is left out: as what was begun in a slice is
+    finished in it, however long that takes, nothing was begun, which tells of the client's processor and not
+    of the case. Where fewer than half of the pairs are left, or slices have too few operations
+    (`FEWEST_OPERATIONS`), it is the ratio of all slices together.
     """
     own, other = slices
     if own is None or other is None or own.sitting != other.sitting:
@@ -199,14 +193,13 @@ def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     if one is None or two is None:
         return None
     if own.slices.rounds != other.slices.rounds:
-        _, places, other_places = np.intersect1d(
-            own.slices.rounds, other.slices.rounds, assume_unique=True, return_indices=True
-        )
+        _, places, other_places = np.intersect1d(own.slices.rounds, other.slices.rounds, return_indices=True)
         one, two = one[places], two[other_places]
     if len(one) < FEWEST_PAIRS:
         return None
-    known = np.isfinite(one) | np.isfinite(two)
-    middle = _middle(one[known] - two[known]) if own.are_full and other.are_full else None
+    with np.errstate(invalid="ignore"):
+        ratios = one - two
+    middle = _middle(ratios) if own.are_full and other.are_full else None
     return log_ratio_of_totals(name, slices) if middle is None else middle
 
 
@@ -215,14 +208,12 @@ def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
     own, other = slices
     if own is None or other is None or own.sitting != other.sitting:
         return None
-    totals = [amounts.total for side in (own, other) if (amounts := side.amounts(name)) is not None]
-    return log(totals[0] / totals[1]) if len(totals) == 2 and totals[0] and totals[1] else None
+    amounts, others = own.amounts(name), other.amounts(name)
+    total, against = amounts and amounts.total, others and others.total
+    return log(total / against) if total and against else None
 
 
 def _middle(logs: Array) -> float | None:
-    """The median; None where there is none, or it lies among those without a value."""
-    if not len(logs):
-        return None
-    ordered = np.sort(logs)
-    low, high = float(ordered[(len(logs) - 1) // 2]), float(ordered[len(logs) // 2])
-    return (low + high) / 2 if isfinite(low) and isfinite(high) else None
+    """The median of those that are numbers; None where they are fewer than half."""
+    known = logs[np.isfinite(logs)]
+    return float(np.median(known)) if len(known) and 2 * len(known) >= len(logs) else None
