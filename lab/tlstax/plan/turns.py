@@ -27,9 +27,10 @@ wake-ups take longer."""
 OPERATION_S, OPERATIONS_EACH = 0.0001, 4
 """About how long a server takes for a simple operation, and how many each connection has in a slice."""
 
-RECONNECT_CYCLE_S = 0.003
-"""How long a slice lasts for each connection that reconnects, about what a full handshake takes on one
-processor: each of them has its turn, and the slice is more than the burst that begins it."""
+RECONNECT_CYCLE_S = 0.006
+"""How long a slice lasts for each connection that reconnects: a full handshake takes one processor about a
+millisecond, so that each of them has several. In a slice of one each, waiting for the first answer and for
+the last would be most of it."""
 
 
 def takes_turns(levels: Levels, study: Study) -> bool:
