@@ -180,9 +180,10 @@ def test_a_sitting_that_is_interrupted_counts_as_a_whole_or_not_at_all(
 
 
 def server_process() -> psutil.Process:
-    """The server that this process has started."""
+    """The server of this run: of all that this process has started, the one that was started last."""
     children = psutil.Process().children(recursive=True)
-    return next(child for child in children if "mariadbd" in " ".join(child.cmdline()))
+    servers = [child for child in children if "mariadbd" in " ".join(child.cmdline())]
+    return max(servers, key=psutil.Process.create_time)
 
 
 def clients() -> list[psutil.Process]:

@@ -10,9 +10,9 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, order, sittings
-from tlstax.plan.turns import MOST_CONNECTIONS, slice_s, takes_turns
+from tlstax.plan.turns import MOST_CONNECTIONS
 from tlstax.records.trial import Trial
-from tlstax.study import Case, Study, load_study
+from tlstax.study import Case, Study
 
 
 def study(**changed: Any) -> Study:
@@ -71,13 +71,6 @@ def test_trials_that_are_sampled_have_the_server_to_themselves_beside_those_that
     assert sum(sitting.takes_turns for sitting in found) == 2
 
 
-def test_a_slice_has_several_operations_on_each_connection_and_is_the_same_for_all() -> None:
-    kept, reconnecting = ({"workload": name, "connections": 8} for name in ("point-select", "reconnect"))
-    assert slice_s([kept]) < slice_s([reconnecting]) == slice_s([kept, reconnecting])
-    assert slice_s([kept | {"connections": 256}]) > 10 * slice_s([kept])
-    assert slice_s([kept | {"client": "pymysql-1.1"}]) > slice_s([kept])
-
-
 def test_a_sitting_is_as_long_as_its_windows_and_has_rounds_enough_however_short_they_are() -> None:
     made_up = study(factors={"tls": ("off", "1.3"), "connections": (8,)})
     block = first_block(made_up)
@@ -113,11 +106,6 @@ def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_com
         20
     }
     assert sitting.work_s == pytest.approx(0.05 + 60 * 0.005)
-
-
-def test_most_of_the_default_run_takes_turns() -> None:
-    tax = load_study("tax")
-    assert all(takes_turns(case.levels, tax) for case in (trial.case for trial in first_block(tax)))
 
 
 def another(case: Case, place: int) -> Case:
