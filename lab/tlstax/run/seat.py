@@ -106,7 +106,9 @@ class Seat:
         status_before = status.read_status(bench.admin)
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
-        client = self._stack.enter_context(LoadClient(bench.command_of(levels), job, before_exec))
+        # Where other cases have a distance, the server stands at its far end, and this client beside it.
+        command = [*bench.route(levels).entering, *bench.command_of(levels)]
+        client = self._stack.enter_context(LoadClient(command, job, before_exec))
         self._client = client
         try:
             gathered.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
