@@ -1,12 +1,12 @@
-// A Node.js driver behind the contract: a job from file 3, `go` from standard input, events to its output.
+// A Node.js driver behind the contract: a job from file 3, orders from standard input, events to its output.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
-import { createInterface } from "node:readline";
 
 import { Failure } from "./failure.js";
 import { Fleet } from "./fleet.js";
 import { readJob } from "./job.js";
+import { Laboratory } from "./laboratory.js";
 
 const [, , name, driver] = process.argv;
 
@@ -38,47 +38,37 @@ function pin(cpus) {
   }
 }
 
-/** What the laboratory says: `begun` when it says go, `over` when it is gone; before `done` that ends all. */
-function listen(state) {
-  const lines = createInterface({ input: process.stdin });
-  const begun = new Promise((resolve) => {
-    lines.on("line", (line) => line.trim() === "go" && resolve());
-  });
-  const over = new Promise((resolve) => {
-    lines.on("close", () => (state.done ? resolve() : process.exit(0)));
-  });
-  return { begun, over };
+/** A slice for each `go`, until `end`; then the result of all. */
+async function takeTurns(laboratory, fleet) {
+  for (let slices = 0; ; slices += 1) {
+    const order = await laboratory.order();
+    if (order.word === "go") say(await fleet.slice(order.lengthS));
+    else if (slices > 0) return fleet.result();
+    else throw new Failure("bad_job", "end came before the first slice");
+  }
 }
 
 async function converse() {
-  const state = { done: false };
-  const laboratory = listen(state);
+  const laboratory = new Laboratory(process.stdin, () => process.exit(0));
   const line = readFileSync(3, "utf8");
   if (line.trim() === "") process.exit(0);
   const job = readJob(line);
   pin(job.cpus);
   const adapter = await import(`./${driver}.js`);
   const fleet = new Fleet(job, adapter, name, say, end);
-  fleet.watch();
-  fleet.busy = true;
   try {
-    const negotiated = await fleet.open();
-    const { warmup, steady } = await fleet.warmUp();
-    fleet.busy = false;
+    const { negotiated, warmup, steady } = await fleet.prepare();
     say({
       event: "ready", client: name, client_version: adapter.version, pid: process.pid,
       server_version: fleet.version, tls_library: null, negotiated, warmup, steady,
     });
-    await laboratory.begun;
-    fleet.busy = true;
-    const result = await fleet.measure();
-    fleet.busy = false;
-    state.done = true;
+    const result = await takeTurns(laboratory, fleet);
+    const over = laboratory.over();
     say(result);
+    await over;
   } catch (error) {
     end(fleet.failureOf(error));
   }
-  await laboratory.over;
   await fleet.close().catch(() => {});
   process.exit(0);
 }

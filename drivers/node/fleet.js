@@ -1,4 +1,4 @@
-// All connections of a job: opened and proved, warmed up, and set to work for the window.
+// All connections of a job: opened and proved, warmed up, and set to work for one slice after the other.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -8,6 +8,7 @@ import { isSteady } from "./steady.js";
 import { Supply } from "./supply.js";
 import { compile } from "./template.js";
 import { Terms } from "./terms.js";
+import { countsOf, cpuTime, Window } from "./window.js";
 import { Worker } from "./worker.js";
 
 const SLICE_MS = 100;
@@ -21,7 +22,9 @@ export class Fleet {
     this.supply = new Supply(this.program.sequences);
     this.terms = new Terms(job, adapter, name);
     this.workers = Array.from({ length: job.connections }, (_, place) => new Worker(this, place));
-    Object.assign(this, { opened: 0, answers: 0, operations: 0, failures: 0, inARow: 0, busy: false });
+    Object.assign(this, { opened: 0, answers: 0, operations: 0, failures: 0, inARow: 0 });
+    this.recorder = new Recorder();
+    this.window = new Window(this);
     this.told = new Set();
     this.samples = [];
   }
@@ -29,6 +32,17 @@ export class Fleet {
   /** What the driver is told; the first time it is noted what it looks at. */
   words() {
     return this.opened ? this.terms.said : this.terms.watched();
+  }
+
+  /** All that comes before `ready`; afterwards nothing is in flight, and no timer runs. */
+  async prepare() {
+    const watching = this.watch();
+    const negotiated = await this.open();
+    const { warmup, steady } = await this.warmUp();
+    clearInterval(watching);
+    this.recorder.clear();
+    this.supply.limit(this.job.operations);
+    return { negotiated, warmup, steady };
   }
 
   /** Opens each worker's connection and asks on it what was negotiated; with reconnect, closes them again. */
@@ -66,7 +80,7 @@ export class Fleet {
   /** Answers for the laboratory to check, asked before the warm-up: rows as arrays take code of their own. */
   async sample(worker) {
     if (!this.program.selects) return;
-    this.supply.start(null);
+    this.supply.start(Infinity);
     while (this.samples.length < this.job.row_samples && this.supply.reserve(worker.numbers)) {
       for (const template of this.program.templates) {
         if (this.samples.length < this.job.row_samples) this.samples.push(await worker.sample(template));
@@ -75,19 +89,17 @@ export class Fleet {
     this.supply.stop();
   }
 
-  /** All workers at work, until no more operations may be started; answers their notes. */
-  async work(operations) {
-    const recorder = new Recorder();
-    this.supply.start(operations);
-    await Promise.all(this.workers.map((worker) => worker.work(recorder)));
-    return recorder;
+  /** All workers at work, until no more operations may be started. */
+  work(untilMs) {
+    this.supply.start(untilMs);
+    return Promise.all(this.workers.map((worker) => worker.work(this.recorder)));
   }
 
   /** Works for warmup_s, or in slices until steady, steady_within_s at most. Then nothing is in flight. */
   async warmUp() {
     const { warmup_s: warmupS, driver: { steady_within_s: withinS } } = this.job;
     if (withinS <= 0 && warmupS <= 0) return { warmup: [], steady: null };
-    const working = this.work(null);
+    const working = this.work(Infinity);
     if (withinS <= 0) {
       await sleep(warmupS * 1000);
       this.supply.stop();
@@ -111,34 +123,37 @@ export class Fleet {
     return { warmup, steady: isSteady(warmup) };
   }
 
-  /** The window's work, and its result. */
-  async measure() {
-    const { duration_s: durationS, operations: wanted } = this.job;
-    const { opened, operations: before } = this;
-    const [cpu, began] = [cpuTime(), performance.now()];
-    const alarm = setTimeout(() => this.supply.stop(), durationS * 1000);
-    const telling = this.tell(began);
-    const recorder = await this.work(wanted);
-    const [elapsed, used] = [(performance.now() - began) / 1000, cpuTime(cpu)];
-    clearTimeout(alarm);
-    clearInterval(telling);
-    const counts = (connections) => ({ connections, handshakes: [], authentications: {} });
+  /** One slice: what is started within its length is finished, and what was done is counted. */
+  async slice(lengthS) {
+    const { window } = this;
+    window.begin();
+    const working = this.work(window.beganMs + lengthS * 1000);
+    const timers = [this.watch(), this.tell()];
+    await working;
+    const counted = window.end(lengthS);
+    timers.forEach(clearInterval);
+    return counted;
+  }
+
+  /** The result of all slices. */
+  result() {
+    const { window, recorder } = this;
     return {
-      event: "done", elapsed_s: elapsed, operations: this.operations - before,
-      scheduled: recorder.started, skipped: 0, window: counts(this.opened - opened),
-      lifetime: counts(this.opened),
-      histograms_ns: recorder.encoded(), cpu: used, threads_cpu_us: [], wire: null,
+      event: "done", elapsed_s: window.elapsedS, operations: window.operations,
+      scheduled: recorder.started, skipped: 0, window: countsOf(window.opened),
+      lifetime: countsOf(this.opened),
+      histograms_ns: recorder.encoded(), cpu: window.cpu, threads_cpu_us: [], wire: null,
       errors: [...recorder.failures.values()], row_samples: this.samples, overhead: null, reported_s: {},
       rounds_s: [], phase_wire: {},
     };
   }
 
   /** Says once a second what was finished since it last did. */
-  tell(began) {
+  tell() {
     let [operations, failures] = [this.operations, this.failures];
     return setInterval(() => {
       this.say({
-        event: "interval", elapsed_s: (performance.now() - began) / 1000,
+        event: "interval", elapsed_s: this.window.passedS(),
         operations: this.operations - operations, errors: this.failures - failures,
       });
       [operations, failures] = [this.operations, this.failures];
@@ -165,33 +180,23 @@ export class Fleet {
   }
 
   /**
-   * Ends the job when nothing was answered for timeout_s while something should have been. The driver is told
-   * no time limit: what it has of its own is its default.
+   * Ends the job when nothing was answered for timeout_s, until the timer that this returns is cleared. The
+   * driver is told no time limit: what it has of its own is its default.
    */
   watch() {
     const patienceMs = this.job.timeout_s * 1000;
     let [last, since] = [-1, performance.now()];
-    setInterval(() => {
+    return setInterval(() => {
       const now = this.answers + this.failures;
-      if (now !== last || !this.busy) [last, since] = [now, performance.now()];
+      if (now !== last) [last, since] = [now, performance.now()];
       else if (performance.now() - since > patienceMs) {
         this.end(new Failure("timeout", `the server said nothing for ${this.job.timeout_s} s`));
       }
-    }, Math.max(patienceMs / 8, 1)).unref();
+    }, Math.max(patienceMs / 8, 1));
   }
 
   /** A driver's error as the contract has it. */
   failureOf(error) {
     return failureOf(error, this.opened === 0, this.name);
   }
-}
-
-/** CPU time of the process in microseconds, since `before` where that is given. */
-function cpuTime(before) {
-  const { user, system } = process.cpuUsage();
-  const since = (now, then) => now - (then ?? 0);
-  return {
-    total_us: since(user + system, before?.total_us), user_us: since(user, before?.user_us),
-    system_us: since(system, before?.system_us),
-  };
 }

@@ -72,7 +72,7 @@ function rules(job) {
   const positive = (number) => typeof number === "number" && number > 0;
   const untold = UNTOLD.find((name) => tls[name]);
   return [
-    [job.schema === 1, `schema is ${job.schema}, and this driver's program speaks 1`],
+    [job.schema === 2, `schema is ${job.schema}, and this driver's program speaks 2`],
     [Number.isInteger(job.connections) && job.connections > 0, "connections must be at least 1"],
     [positive(job.duration_s), "duration_s must be more than 0"],
     [positive(job.timeout_s), "timeout_s must be more than 0"],

@@ -7,9 +7,22 @@ const LONGEST_NS = 600_000_000_000;
 /** Histograms by the contract's phases, each made when its first value comes; failures by kind and code. */
 export class Recorder {
   constructor() {
-    this.started = 0;
     this.histograms = {};
+    this.clear();
+  }
+
+  /** Forgets the warm-up. The histograms stay, as making them would take its time in the first slice. */
+  clear() {
+    this.started = 0;
+    this.latencyNs = 0;
     this.failures = new Map();
+    for (const one of Object.values(this.histograms)) one.reset();
+  }
+
+  /** Notes the time of an operation that succeeded, in nanoseconds (a BigInt). */
+  succeed(ns) {
+    this.latencyNs += Number(ns);
+    this.record("operation", ns);
   }
 
   /** Notes a time in nanoseconds (a BigInt) for a phase. */
@@ -31,6 +44,7 @@ export class Recorder {
   /** In HdrHistogram's V2 encoding, deflated, in base64. */
   encoded() {
     const encode = ([phase, one]) => [phase, encodeIntoCompressedBase64(one)];
-    return Object.fromEntries(Object.entries(this.histograms).map(encode));
+    const met = Object.entries(this.histograms).filter(([, one]) => one.totalCount > 0);
+    return Object.fromEntries(met.map(encode));
   }
 }

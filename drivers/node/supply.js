@@ -5,12 +5,18 @@ export class Supply {
   constructor(sequences) {
     this.sequences = sequences;
     this.left = Infinity;
+    this.untilMs = 0;
     this.stopped = true;
   }
 
-  /** Lets so many operations be started; null as many as there is time for. */
-  start(operations) {
+  /** Lets no more than N operations be started from now on, over all slices; null sets no limit. */
+  limit(operations) {
     this.left = operations ?? Infinity;
+  }
+
+  /** Lets operations be started until then (performance.now()). */
+  start(untilMs) {
+    this.untilMs = untilMs;
     this.stopped = false;
   }
 
@@ -22,7 +28,7 @@ export class Supply {
   /** Starts one: puts the first of its numbers of each sequence into `numbers`. False where none may be. */
   reserve(numbers) {
     const enough = this.sequences.every((one) => one.next + one.perOperation - 1 <= one.last);
-    if (this.stopped || this.left <= 0 || !enough) {
+    if (this.stopped || this.left <= 0 || !enough || performance.now() >= this.untilMs) {
       this.stopped = true;
       return false;
     }

@@ -58,7 +58,7 @@ export class Worker {
         fleet.failed(failure);
         continue;
       }
-      recorder.record("operation", clock() - began);
+      recorder.succeed(clock() - began);
       fleet.succeeded();
     }
   }

@@ -27,7 +27,15 @@ WAYS: dict[str, tuple[str, ...]] = {
     "profile": ("--workload", "point-select", "--tls", "off,1.3", "--profile"),
     "distance": ("--workload", "reconnect", "--tls", "off,1.3", "--rtt-ms", "0,5"),
     "path": ("--workload", "point-select", "--tls", "off", "--path", "direct,ssh-aes256-ctr,stunnel"),
-    "driver": ("--workload", "point-select", "--tls", "off,1.3", "--client", "engine,pymysql-1.2"),
+    "driver": (
+        "--workload",
+        "point-select",
+        "--tls",
+        "off,1.3",
+        "--client",
+        "engine,pymysql-1.2",
+        "--over-budget",
+    ),
     "external": ("--workload", "docs/orders.toml", "--tls", "off,1.3"),
 }
 GONE_WITHIN_S = 10.0

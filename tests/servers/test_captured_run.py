@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import WITHIN_S, Home, all_gone, family, wait_until
 
-SHORT = ("--rows", "1000", "--budget", "1s", "--connections", "2")
+SHORT = ("--rows", "1000", "--budget", "1s", "--over-budget", "--connections", "2")
 
 
 def home(tmp_path: Path) -> Home:
@@ -57,7 +57,16 @@ def test_what_crossed_the_wire_is_shown_case_by_case(
 def test_a_run_that_was_cut_off_while_it_captured_goes_on_there(tmp_path: Path, mysql_build: object) -> None:
     assert mysql_build
     user = home(tmp_path)
-    many = ("--set", "connections=1,2,3", "--set", "tls=1.2,1.3", "--budget", "1s", "--capture")
+    many = (
+        "--set",
+        "connections=1,2,3",
+        "--set",
+        "tls=1.2,1.3",
+        "--budget",
+        "1s",
+        "--over-budget",
+        "--capture",
+    )
     process = user.start("study", "run", "tax", *many)
     children = []
     try:

@@ -124,7 +124,7 @@ def test_a_run_compares_tls_near_and_far(tmp_path: Path) -> None:
     home = Home(tmp_path)
     done = home.run(
         *("run", "--rtt-ms", "0,20", "--tls", "off,1.3", "--workload", "point-select"),
-        *("--connections", "1", "--rows", "1000", "--budget", "2s", "--json"),
+        *("--connections", "1", "--rows", "1000", "--budget", "5s", "--json"),
     )
     assert done.returncode == 0, done.stderr
     with home.store() as store:

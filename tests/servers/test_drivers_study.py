@@ -140,7 +140,7 @@ def test_what_a_driver_cannot_do_is_an_invalid_trial_and_the_study_goes_on(
         case(nonsense="1"),
         case(client="engine"),
     )
-    result = home.run("study", "run", file, "--json")
+    result = home.run("study", "run", file, "--over-budget", "--json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     trials = first_block(home)
@@ -158,7 +158,8 @@ def test_a_study_of_which_nothing_can_be_done_is_a_mistake(
     home: Home, tmp_path: Path, mysql_build: object
 ) -> None:
     assert mysql_build
-    result = home.run("study", "run", study(tmp_path, case(nonsense="1"), case("1.3", nonsense="1")))
+    file = study(tmp_path, case(nonsense="1"), case("1.3", nonsense="1"))
+    result = home.run("study", "run", file, "--over-budget")
     assert result.returncode == 2
     assert "plain-driver says: " in result.stderr
 
@@ -181,7 +182,7 @@ def test_a_run_outlives_the_list_that_its_driver_was_in(
 ) -> None:
     assert mysql_build
     file = study(tmp_path, case(), case("unset"), case(nonsense="1"), case(client="single-driver"))
-    assert home.run("study", "run", file, "--budget", "5s").returncode == 0
+    assert home.run("study", "run", file, "--over-budget").returncode == 0
     known = first_block(home)
     monkeypatch.delenv("TLSTAX_DRIVERS")
     assert first_block(home) == known
@@ -197,7 +198,7 @@ def test_a_run_outlives_the_list_that_its_driver_was_in(
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "mysql_native_password"])
 def test_accounts_are_proved_by_the_plugin_of_the_case(home: Home, tmp_path: Path, plugin: str) -> None:
     file = study(tmp_path, case(), case("1.3"), server="mysql-8.0.33", workload="point-select")
-    chosen = ("--set", f"auth={plugin}", "--budget", "6s")
+    chosen = ("--set", f"auth={plugin}", "--over-budget")
     result = home.run("study", "run", file, *chosen, "--json")
     assert result.returncode == 0, result.stderr
     trials = first_block(home)

@@ -98,7 +98,7 @@ def sentence(done: subprocess.CompletedProcess[str], status: int) -> str:
 def test_beside_a_guest_only_the_client_is_sampled_and_that_is_said(
     house: PrivateServer, tmp_path: Path
 ) -> None:
-    done = tlstax_run(tmp_path, url_of(house), *RUN, "--profile", "--json")
+    done = tlstax_run(tmp_path, url_of(house), *RUN, "--over-budget", "--profile", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["profiling"]["sides"] == ["client"]
@@ -140,7 +140,7 @@ def test_a_schema_that_the_account_may_not_use(house: PrivateServer, tmp_path: P
 
 
 def test_more_connections_than_the_server_allows(house: PrivateServer, tmp_path: Path) -> None:
-    done = tlstax_run(tmp_path, url_of(house), *RUN[:-1], "100000")
+    done = tlstax_run(tmp_path, url_of(house), *RUN[:-1], "100000", "--over-budget")
     assert "100" in sentence(done, 2)
 
 

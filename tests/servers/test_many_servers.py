@@ -178,7 +178,7 @@ def test_a_run_is_not_resumed_as_something_else(home: Home, study: str, tmp_path
 
 def test_a_version_that_a_server_has_not_is_said_before_the_first_trial(home: Home) -> None:
     before = home.trials()
-    asked = home.run("run", "--server", "mariadb-11.8", "--tls", "1.1", "--rows", "100", "--budget", "2s")
+    asked = home.run("run", "--server", "mariadb-11.8", "--tls", "1.1", "--rows", "100", "--budget", "3s")
     assert asked.returncode == 2
     assert "mariadb-11.8 has no TLS 1.1 (it has TLS 1.3, TLS 1.2)" in asked.stderr
     assert home.trials() == before

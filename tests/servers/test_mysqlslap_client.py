@@ -127,6 +127,24 @@ def test_a_window_lasts_about_as_long_as_was_asked(filled: PrivateServer, progra
     assert long.elapsed_s > 2 * short.elapsed_s
 
 
+def test_all_rounds_are_one_slice_and_another_is_a_bad_job(
+    filled: PrivateServer, program: ClientProgram
+) -> None:
+    asked = job(filled, operations=1200, rounds=3)
+    with LoadClient(program.command, asked) as client:
+        client.wait_ready(WITHIN_S)
+        piece = client.slice(0.001, WITHIN_S)
+        done = client.finish(WITHIN_S)
+    assert (piece.operations, piece.elapsed_s) == (1200, done.elapsed_s)
+    assert (piece.cpu_us, piece.counts) == (done.cpu.total_us, done.window)
+    with LoadClient(program.command, asked) as client:
+        client.wait_ready(WITHIN_S)
+        client.slice(1.0, WITHIN_S)
+        with pytest.raises(ClientFailure, match="one slice") as failure:
+            client.slice(1.0, WITHIN_S)
+    assert kind_of(failure.value) == ("bad_job", "job")
+
+
 def test_it_stands_still_before_go(filled: PrivateServer, admin: Database, program: ClientProgram) -> None:
     with LoadClient(program.command, job(filled)) as client:
         ready = client.wait_ready(WITHIN_S)

@@ -31,7 +31,7 @@ workload = ["delete", "people-delete"]
 connections = [2]
 queries = [500]
 """
-RUN = ("--rows", "500", "--budget", "4s", "--tls", "off,1.3", "--connections", "2")
+RUN = ("--rows", "500", "--budget", "8s", "--tls", "off,1.3", "--connections", "2")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_example_runs_and_every_write_hits(
 
 def test_a_trial_whose_table_runs_dry_is_told(home: Home, tmp_path: Path) -> None:
     (tmp_path / "dry.toml").write_text(DRY, encoding="utf-8")
-    found = document(home, "study", "run", str(tmp_path / "dry.toml"))
+    found = document(home, "study", "run", str(tmp_path / "dry.toml"), "--over-budget")
     assert found["trials"]["valid"] == found["trials"]["unknown"] == 0
     reasons = {record.verdict.reasons for record in last_run(home).trials}
     assert reasons == {("it ended after 300 of 500 operations: the table ran dry",)}

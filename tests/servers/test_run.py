@@ -158,7 +158,7 @@ def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subpro
     shown = home.run("report", "last")
     assert shown.returncode == 0
     # The next start removes what the killed one left.
-    assert home.run("run", *QUICK, "--budget", "1s").returncode == 0
+    assert home.run("run", *QUICK, "--budget", "1s", "--over-budget").returncode == 0
     assert not own.exists()
 
 
@@ -209,7 +209,7 @@ def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(WITHIN_S) == 130
     assert second.trials() == 0
-    beside = second.run("run", *QUICK, "--budget", "3s", "--beside-others", "--json")
+    beside = second.run("run", *QUICK, "--budget", "4s", "--beside-others", "--json")
     assert beside.returncode == 0, beside.stderr
     assert f"process {running.pid}, since" in beside.stderr
     caveats = json.loads(beside.stdout)["caveats"]

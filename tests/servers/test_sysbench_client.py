@@ -262,6 +262,30 @@ def test_the_password_is_on_no_command_line_and_in_no_file(
         assert secret.decode() not in client.log()
 
 
+def test_all_work_is_one_slice_and_its_connections_stay(filled: PrivateServer) -> None:
+    with filled.admin() as admin, LoadClient(sysbench_command(), job(filled)) as client:
+        ready = client.wait_ready(WITHIN_S)
+        connected = read_status(admin)["Threads_connected"]
+        piece = client.slice(0.001, WITHIN_S)
+        assert piece.elapsed_s > 0.3
+        assert read_status(admin)["Threads_connected"] == connected
+        used = psutil.Process(ready.pid).cpu_times()
+        done = client.finish(WITHIN_S)
+        assert (piece.operations, piece.elapsed_s) == (done.operations, done.elapsed_s)
+        assert (piece.cpu_us, piece.counts) == (done.cpu.total_us, done.window)
+        assert read_status(admin)["Threads_connected"] == connected
+        assert psutil.Process(ready.pid).cpu_times()[:2] == used[:2]
+
+
+def test_a_second_slice_is_a_bad_job(filled: PrivateServer) -> None:
+    with LoadClient(sysbench_command(), job(filled)) as client:
+        client.wait_ready(WITHIN_S)
+        client.slice(0.35, WITHIN_S)
+        with pytest.raises(ClientFailure, match="does all its work in one slice") as failure:
+            client.slice(0.35, WITHIN_S)
+    assert kind_of(failure.value) == ("bad_job", "job")
+
+
 def test_a_wrong_password_is_access_denied(filled: PrivateServer) -> None:
     account = Account(user=filled.load_account.user, password="not it", database="tlstax")
     failure = failed(job(filled, account=account))
@@ -302,7 +326,7 @@ def test_what_sysbench_cannot_do_is_a_bad_job(filled: PrivateServer) -> None:
 
 
 def test_what_is_not_a_job_is_refused() -> None:
-    for text in ("go\n", "{}\n", ""):
+    for text in ("go 1\n", "{}\n", ""):
         done = subprocess.run(
             sysbench_command(), input=text, capture_output=True, text=True, timeout=WITHIN_S, check=False
         )

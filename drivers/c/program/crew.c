@@ -1,55 +1,52 @@
-/* All workers, set to work together for a span of time, watched from the main thread. */
+/* All workers, each a thread of its own, set to work together for one span of time after the other. */
 #include "crew.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "laboratory.h"
+
 enum { LOOK_MS = 1000 };
 
-char *read_line(void)
+static void *serve(void *argument)
 {
-    /* Byte by byte: what follows the line stays where poll sees it. */
-    struct text line = {0};
-    char byte;
-    for (;;) {
-        ssize_t got = read(STDIN_FILENO, &byte, 1);
-        if (got <= 0)
-            _exit(1);
-        if (byte == '\n')
-            return line.bytes == NULL ? strdup("") : line.bytes;
-        text_append(&line, &byte, 1);
-    }
-}
-
-void wait_for_end(void)
-{
-    char bytes[256];
-    while (read(STDIN_FILENO, bytes, sizeof bytes) > 0)
-        ;
-}
-
-struct errand {
-    struct crew *crew;
-    struct worker *worker;
-    void (*task)(struct crew *, struct worker *);
-    int done;
-};
-
-static void *do_errand(void *argument)
-{
-    struct errand *errand = argument;
+    struct hand *hand = argument;
+    struct crew *crew = hand->crew;
     const uint64_t one = 1;
-    errand->task(errand->crew, errand->worker);
-    errand->worker->busy_since_ns = 0;
-    if (write(errand->done, &one, sizeof one) != sizeof one)
-        abort();
-    mysql_thread_end();
+    for (;;) {
+        while (sem_wait(&hand->gate) != 0)
+            ;
+        crew->task(crew, hand->worker);
+        hand->worker->busy_since_ns = 0;
+        if (atomic_fetch_sub(&crew->working, 1) > 1)
+            continue;
+        crew->finished = moment_now();
+        if (write(crew->all_done, &one, sizeof one) != sizeof one)
+            abort();
+    }
     return NULL;
+}
+
+void crew_make(struct crew *crew)
+{
+    static const struct failure none = {.kind = "limits", .message = "this machine gives us no more threads"};
+    pthread_t thread;
+    crew->workers = allocate(crew->count * sizeof *crew->workers);
+    crew->hands = allocate(crew->count * sizeof *crew->hands);
+    crew->all_done = eventfd(0, EFD_CLOEXEC);
+    for (size_t i = 0; i < crew->count; i++) {
+        struct hand *hand = &crew->hands[i];
+        worker_make(&crew->workers[i], &crew->shared, i);
+        hand->crew = crew;
+        hand->worker = &crew->workers[i];
+        sem_init(&hand->gate, 0, 0);
+        if (pthread_create(&thread, NULL, serve, hand) != 0)
+            die(&none);
+        pthread_detach(thread);
+    }
 }
 
 static void check_timeouts(const struct crew *crew)
@@ -66,46 +63,34 @@ static void check_timeouts(const struct crew *crew)
     }
 }
 
-/* Waits until so many errands are done; standard input is watched meanwhile. */
-static void watch(struct crew *crew, int done, size_t count, void (*look)(struct crew *))
+/* Waits until all have done their task; standard input is watched meanwhile. */
+static void watch(struct crew *crew, void (*look)(struct crew *))
 {
-    struct pollfd files[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = done, .events = POLLIN}};
-    uint64_t next_look_ns = now_ns() + LOOK_MS * 1000000ULL, finished = 0, more;
-    while (finished < count) {
+    struct pollfd files[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                             {.fd = crew->all_done, .events = POLLIN}};
+    uint64_t next_look_ns = now_ns() + LOOK_MS * 1000000ULL, done = 0;
+    while (done == 0) {
         uint64_t now = now_ns();
         int left_ms = now >= next_look_ns ? 0 : (int)((next_look_ns - now) / 1000000 + 1);
         poll(files, 2, left_ms);
-        if ((files[0].revents & (POLLIN | POLLHUP)) != 0) {
-            char byte;
-            if (read(STDIN_FILENO, &byte, 1) <= 0)
-                _exit(1);
-        }
-        if ((files[1].revents & POLLIN) != 0 && read(done, &more, sizeof more) == sizeof more)
-            finished += more;
+        if ((files[0].revents & (POLLIN | POLLHUP)) != 0)
+            take_in();
+        if ((files[1].revents & POLLIN) != 0 && read(crew->all_done, &done, sizeof done) == sizeof done)
+            return;
         if (now_ns() < next_look_ns)
             continue;
         next_look_ns += LOOK_MS * 1000000ULL;
         check_timeouts(crew);
-        if (look != NULL && finished < count)
+        if (look != NULL)
             look(crew);
     }
 }
 
 void crew_run(struct crew *crew, void (*task)(struct crew *, struct worker *), void (*look)(struct crew *))
 {
-    static const struct failure none = {.kind = "limits", .message = "this machine gives us no more threads"};
-    pthread_t *threads = allocate(crew->count * sizeof *threads);
-    struct errand *errands = allocate(crew->count * sizeof *errands);
-    int done = eventfd(0, EFD_CLOEXEC);
-    for (size_t i = 0; i < crew->count; i++) {
-        errands[i] = (struct errand){crew, &crew->workers[i], task, done};
-        if (pthread_create(&threads[i], NULL, do_errand, &errands[i]) != 0)
-            die(&none);
-    }
-    watch(crew, done, crew->count, look);
+    crew->task = task;
+    crew->working = crew->count;
     for (size_t i = 0; i < crew->count; i++)
-        pthread_join(threads[i], NULL);
-    close(done);
-    free(threads);
-    free(errands);
+        sem_post(&crew->hands[i].gate);
+    watch(crew, look);
 }

@@ -117,8 +117,8 @@ void job_read(struct job *job, const char *line)
     cJSON *document = cJSON_Parse(line);
     if (!cJSON_IsObject(document))
         refuse("the job is no JSON object");
-    if (take_integer(document, "schema") != 1)
-        refuse("the job is of another version of the contract than 1, which this client knows");
+    if (take_integer(document, "schema") != 2)
+        refuse("the job is of another version of the contract than 2, which this client knows");
     read_endpoint(job, take(document, "endpoint"));
     cJSON *account = take(document, "account");
     job->user = take_text(account, "user");

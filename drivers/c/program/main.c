@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "laboratory.h"
 #include "proof.h"
 #include "report.h"
 #include "steady.h"
@@ -17,7 +17,7 @@ static const uint64_t SLICE_NS = 100000000;
 
 static struct proof proof;
 static pthread_mutex_t proof_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct moment window_begin;
+static struct window window;
 
 static uint64_t nanoseconds(double seconds) { return (uint64_t)(seconds * 1e9); }
 
@@ -59,19 +59,15 @@ static void set_up(struct crew *crew, struct worker *worker)
 
 static void work(struct crew *crew, struct worker *worker) { worker_work(worker, crew->until_ns); }
 
-static int64_t operations_of(const struct crew *crew)
-{
-    int64_t operations = 0;
-    for (size_t i = 0; i < crew->count; i++)
-        operations += crew->workers[i].tally.operations;
-    return operations;
-}
-
-/* Works until then; a job that has failed ends the process. */
-static void work_until(struct crew *crew, uint64_t until_ns, bool measuring, void (*look)(struct crew *))
+static void forget(struct crew *crew, bool measuring)
 {
     for (size_t i = 0; i < crew->count; i++)
         worker_clear(&crew->workers[i], measuring);
+}
+
+/* Works until then; a job that has failed ends the process. */
+static void work_until(struct crew *crew, uint64_t until_ns, void (*look)(struct crew *))
+{
     crew->until_ns = until_ns;
     crew_run(crew, work, look);
     if (crew->shared.is_fatal)
@@ -87,11 +83,12 @@ static bool warm_up_until_steady(struct crew *crew, cJSON *slices)
     while (!is_steady(costs_us, count) && now_ns() - begin_ns < limit_ns && count < MOST_SLICES) {
         if (crew->shared.ended)
             break;
+        forget(crew, false);
         struct moment before = moment_now();
-        work_until(crew, before.at_ns + SLICE_NS, false, NULL);
+        work_until(crew, before.at_ns + SLICE_NS, NULL);
         struct moment after = moment_now();
         double cpu_us = (double)(after.cpu_ns - before.cpu_ns) / 1e3;
-        int64_t operations = operations_of(crew);
+        int64_t operations = sums_of(crew).operations;
         costs_us[count++] = operations > 0 ? cpu_us / (double)operations : INFINITY;
         cJSON *slice = cJSON_CreateObject();
         cJSON_AddNumberToObject(slice, "elapsed_s", (double)(after.at_ns - begin_ns) / 1e9);
@@ -110,7 +107,10 @@ static void say_ready(struct crew *crew, const char *name)
     if (job->steady_within_s > 0)
         steady = cJSON_CreateBool(warm_up_until_steady(crew, slices));
     else if (job->warmup_s > 0)
-        work_until(crew, now_ns() + nanoseconds(job->warmup_s), false, NULL);
+        work_until(crew, now_ns() + nanoseconds(job->warmup_s), NULL);
+    forget(crew, true);
+    crew->shared.bounded = job->operations >= 0;
+    crew->shared.left = job->operations;
     cJSON_AddStringToObject(event, "event", "ready");
     cJSON_AddStringToObject(event, "client", name);
     cJSON_AddStringToObject(event, "client_version", mysql_get_client_info());
@@ -125,18 +125,28 @@ static void say_ready(struct crew *crew, const char *name)
 
 static void say_interval(struct crew *crew)
 {
-    static int64_t told_operations, told_errors;
-    int64_t operations = operations_of(crew), errors = 0;
-    for (size_t i = 0; i < crew->count; i++)
-        errors += crew->workers[i].tally.errors;
+    static struct sums reported;
+    const struct sums now = sums_of(crew);
     cJSON *event = cJSON_CreateObject();
     cJSON_AddStringToObject(event, "event", "interval");
-    cJSON_AddNumberToObject(event, "elapsed_s", (double)(now_ns() - window_begin.at_ns) / 1e9);
-    cJSON_AddNumberToObject(event, "operations", (double)(operations - told_operations));
-    cJSON_AddNumberToObject(event, "errors", (double)(errors - told_errors));
-    told_operations = operations;
-    told_errors = errors;
+    cJSON_AddNumberToObject(event, "elapsed_s", window_passed_s(&window));
+    cJSON_AddNumberToObject(event, "operations", (double)(now.operations - reported.operations));
+    cJSON_AddNumberToObject(event, "errors", (double)(now.errors - reported.errors));
+    reported = now;
     say(event);
+}
+
+/* A slice for each `go`, until `end`. */
+static void take_turns(struct crew *crew)
+{
+    double length_s;
+    while (next_order(&length_s) == GO) {
+        window_begin(&window, crew);
+        work_until(crew, window.begin.at_ns + nanoseconds(length_s), say_interval);
+        say(window_end(&window, crew, length_s));
+    }
+    if (window.slices == 0)
+        refuse("end came before the first slice");
 }
 
 int main(int argc, char **argv)
@@ -150,19 +160,11 @@ int main(int argc, char **argv)
     mysql_library_init(0, NULL, NULL);
     proof.negotiated = cJSON_CreateArray();
     crew.count = job.connections;
-    crew.workers = allocate(crew.count * sizeof *crew.workers);
-    for (size_t i = 0; i < crew.count; i++)
-        worker_make(&crew.workers[i], &crew.shared, i);
+    crew_make(&crew);
     crew_run(&crew, set_up, NULL);
     say_ready(&crew, argc > 1 ? argv[1] : LIBRARY);
-    while (strcmp(read_line(), "go") != 0)
-        ;
-    crew.shared.bounded = job.operations >= 0;
-    crew.shared.left = job.operations;
-    window_begin = moment_now();
-    work_until(&crew, window_begin.at_ns + nanoseconds(job.duration_s), true, say_interval);
-    struct moment end = moment_now();
-    say(done_event(&crew, &window_begin, &end));
+    take_turns(&crew);
+    say(done_event(&crew, &window));
     wait_for_end();
     for (size_t i = 0; i < crew.count; i++)
         session_close(&crew.workers[i].session, &job);

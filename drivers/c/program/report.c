@@ -3,26 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
-static double microseconds(struct timeval time) { return (double)time.tv_sec * 1e6 + (double)time.tv_usec; }
-
-struct moment moment_now(void)
-{
-    struct timespec cpu;
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (struct moment){
-        .at_ns = now_ns(),
-        .cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec,
-        .user_us = microseconds(used.ru_utime),
-        .system_us = microseconds(used.ru_stime),
-    };
-}
-
-static void add_counts(cJSON *event, const char *name, int64_t connections)
+void add_counts(cJSON *event, const char *name, int64_t connections)
 {
     cJSON *counts = cJSON_AddObjectToObject(event, name);
     cJSON_AddNumberToObject(counts, "connections", (double)connections);
@@ -86,28 +68,25 @@ static void add_samples(cJSON *event, const struct crew *crew)
     }
 }
 
-cJSON *done_event(const struct crew *crew, const struct moment *begin, const struct moment *end)
+cJSON *done_event(const struct crew *crew, const struct window *window)
 {
-    int64_t operations = 0, started = 0, window = 0, lifetime = 0;
-    for (size_t i = 0; i < crew->count; i++) {
-        operations += crew->workers[i].tally.operations;
-        started += crew->workers[i].tally.started;
-        window += crew->workers[i].tally.connections;
+    const struct sums sums = sums_of(crew);
+    int64_t lifetime = 0;
+    for (size_t i = 0; i < crew->count; i++)
         lifetime += crew->workers[i].opened;
-    }
     cJSON *event = cJSON_CreateObject();
     cJSON_AddStringToObject(event, "event", "done");
-    cJSON_AddNumberToObject(event, "elapsed_s", (double)(end->at_ns - begin->at_ns) / 1e9);
-    cJSON_AddNumberToObject(event, "operations", (double)operations);
-    cJSON_AddNumberToObject(event, "scheduled", (double)started);
+    cJSON_AddNumberToObject(event, "elapsed_s", window->elapsed_s);
+    cJSON_AddNumberToObject(event, "operations", (double)sums.operations);
+    cJSON_AddNumberToObject(event, "scheduled", (double)sums.started);
     cJSON_AddNumberToObject(event, "skipped", 0);
-    add_counts(event, "window", window);
+    add_counts(event, "window", sums.connections);
     add_counts(event, "lifetime", lifetime);
     add_histograms(event, crew);
     cJSON *cpu = cJSON_AddObjectToObject(event, "cpu");
-    cJSON_AddNumberToObject(cpu, "total_us", (double)(end->cpu_ns - begin->cpu_ns) / 1e3);
-    cJSON_AddNumberToObject(cpu, "user_us", end->user_us - begin->user_us);
-    cJSON_AddNumberToObject(cpu, "system_us", end->system_us - begin->system_us);
+    cJSON_AddNumberToObject(cpu, "total_us", window->cpu_us);
+    cJSON_AddNumberToObject(cpu, "user_us", window->user_us);
+    cJSON_AddNumberToObject(cpu, "system_us", window->system_us);
     cJSON_AddNullToObject(event, "wire");
     add_errors(event, crew);
     add_samples(event, crew);

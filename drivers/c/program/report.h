@@ -2,15 +2,11 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "crew.h"
+#include "window.h"
 
-/* The clocks at one time: monotonic, and the process's CPU. */
-struct moment {
-    uint64_t at_ns, cpu_ns;
-    double user_us, system_us;
-};
+/* What was opened: connections, for the library does not report the rest. */
+void add_counts(cJSON *event, const char *name, int64_t connections);
 
-struct moment moment_now(void);
-cJSON *done_event(const struct crew *crew, const struct moment *begin, const struct moment *end);
+cJSON *done_event(const struct crew *crew, const struct window *window);
 
 #endif

@@ -3,18 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FAILURES_IN_A_ROW = 100 };
 
 const char *const phase_names[PHASES] = {"connect", "first_query", "query", "close", "operation"};
-
-uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void worker_make(struct worker *worker, struct shared *shared, size_t number)
 {
@@ -40,6 +32,7 @@ void worker_clear(struct worker *worker, bool measuring)
     for (size_t i = 0; i < PHASES; i++)
         histogram_clear(&tally->histograms[i]);
     tally->started = tally->connections = 0;
+    tally->latency_ns = 0;
     tally->operations = tally->errors = 0;
     memset(tally->kinds, 0, sizeof tally->kinds);
     worker->measuring = measuring;
@@ -54,9 +47,11 @@ bool worker_open(struct worker *worker, struct failure *failure)
     return true;
 }
 
-static void record(struct worker *worker, enum phase phase, uint64_t begun_ns)
+static uint64_t record(struct worker *worker, enum phase phase, uint64_t begun_ns)
 {
-    histogram_record(&worker->tally.histograms[phase], now_ns() - begun_ns);
+    uint64_t took_ns = now_ns() - begun_ns;
+    histogram_record(&worker->tally.histograms[phase], took_ns);
+    return took_ns;
 }
 
 /* All values of an operation; false when a sequence has run out. */
@@ -140,7 +135,7 @@ static bool operate(struct worker *worker, struct failure *failure)
         session_close(&worker->session, job);
         record(worker, CLOSE, said_ns);
     }
-    record(worker, OPERATION, begun_ns);
+    worker->tally.latency_ns += record(worker, OPERATION, begun_ns);
     return true;
 }
 

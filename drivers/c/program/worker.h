@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "clocks.h"
 #include "driver.h"
 #include "histogram.h"
 
@@ -18,9 +19,10 @@ struct error_count {
     int64_t count;
 };
 
-/* What a worker did in one span of time. */
+/* What a worker did in a slice of the warm-up, or in all of the window. */
 struct tally {
     int64_t started, connections;
+    uint64_t latency_ns; /* of the operations, together */
     _Atomic int64_t operations, errors;
     struct histogram histograms[PHASES];
     struct error_count kinds[MOST_ERRORS];
@@ -51,10 +53,9 @@ struct worker {
     bool measuring;
 };
 
-uint64_t now_ns(void);
 void worker_make(struct worker *worker, struct shared *shared, size_t number);
 
-/* Forgets what was done, before a span of time. */
+/* Forgets what was done. */
 void worker_clear(struct worker *worker, bool measuring);
 
 /* Opens the worker's connection; false with the failure. */

@@ -54,6 +54,17 @@ type Interval struct {
 	Errors     int64   `json:"errors"`
 }
 
+// Slice is what was done in one slice.
+type Slice struct {
+	Event       string    `json:"event"`
+	ElapsedS    float64   `json:"elapsed_s"`
+	Operations  int64     `json:"operations"`
+	LatencySumS float64   `json:"latency_sum_s"`
+	CPUUs       float64   `json:"cpu_us"`
+	Counts      Counts    `json:"counts"`
+	RoundsS     []float64 `json:"rounds_s"`
+}
+
 // ErrorEvent says what went wrong and where to look.
 type ErrorEvent struct {
 	Event   string `json:"event"`

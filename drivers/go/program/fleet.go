@@ -2,7 +2,6 @@
 package program
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -27,9 +26,14 @@ type fleet struct {
 	inARow  atomic.Int64
 	told    sync.Map
 	version string
+	// until is when a slice's time is over, written while no worker works; `working` are those that do, and the last
+	// of them says `finished`.
+	until    time.Time
+	working  atomic.Int64
+	finished chan struct{}
 }
 
-// newFleet makes the workers; none has a connection yet.
+// newFleet makes the workers, each waiting at its gate; none has a connection yet.
 func newFleet(client *client, job *Job) (*fleet, *Failure) {
 	compiled, failure := compile(&job.Workload)
 	if failure != nil {
@@ -42,13 +46,15 @@ func newFleet(client *client, job *Job) (*fleet, *Failure) {
 	}
 	made := &fleet{
 		client: client, job: job, connect: connect, program: compiled, samples: &samples{},
-		supply: &supply{sequences: compiled.sequences},
+		supply: &supply{sequences: compiled.sequences}, finished: make(chan struct{}, 1),
 	}
 	for place := range job.Connections {
-		made.workers = append(made.workers, &worker{
-			fleet: made, numbers: map[*sequence]int64{}, recorder: newRecorder(),
+		one := &worker{
+			fleet: made, gate: make(chan struct{}, 1), numbers: map[*sequence]int64{}, recorder: newRecorder(),
 			random: rand.New(rand.NewPCG(job.Seed, uint64(place))),
-		})
+		}
+		made.workers = append(made.workers, one)
+		go one.serve()
 	}
 	return made, nil
 }
@@ -113,15 +119,33 @@ func grouped(groups []Negotiated, seen Negotiated) []Negotiated {
 	return groups
 }
 
-// start sets all workers to work, with new notes; `operations` nil is as many as there is time for.
-func (f *fleet) start(operations *int64) *sync.WaitGroup {
+// begin gives all workers new notes; `operations` nil is as many as there is time for.
+func (f *fleet) begin(operations *int64) {
 	f.supply.limit(operations)
-	var working sync.WaitGroup
 	for _, one := range f.workers {
 		one.recorder = newRecorder()
-		working.Go(one.work)
 	}
-	return &working
+}
+
+// workUntil sets all workers to work. What it gives back is heard when all have done what they had begun by then.
+func (f *fleet) workUntil(until time.Time) <-chan struct{} {
+	f.until = until
+	f.working.Store(int64(len(f.workers)))
+	for _, one := range f.workers {
+		one.gate <- struct{}{}
+	}
+	return f.finished
+}
+
+// lastAnswer is when the last operation ended, since the notes were new.
+func (f *fleet) lastAnswer() time.Time {
+	var last time.Time
+	for _, one := range f.workers {
+		if one.recorder.lastAnswer.After(last) {
+			last = one.recorder.lastAnswer
+		}
+	}
+	return last
 }
 
 // close closes all connections.
@@ -172,19 +196,4 @@ func (f *fleet) openingFailure(err error) *Failure {
 		failure.kind = "bad_job"
 	}
 	return failure
-}
-
-// watch ends the job when nothing was answered for timeout_s while something should have been. The driver is
-// told no time limit: its own would be a call of the system's for every read.
-func (f *fleet) watch(busy *atomic.Bool) {
-	patience := Seconds(f.job.TimeoutS)
-	last, since := int64(-1), time.Now()
-	for range time.Tick(max(patience/8, time.Millisecond)) {
-		now := f.answers() + f.failures()
-		if now != last || !busy.Load() {
-			last, since = now, time.Now()
-		} else if time.Since(since) > patience {
-			end(&Failure{kind: "timeout", message: fmt.Sprintf("the server said nothing for %g s", f.job.TimeoutS)})
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // fakeServer counts what it is asked, and refuses each statement that has `refused` in it.
@@ -74,13 +75,20 @@ func fakeFleet(t *testing.T, server *fakeServer, change string) *fleet {
 	return made
 }
 
+// measured is the result of one slice that is long enough for all operations.
+func measured(fleet *fleet) Done {
+	window := fleet.openWindow()
+	window.slice(time.Minute)
+	return window.done()
+}
+
 func TestAJobIsDoneByKeptConnections(t *testing.T) {
 	for _, protocol := range []string{"text", "prepared"} {
 		server := &fakeServer{}
 		fleet := fakeFleet(t, server, `"workload":{|"operations":500,"workload":{"protocol":"`+protocol+`",`)
 		fleet.warmUp()
 		before := server.asked.Load()
-		done := fleet.measure()
+		done := measured(fleet)
 		fleet.close()
 		if done.Operations != 500 || done.Scheduled != 500 || server.asked.Load()-before != 500 {
 			t.Error(protocol, done, server.asked.Load()-before)
@@ -100,7 +108,7 @@ func TestAJobIsDoneByKeptConnections(t *testing.T) {
 func TestAReconnectingJobOpensAndClosesForEachOperation(t *testing.T) {
 	server := &fakeServer{}
 	fleet := fakeFleet(t, server, `"workload":{|"warmup_s":0,"operations":50,"workload":{"reconnect":true,`)
-	done := fleet.measure()
+	done := measured(fleet)
 	if done.Window.Connections != 50 || server.opened.Load() != 52 || server.closed.Load() != 52 {
 		t.Error(done.Window, server.opened.Load(), server.closed.Load())
 	}
@@ -116,7 +124,7 @@ func TestWhatTheServerRefusesIsCountedAndTheConnectionKept(t *testing.T) {
 	fleet := fakeFleet(t, server, `{"sql":"SELECT 1"}|{"sql":"SELECT 1"},{"sql":"SELECT refused"}`)
 	operations := int64(failuresInARow - 1)
 	fleet.job.Operations = &operations
-	done := fleet.measure()
+	done := measured(fleet)
 	if done.Operations != 0 || len(done.Errors) != 1 || done.Errors[0].Count != operations || server.closed.Load() != 0 {
 		t.Error(done, server.closed.Load())
 	}

@@ -140,7 +140,7 @@ func (c *client) rejection(job *Job) string {
 		broken bool
 		reason string
 	}{
-		{job.Schema != 1, fmt.Sprintf("schema is %d, and this driver's program speaks 1", job.Schema)},
+		{job.Schema != 2, fmt.Sprintf("schema is %d, and this driver's program speaks 2", job.Schema)},
 		{job.Connections < 1, "connections must be at least 1"},
 		{job.DurationS <= 0, "duration_s must be more than 0"},
 		{job.TimeoutS <= 0, "timeout_s must be more than 0"},

@@ -8,7 +8,7 @@ import (
 
 var fake = &client{name: "fake-1.0", driver: &Driver{Product: "fake"}}
 
-const plainJob = `{"schema":1,"endpoint":{"kind":"tcp","host":"h","port":3306},` +
+const plainJob = `{"schema":2,"endpoint":{"kind":"tcp","host":"h","port":3306},` +
 	`"account":{"user":"u","password":"p"},"tls":{"mode":"off"},"connections":2,"duration_s":1,"seed":1,` +
 	`"workload":{"statements":[{"sql":"SELECT 1"}]}}`
 
@@ -21,7 +21,7 @@ func TestAPlainJobIsRead(t *testing.T) {
 
 func TestWhatIsNotDoneIsRefused(t *testing.T) {
 	for change, want := range map[string]string{
-		`"schema":1|"schema":2`:                                       "schema is 2",
+		`"schema":2|"schema":1`:                                       "schema is 1",
 		`"seed":1|"seed":1,"more":1`:                                  "more",
 		`"mode":"off"|"mode":"on","groups":"x25519"`:                  "tls.groups",
 		`"seed":1|"seed":1,"driver":{"batch":2}`:                      "fake has no batches",

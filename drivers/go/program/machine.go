@@ -26,6 +26,11 @@ func (c CPUTime) less(before CPUTime) CPUTime {
 	return CPUTime{c.TotalUs - before.TotalUs, c.UserUs - before.UserUs, c.SystemUs - before.SystemUs}
 }
 
+// plus is both together.
+func (c CPUTime) plus(more CPUTime) CPUTime {
+	return CPUTime{c.TotalUs + more.TotalUs, c.UserUs + more.UserUs, c.SystemUs + more.SystemUs}
+}
+
 // pin keeps all threads on these processors, and lets the runtime use so many at once, as it would have had
 // it been started there. Threads that come later inherit it.
 func pin(cpus []int) error {

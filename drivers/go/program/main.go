@@ -2,12 +2,9 @@
 package program
 
 import (
-	"bufio"
 	"os"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
-	"time"
 )
 
 // client is the driver by its name in the laboratory.
@@ -22,12 +19,12 @@ func Main(driver *Driver) {
 	if len(os.Args) > 1 {
 		client.name = os.Args[1]
 	}
-	input := bufio.NewReader(os.Stdin)
-	line, err := input.ReadBytes('\n')
-	if err != nil && len(line) == 0 {
+	laboratory := listen(standardInput())
+	line, more := <-laboratory.said
+	if !more {
 		return
 	}
-	job, failure := client.readJob(line)
+	job, failure := client.readJob([]byte(line))
 	if failure != nil {
 		end(failure)
 	}
@@ -38,109 +35,46 @@ func Main(driver *Driver) {
 	if failure != nil {
 		end(failure)
 	}
-	converse(fleet, listen(input))
+	converse(fleet, laboratory)
 }
 
-// conversation is what the laboratory says after the job; `over` is when its end is closed.
-type conversation struct {
-	begin chan struct{}
-	over  chan struct{}
-	done  atomic.Bool
-}
-
-// listen hears `go`. When the laboratory is gone before all is done, the process ends at once.
-func listen(input *bufio.Reader) *conversation {
-	heard := &conversation{begin: make(chan struct{}), over: make(chan struct{})}
-	go func() {
-		begun := false
-		for {
-			line, err := input.ReadString('\n')
-			if strings.TrimSpace(line) == "go" && !begun {
-				begun = true
-				close(heard.begin)
-			}
-			if err != nil {
-				break
-			}
-		}
-		if !heard.done.Load() {
-			os.Exit(0)
-		}
-		close(heard.over)
-	}()
-	return heard
-}
-
-// converse does the job: open, warm up, ready, go, done, and keep the connections until the end.
-func converse(fleet *fleet, laboratory *conversation) {
-	var busy atomic.Bool
-	busy.Store(true)
-	go fleet.watch(&busy)
+// converse does the job: open, warm up, ready, a slice for each go, done, and keep the connections until the end.
+func converse(fleet *fleet, laboratory *laboratory) {
+	warm := make(chan struct{})
+	go fleet.watch(warm)
 	negotiated, failure := fleet.open()
 	if failure != nil {
 		end(failure)
 	}
 	warmup, steady := fleet.warmUp()
-	busy.Store(false)
+	close(warm)
+	window := fleet.openWindow()
 	say(Ready{
 		Event: "ready", Client: fleet.client.name, ClientVersion: linkedVersion(fleet.client.driver.Module),
 		PID: os.Getpid(), ServerVersion: fleet.version, Negotiated: negotiated, Warmup: warmup, Steady: steady,
 	})
-	<-laboratory.begin
-	busy.Store(true)
-	result := fleet.measure()
-	busy.Store(false)
+	measure(window, laboratory.said)
 	laboratory.done.Store(true)
-	say(result)
-	<-laboratory.over
+	say(window.done())
+	for range laboratory.said {
+		continue
+	}
 	fleet.close()
 }
 
-// measure does the window's work.
-func (f *fleet) measure() Done {
-	if f.program.selects {
-		f.samples.left.Store(int64(f.job.RowSamples))
-	}
-	opened, operations, cpu := f.opened.Load(), f.operations(), cpuTime()
-	began := time.Now()
-	working := f.start(f.job.Operations)
-	finished := make(chan struct{})
-	go f.tell(began, finished)
-	alarm := time.AfterFunc(Seconds(f.job.DurationS), f.supply.stop)
-	working.Wait()
-	elapsed, used := time.Since(began), cpuTime().less(cpu)
-	alarm.Stop()
-	close(finished)
-	notes := newRecorder()
-	for _, one := range f.workers {
-		notes.add(one.recorder)
-	}
-	return Done{
-		Event: "done", ElapsedS: elapsed.Seconds(), Operations: f.operations() - operations,
-		Scheduled: notes.started, Window: counts(f.opened.Load() - opened),
-		Lifetime: counts(f.opened.Load()), HistogramsNs: notes.encoded(), CPU: used,
-		ThreadsCPUUs: []float64{}, Errors: notes.counted(), RowSamples: append([]RowSample{}, f.samples.kept...),
-		ReportedS: map[string]float64{}, RoundsS: []float64{}, PhaseWire: map[string]string{},
-	}
-}
-
-func counts(connections int64) Counts {
-	return Counts{Connections: connections, Handshakes: []struct{}{}, Authentications: map[string]int64{}}
-}
-
-// tell says once a second what was finished since it last did.
-func (f *fleet) tell(began time.Time, finished <-chan struct{}) {
-	operations, errors := f.operations(), f.failures()
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	for {
-		select {
-		case <-finished:
+// measure does a slice for each go, until the end.
+func measure(window *window, said <-chan string) {
+	for line := range said {
+		length, is, failure := order(line)
+		switch {
+		case failure != nil:
+			end(failure)
+		case is == goOn:
+			say(window.slice(length))
+		case is == endOfSlices && window.elapsed == 0:
+			end(BadJob("`end` came before the first `go`: nothing was measured"))
+		case is == endOfSlices:
 			return
-		case <-every.C:
-			now, failed := f.operations(), f.failures()
-			say(Interval{"interval", time.Since(began).Seconds(), now - operations, failed - errors})
-			operations, errors = now, failed
 		}
 	}
 }

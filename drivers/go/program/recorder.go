@@ -34,11 +34,25 @@ type recorder struct {
 	started                                      int64
 	connect, firstQuery, query, close, operation latency
 	errors                                       map[errorKey]int64
+	// latencySum is over the operations that succeeded, lastAnswer when the last one ended.
+	latencySum time.Duration
+	lastAnswer time.Time
 }
 
 func newRecorder() *recorder { return &recorder{errors: map[errorKey]int64{}} }
 
-func (r *recorder) fail(failure *Failure) { r.errors[errorKey{failure.kind, failure.code}]++ }
+// succeed notes an operation that began then and ended now.
+func (r *recorder) succeed(began time.Time) {
+	r.lastAnswer = time.Now()
+	took := r.lastAnswer.Sub(began)
+	r.operation.record(took)
+	r.latencySum += took
+}
+
+func (r *recorder) fail(failure *Failure) {
+	r.lastAnswer = time.Now()
+	r.errors[errorKey{failure.kind, failure.code}]++
+}
 
 // phases are the histograms by the contract's names.
 func (r *recorder) phases() map[string]*latency {

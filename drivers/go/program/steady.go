@@ -43,9 +43,12 @@ func (f *fleet) warmUp() ([]WarmupSlice, *bool) {
 	if within <= 0 && f.job.WarmupS <= 0 {
 		return noted, nil
 	}
-	working := f.start(nil)
-	defer working.Wait()
-	defer f.supply.stop()
+	f.begin(nil)
+	finished := f.workUntil(time.Now().Add(Seconds(longestS)))
+	defer func() {
+		f.supply.stop()
+		<-finished
+	}()
 	if within <= 0 {
 		time.Sleep(Seconds(f.job.WarmupS))
 		return noted, nil

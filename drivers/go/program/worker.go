@@ -10,6 +10,7 @@ import (
 // worker has one connection. What other goroutines read of it while it works is atomic.
 type worker struct {
 	fleet      *fleet
+	gate       chan struct{}
 	random     *rand.Rand
 	numbers    map[*sequence]int64
 	values     []any
@@ -67,11 +68,24 @@ func (w *worker) close() {
 	w.connection, w.prepared = nil, nil
 }
 
+// serve works each time that the gate is opened.
+func (w *worker) serve() {
+	for range w.gate {
+		w.work()
+		if w.fleet.working.Add(-1) == 0 {
+			w.fleet.finished <- struct{}{}
+		}
+	}
+}
+
 // work does operations until no more may be started.
 func (w *worker) work() {
-	for w.fleet.supply.reserve(w.numbers) {
-		w.recorder.started++
+	for {
 		began := time.Now()
+		if !began.Before(w.fleet.until) || !w.fleet.supply.reserve(w.numbers) {
+			return
+		}
+		w.recorder.started++
 		failure := w.operation()
 		if failure != nil {
 			w.recorder.fail(failure)
@@ -79,7 +93,7 @@ func (w *worker) work() {
 			w.fleet.failed(failure)
 			continue
 		}
-		w.recorder.operation.record(time.Since(began))
+		w.recorder.succeed(began)
 		w.operations.Add(1)
 		w.fleet.succeeded()
 	}

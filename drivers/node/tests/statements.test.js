@@ -35,7 +35,7 @@ test("numbers in sequence are given once and run out", () => {
   const numbered = { id: { kind: "sequence", first: 1, last: 5 } };
   const { sequences } = compiled("SELECT {id}", numbered, { repeat: 2 });
   const [supply, numbers] = [new Supply(sequences), []];
-  supply.start(null);
+  supply.start(Infinity);
   const taken = [0, 1, 2].map(() => (supply.reserve(numbers) ? numbers[0] : null));
   assert.deepEqual(taken, [1, 3, null]);
   assert.equal(supply.stopped, true);
@@ -48,7 +48,7 @@ test("mistakes in a statement are named", () => {
 });
 
 const plain = {
-  schema: 1, endpoint: { kind: "tcp", host: "h", port: 1 }, account: { user: "u", password: "p" },
+  schema: 2, endpoint: { kind: "tcp", host: "h", port: 1 }, account: { user: "u", password: "p" },
   tls: { mode: "off" }, workload: { statements: [{ sql: "SELECT 1" }] }, connections: 1, duration_s: 1,
   seed: 1,
 };
@@ -56,7 +56,7 @@ const plain = {
 test("what is not done is refused by name", () => {
   assert.equal(readJob(JSON.stringify(plain)).timeout_s, 10);
   const refused = [
-    [{ schema: 2 }, "schema is 2"], [{ more: 1 }, "more"], [{ reset: ["x"] }, "reset"],
+    [{ schema: 1 }, "schema is 1"], [{ more: 1 }, "more"], [{ reset: ["x"] }, "reset"],
     [{ tls: { mode: "on", groups: "x25519" } }, "tls.groups"], [{ driver: { batch: 2 } }, "batch"],
     [{ schedule: { mode: "open", rate_per_s: 1 } }, "closed loop"], [{ workload: { storm: true } }, "storm"],
     [{ account: null }, "account"],

@@ -77,7 +77,7 @@ def test_what_reads_as_a_value_is_one() -> None:
 
 def tls_of(**tls: Any) -> Tls:
     job = {
-        "schema": 1,
+        "schema": 2,
         "endpoint": {"kind": "tcp", "host": "h", "port": 1},
         "account": {"user": "u", "password": "p"},
         "tls": tls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tlstax.contract import Done, Ready
+from tlstax.contract import Counts, Done, Handshakes, Ready
 from tlstax.records.trial import Evidence, ServerObservation
 from tlstax.study import Levels
 from tlstax.study.case_levels import CaseLevels
@@ -20,9 +20,38 @@ class Complete(NamedTuple):
     evidence: Evidence
 
     @property
+    def watched_operations(self) -> int:
+        """How many operations were finished in the window that was watched."""
+        window = self.evidence.window
+        watched = window.operations if window is not None else None
+        return self.done.operations if watched is None else watched
+
+    @property
+    def alone(self) -> Counts:
+        """What the client opened while the server could count it alone: less what it opened in turns."""
+        lifetime, together = self.done.lifetime, self.evidence.together
+        return lifetime if together is None else less(lifetime, together.own)
+
+    @property
     def case(self) -> CaseLevels:
         """What the trial was to be, read from its levels."""
         return CaseLevels.of(self.levels)
+
+
+def less(counts: Counts, part: Counts) -> Counts:
+    """What is left of these counts without a part of them. What the part has more of leaves nothing."""
+    taken = {_kind(seen): seen.count for seen in part.handshakes}
+    left = [(seen, seen.count - taken.get(_kind(seen), 0)) for seen in counts.handshakes]
+    ways = {way: count - part.authentications.get(way, 0) for way, count in counts.authentications.items()}
+    return Counts(
+        connections=max(0, counts.connections - part.connections),
+        handshakes=tuple(seen.model_copy(update={"count": count}) for seen, count in left if count > 0),
+        authentications={way: count for way, count in ways.items() if count > 0},
+    )
+
+
+def _kind(seen: Handshakes) -> tuple[object, ...]:
+    return seen.version, seen.cipher, seen.group, seen.resumed, seen.hello_retry
 
 
 class Doubt(NamedTuple):

@@ -19,7 +19,7 @@ def connections(trial: Complete) -> Iterator[Doubt]:
     """The server counted the connections that the driver was asked to make; a driver may make more."""
     if not _is_of_driver(trial):
         return
-    seen, claimed = _connections(trial), trial.done.lifetime.connections
+    seen, claimed = _connections(trial), trial.alone.connections
     more = seen - claimed
     if more < 0:
         yield Doubt("invalid", f"the server counted {seen} connections, where {_who(trial)} says {claimed}")

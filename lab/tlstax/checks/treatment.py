@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.contract import Handshakes, TlsView
+from tlstax.contract import Counts, Handshakes, TlsView
 from tlstax.records.trial import ServerObservation
 from tlstax.study import path_exclusions, workloads
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import GROUP_LISTS, GROUPS, UNSET
 
@@ -150,10 +151,10 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     """
     if kind_of(trial.case.client).is_driver:
         return
-    lifetime = trial.done.lifetime
-    handshakes = _handshakes_at_server(trial)
+    made = trial.alone
+    handshakes = handshakes_at_server(trial.case, made)
     claims = [
-        ("connections", "Connections", lifetime.connections),
+        ("connections", "Connections", made.connections),
         ("TLS handshakes", "Ssl_finished_accepts", handshakes),
     ]
     if trial.server.connections is not None:
@@ -164,10 +165,10 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         if handshakes:
             yield Doubt("note", "yaSSL does not count handshakes: the client's word alone shows how many")
     elif "MariaDB" in trial.server.version:
-        if _count(lifetime.handshakes, resumed=True):
+        if _count(made.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
     elif path_exclusions.is_of_client(trial.case):
-        hits = cache_hits(lifetime.handshakes)
+        hits = cache_hits(made.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
         yield from _counted_otherwise(trial, what, counter, claimed)
@@ -183,15 +184,14 @@ def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -
         yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
 
 
-def _handshakes_at_server(trial: Complete) -> int:
+def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
     """How many handshakes reached the server: the client's, or those of a path that ends or begins TLS.
 
     Such a path makes one for each connection, or none. Which of them it resumes is its own affair.
     """
-    lifetime = trial.done.lifetime
-    if path_exclusions.is_of_client(trial.case):
-        return sum(seen.count for seen in lifetime.handshakes)
-    return 0 if path_exclusions.tls_at_server(trial.case) == "off" else lifetime.connections
+    if path_exclusions.is_of_client(case):
+        return sum(seen.count for seen in made.handshakes)
+    return 0 if path_exclusions.tls_at_server(case) == "off" else made.connections
 
 
 def logins(trial: Complete) -> Iterator[Doubt]:

@@ -13,6 +13,7 @@ from tlstax.checks import (
     paths,
     rows_changed,
     settings,
+    together,
     treatment,
     verification,
 )
@@ -29,6 +30,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.cipher,
     treatment.resumption,
     treatment.server_counts,
+    together.together,
     drivers.connections,
     drivers.handshakes,
     drivers.resumption,

@@ -13,7 +13,7 @@ import typer
 from tlstax import __version__
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import BesideOthers, Capture, Json, Profile, RunName
+from tlstax.cli.options import BesideOthers, Capture, Json, OverBudget, Profile, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
@@ -118,6 +118,7 @@ def run(
     budget: Annotated[
         str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
     ] = None,
+    over_budget: OverBudget = False,
     precision: Annotated[
         str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2% (2%).")
     ] = None,
@@ -177,6 +178,7 @@ def run(
                 rtt_ms=rtt_ms,
                 rows=rows,
                 budget=budget,
+                over_budget=over_budget,
                 precision=precision,
                 rate=rate,
                 arrivals=arrivals,

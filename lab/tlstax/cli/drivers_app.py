@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, Json
+from tlstax.cli.options import BesideOthers, Json, OverBudget
 
 drivers_app = typer.Typer(
     help="What database drivers do by default, and what it costs.", no_args_is_help=True
@@ -28,8 +28,12 @@ def drivers_probe(
         str | None, typer.Option(help="The server to log in to, such as mysql-8.0.33. Default: MySQL 9.7.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Time to spend on measuring costs, such as 60s or 5m (5m).")
+        str | None,
+        typer.Option(
+            help="Time to spend on measuring costs, such as 60s or 5m (5m; longer for many drivers)."
+        ),
     ] = None,
+    over_budget: OverBudget = False,
     no_costs: Annotated[
         bool, typer.Option("--no-costs", help="Only what they do, without measuring what it costs.")
     ] = False,
@@ -47,6 +51,7 @@ def drivers_probe(
         names or [],
         server=server,
         budget=budget,
+        over_budget=over_budget,
         costs=not no_costs,
         option=option or [],
         beside_others=beside_others,

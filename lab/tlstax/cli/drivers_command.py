@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tlstax.cli import quantities
@@ -9,8 +10,10 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe import ProbeRequest, probe
+from tlstax.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.study.driver_catalogue import DRIVERS
@@ -20,7 +23,8 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
 DEFAULT_BUDGET_S = 300.0
-"""A few blocks of every driver's four cases; one driver alone is known well after a minute."""
+"""A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so
+many that two blocks take longer, it is what those take."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class ProbeOptions:
     names: list[str]
     server: str | None = None
     budget: str | None = None
+    over_budget: bool = False
     costs: bool = True
     option: list[str] = field(default_factory=list)
     beside_others: bool = False
@@ -71,7 +76,7 @@ def probe_command(options: ProbeOptions) -> int:
 
 
 def request_of(options: ProbeOptions) -> ProbeRequest:
-    """What is to be probed. Raises UserMistake."""
+    """What is to be probed. Raises UserMistake, also for a budget that has no room for two blocks."""
     for name in options.names:
         if name not in DRIVERS:
             raise UserMistake(
@@ -80,16 +85,31 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
             )
     if options.budget is not None and not options.costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
-    budget_s = DEFAULT_BUDGET_S
-    if options.budget is not None:
-        budget_s = quantities.seconds(options.budget, "--budget")
+    names = tuple(dict.fromkeys(options.names or DRIVERS))
     return ProbeRequest(
-        names=tuple(dict.fromkeys(options.names or DRIVERS)),
+        names=names,
         server=options.server,
-        budget_s=budget_s if options.costs else None,
+        budget_s=_budget_s(names, options) if options.costs else None,
         options=dict(map(_option, options.option)),
         beside_others=options.beside_others,
     )
+
+
+def _budget_s(names: Sequence[str], options: ProbeOptions) -> float:
+    """How long costs are measured, if all these drivers can be measured. Raises UserMistake."""
+    study = costs_study([Measurable(name=name) for name in names], None, {}, DEFAULT_BUDGET_S)
+    block_s = least_block_s(study)
+    if options.budget is None:
+        return max(DEFAULT_BUDGET_S, LEAST_BLOCKS * block_s)
+    budget_s = quantities.seconds(options.budget, "--budget")
+    message = no_room(study.model_copy(update={"budget_s": budget_s}), block_s)
+    if message and not options.over_budget:
+        raise UserMistake(
+            message,
+            remedy=f"give --budget {least_budget(LEAST_BLOCKS * block_s)}"
+            f"{', name fewer drivers' if len(names) > 1 else ''}, or run it anyway with --over-budget",
+        )
+    return budget_s
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -29,6 +29,10 @@ Capture = Annotated[
     bool,
     typer.Option("--capture", help="First run every case once through a tap: show what crosses the wire."),
 ]
+OverBudget = Annotated[
+    bool,
+    typer.Option("--over-budget", help="Run at least one block even where the budget has no room for two."),
+]
 BesideOthers = Annotated[
     bool,
     typer.Option(

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.cli.progress import time_left
+from tlstax.findings.core.wording import capitalised
+from tlstax.plan.budget import no_room, what_fits
 from tlstax.plan.order import Plan
 from tlstax.study import Level, Study, listed
 from tlstax.study.labels import full_label, group_label, label_levels
@@ -96,18 +98,16 @@ def _servers(planned: Plan) -> Iterator[str]:
 
 def _time(planned: Plan, study: Study) -> str:
     per_block = planned.trials // planned.blocks
-    one = (
-        f"A block of {counted(per_block, 'trial')} of {planned.trial_duration_s:g} s and more takes "
-        f"about {time_left(planned.block_s)}. "
-    )
-    if planned.block_s > study.budget_s:
-        enough = time_left(planned.block_s * study.minimum_blocks)
+    if message := no_room(study, planned.block_s):
+        fits = " or ".join(what_fits(study))
         return (
-            f"{one}That is more than the budget of {time_left(study.budget_s)}: one block is run all the "
-            f"same, and shows no interval. A budget of {enough} has room for {study.minimum_blocks} blocks."
+            f"{capitalised(message)}. `study run` refuses that without --over-budget"
+            f"{f'; it fits with {fits}' if fits else ''}."
         )
     return (
-        f"{one}At most {counted(planned.blocks, 'block')}, {counted(planned.trials, 'trial')}"
+        f"A block of {counted(per_block, 'trial')} of {planned.trial_duration_s:g} s and more takes "
+        f"about {time_left(planned.block_s)}. At most {counted(planned.blocks, 'block')}, "
+        f"{counted(planned.trials, 'trial')}"
         f"{f' ({planned.profiled} of them profiled)' if planned.profiled else ''}, about "
         f"{time_left(planned.estimated_s)} with the start of the servers; fewer if every ratio is known "
         f"to ±{study.precision:.1%}."

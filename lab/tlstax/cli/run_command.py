@@ -12,6 +12,7 @@ from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.measuring import bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
+from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.pipeline import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
@@ -39,6 +40,7 @@ class RunOptions:
     rtt_ms: str | None = None
     rows: int | None = None
     budget: str | None = None
+    over_budget: bool = False
     precision: str | None = None
     rate: str | None = None
     arrivals: str | None = None
@@ -53,7 +55,10 @@ class RunOptions:
 
 
 def run_command(options: RunOptions) -> int:
-    """Measure, show, write the report; the exit status."""
+    """Measure, show, write the report; the exit status.
+
+    UserMistake where the budget has no room for two blocks, and it is not to go on over it.
+    """
     if options.guest.url and options.capture:
         raise UserMistake(
             "--capture needs a private server: no tap is put in front of an external one",
@@ -66,6 +71,8 @@ def run_command(options: RunOptions) -> int:
             "--tls-library needs a private server: an external one keeps the library it has",
             remedy="leave it out, or name a specimen with --server",
         )
+    if not options.over_budget:
+        check_budget(study, own_options=True)
     as_able = options.tls is None
     request = Request(
         study=study,

@@ -13,6 +13,7 @@ from tlstax.cli.options import (
     Budget,
     Capture,
     Json,
+    OverBudget,
     Precision,
     Profile,
     Rate,
@@ -73,6 +74,7 @@ def study_run(
     name: StudyName,
     settings: Settings = None,
     budget: Budget = None,
+    over_budget: OverBudget = False,
     precision: Precision = None,
     rate: Rate = None,
     arrivals: Arrivals = None,
@@ -104,6 +106,12 @@ def study_run(
         capture=capture,
     )
     options = StudyRunOptions(
-        changes=changes, resume=resume, seed=seed, report=report, beside_others=beside_others, json=json
+        changes=changes,
+        over_budget=over_budget,
+        resume=resume,
+        seed=seed,
+        report=report,
+        beside_others=beside_others,
+        json=json,
     )
     raise typer.Exit(run_command(name, options))

@@ -12,6 +12,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, terminal_width
+from tlstax.plan.budget import check_budget
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
 from tlstax.run.pipeline import Request
@@ -25,6 +26,7 @@ class StudyRunOptions:
     """The options of `tlstax study run` as they were typed; `resume` is a run, or `last`."""
 
     changes: Changes = field(default_factory=Changes)
+    over_budget: bool = False
     resume: str | None = None
     seed: int | None = None
     report: Path | None = None
@@ -63,10 +65,15 @@ def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool
 
 
 def run_command(name: str, options: StudyRunOptions) -> int:
-    """Run a study, or bring one that was cut off to its end; the exit status."""
+    """Run a study, or bring one that was cut off to its end; the exit status.
+
+    UserMistake where the budget of a new run has no room for two blocks, and it is not to go on over it.
+    """
     request = _resumed(name, options) if options.resume is not None else None
     if request is None:
         study = changed(load_study(name), options.changes)
+        if not options.over_budget:
+            check_budget(study)
         request = Request(study=study, seed=options.seed, changes=options.changes)
     request = replace(request, beside_others=options.beside_others)
     return measure(request, report=options.report, as_json=options.json)

@@ -1,7 +1,8 @@
-"""What adapters of load clients share: the job, the limits they lend, the clock of a client at rest."""
+"""What adapters of load clients share: the job, its one slice, limits, the clock of a client at rest."""
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import time
@@ -12,7 +13,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
-from tlstax.contract import ErrorEvent, ErrorKind, Job
+from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.support.errors import TlstaxError
 
@@ -68,6 +69,45 @@ def job_of(laboratory: Laboratory) -> Job:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise Refusal(f"the job cannot be read at {where}: {first['msg']}") from None
+
+
+def has_begun(laboratory: Laboratory) -> bool:
+    """Whether `go` has arrived; all work is done at it, whatever its length. Refusal for any other order."""
+    words = laboratory.order()
+    if words is None:
+        return False
+    if words == ["end"]:
+        raise Refusal("end came before the first slice")
+    if not _is_length(words[1:]):
+        raise Refusal(f"go needs the length of a slice in seconds, a year at most: {' '.join(words)}")
+    return True
+
+
+def has_ended(laboratory: Laboratory) -> bool:
+    """Whether `end` has arrived after the one slice. Refusal for another `go`."""
+    words = laboratory.order()
+    if words is not None and words != ["end"]:
+        raise Refusal("this client does all its work in one slice, and go came again")
+    return words is not None
+
+
+def _is_length(words: Sequence[str]) -> bool:
+    try:
+        (length_s,) = map(float, words)
+    except ValueError:
+        return False
+    return math.isfinite(length_s) and 0 < length_s <= LONGEST_S
+
+
+def only_slice(done: Done) -> Slice:
+    """The one slice of a job with this result. The sum of latencies is 0, for the client reports none."""
+    return Slice(
+        elapsed_s=done.elapsed_s,
+        operations=done.operations,
+        latency_sum_s=0.0,
+        cpu_us=done.cpu.total_us,
+        counts=done.window,
+    )
 
 
 def take_limits(cpus: Sequence[int], client: str) -> None:

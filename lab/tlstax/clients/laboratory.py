@@ -32,11 +32,20 @@ class Laboratory:
         data = os.read(STANDARD_INPUT, 1 << 16)
         if not data or len(self._buffer) > LONGEST_LINE:
             raise LaboratoryGone
+        self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Take in what has been read."""
         self._buffer += data
 
-    def has_said_go(self) -> bool:
-        """Whether the word `go` has arrived."""
-        return b"go" in (line.strip() for line in self._buffer.split(b"\n")[:-1])
+    def order(self) -> list[str] | None:
+        """The words of the next `go` or `end`, once it has arrived; other lines are ignored."""
+        while b"\n" in self._buffer:
+            line, _, self._buffer = self._buffer.partition(b"\n")
+            words = line.decode(errors="replace").split()
+            if words[:1] == ["go"] or words == ["end"]:
+                return words
+        return None
 
     def say(self, event: BaseModel) -> None:
         """Write an event as a line; LaboratoryGone when nobody reads."""

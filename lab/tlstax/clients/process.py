@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import select
 import subprocess
 import tempfile
 import time
@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready
+from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready, Slice
 from tlstax.specimens.processes import mortal
 from tlstax.support.errors import MachineFault
 
-_EVENT: TypeAdapter[Ready | Interval | ErrorEvent | Done] = TypeAdapter(Event)
+_EVENT: TypeAdapter[Ready | Interval | Slice | ErrorEvent | Done] = TypeAdapter(Event)
 _LONGEST_LINE = 64 * 1024 * 1024
 """A client that writes more than this without a newline has lost its mind."""
 
@@ -42,6 +42,10 @@ class ClientFailure(Exception):
     def tls_was_refused(self) -> bool:
         """Whether the server did not take the version of TLS that was offered (contract/README.md)."""
         return any(error.kind in {"tls_handshake", "no_tls"} for error in self.errors)
+
+
+def _go(length_s: float) -> bytes:
+    return f"go {length_s:.9f}\n".encode()
 
 
 class LoadClient:
@@ -78,6 +82,9 @@ class LoadClient:
                 remedy="`tlstax doctor` reports what is missing",
             ) from None
         self._buffer = bytearray()
+        self._output = select.poll()
+        if self._process.stdout is not None:
+            self._output.register(self._process.stdout, select.POLLIN)
         if before_exec is not None:
             self._open_gate(before_exec)
 
@@ -90,8 +97,7 @@ class LoadClient:
     ) -> None:
         self._close_pipes()
         try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=_GRACE_S)
+            self._wait_for_end(_GRACE_S)
         finally:
             self._end()
 
@@ -120,21 +126,41 @@ class LoadClient:
                 return event
 
     def go(self) -> None:
-        """Start the measurement."""
-        self._send(b"go\n")
+        """Start the measurement: the whole window as one slice."""
+        self._send(_go(self._job.duration_s))
+
+    def slice(self, length_s: float, within_s: float) -> Slice:
+        """Have it work for `length_s` and return what it did; ClientFailure when it says nothing in time."""
+        self._send(_go(length_s))
+        return self._wait_slice(time.monotonic() + within_s)
 
     def wait_done(self, within_s: float) -> Done:
-        """Return the result; raise ClientFailure when there is none within the time."""
+        """Return the result of the one slice that `go` began; ClientFailure when there is none in time."""
         deadline = time.monotonic() + within_s
-        while True:
-            event = self._next_event(deadline)
-            if isinstance(event, Done):
-                return event
+        self._wait_slice(deadline)
+        return self._finished(deadline)
+
+    def finish(self, within_s: float) -> Done:
+        """Return the result of all slices so far; ClientFailure when there is none within the time."""
+        return self._finished(time.monotonic() + within_s)
 
     def hang_up(self) -> None:
         """Close the client's standard input, at which it ends."""
         if self._process.stdin is not None:
             self._process.stdin.close()
+
+    def _wait_slice(self, deadline: float) -> Slice:
+        while True:
+            event = self._next_event(deadline)
+            if isinstance(event, Slice):
+                return event
+
+    def _finished(self, deadline: float) -> Done:
+        self._send(b"end\n")
+        while True:
+            event = self._next_event(deadline)
+            if isinstance(event, Done):
+                return event
 
     def _open_gate(self, before_exec: Callable[[int], None]) -> None:
         try:
@@ -149,6 +175,23 @@ class LoadClient:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
+
+    def _wait_for_end(self, within_s: float) -> None:
+        """Wait for the child's end and notice it at once; `Popen.wait` with a limit looks now and then."""
+        if self._process.poll() is not None:
+            return
+        try:
+            child = os.pidfd_open(self._process.pid)
+        except OSError:  # before Linux 5.3
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(within_s)
+            return
+        try:
+            ended = select.poll()
+            ended.register(child, select.POLLIN)
+            ended.poll(within_s * 1000)
+        finally:
+            os.close(child)
 
     def _end(self) -> None:
         self._process.kill()
@@ -165,7 +208,7 @@ class LoadClient:
             # It has died; reading its output shows why.
             return
 
-    def _next_event(self, deadline: float) -> Ready | Interval | ErrorEvent | Done:
+    def _next_event(self, deadline: float) -> Ready | Interval | Slice | ErrorEvent | Done:
         line = self._next_line(deadline)
         try:
             event = _EVENT.validate_json(line)
@@ -192,10 +235,8 @@ class LoadClient:
         stdout = self._process.stdout
         if stdout is None:
             raise ClientFailure("the load client has no standard output", self.errors)
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdout, selectors.EVENT_READ)
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise ClientFailure("the load client fell silent", self.errors)
+        if not self._output.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise ClientFailure("the load client fell silent", self.errors)
         data = os.read(stdout.fileno(), 1 << 20)
         if not data:
             raise ClientFailure(self._death(), self.errors)

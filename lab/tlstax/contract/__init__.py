@@ -2,9 +2,10 @@
 
 The laboratory writes one `Job` (one JSON line) to the client's standard input. The client answers
 with events, one JSON object a line: `ready` when every connection is up and warm and nothing is in
-flight; then it waits. The laboratory reads the servers' counters and writes the line `go`. The
-client measures, says `interval` about once a second, finishes what is in flight and says `done`.
-End of file on standard input means that the laboratory is gone: the client stops at once.
+flight; then it waits. The laboratory reads the clocks and writes `go` and a length in seconds. The
+client works for that long, finishes what is in flight and answers `slice`; then it waits again, for the
+next `go` or for `end`, at which it answers `done`. End of file on standard input means that the laboratory
+is gone: the client stops at once.
 
 The JSON schemas in `contract/` are generated from here.
 """
@@ -25,6 +26,7 @@ from tlstax.contract.event import (
     PhaseWire,
     Ready,
     RowSample,
+    Slice,
     WarmupSlice,
     Wire,
 )
@@ -99,6 +101,7 @@ __all__ = [
     "RowSample",
     "Schedule",
     "Sequence",
+    "Slice",
     "Statement",
     "TcpEndpoint",
     "Tls",

@@ -75,7 +75,7 @@ class Ready(Frozen):
 
 
 class Interval(Frozen):
-    """Progress, about once a second: operations finished and errors met since the last one."""
+    """Progress, about once a second in a slice: operations finished and errors met since the last one."""
 
     event: Literal["interval"] = "interval"
     elapsed_s: NonNegativeFloat
@@ -127,6 +127,24 @@ class Counts(Frozen):
     authentications: dict[str, NonNegativeInt]
 
 
+class Slice(Frozen):
+    """What was done in one slice: from one `go` to the answer of the last operation that was started in it.
+
+    `elapsed_s` lasts until that answer, as long as the slice was to last where nothing was done. `operations`
+    are those that succeeded, `latency_sum_s` the sum of their latencies as the histogram `operation` has
+    them. `cpu_us` is the CPU time of the client's process, less what it takes to report this. `counts` is
+    what was opened in the slice, `rounds_s` the times of a storm's rounds (see `Done`).
+    """
+
+    event: Literal["slice"] = "slice"
+    elapsed_s: PositiveFloat
+    operations: NonNegativeInt
+    latency_sum_s: NonNegativeFloat
+    cpu_us: NonNegativeFloat
+    counts: Counts
+    rounds_s: tuple[PositiveFloat, ...] = ()
+
+
 class CpuTime(Frozen):
     """CPU time of the client's process; the total from a nanosecond clock, split as the kernel says."""
 
@@ -136,7 +154,7 @@ class CpuTime(Frozen):
 
 
 class Wire(Frozen):
-    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not to be had."""
+    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not available."""
 
     bytes_sent: NonNegativeInt
     bytes_received: NonNegativeInt
@@ -176,13 +194,15 @@ class RowSample(Frozen):
 
 
 class Done(Frozen):
-    """The result. The window runs from `go` to the last answer; what was started in it is finished.
+    """The result of all slices together, which are the window; what was started in a slice is finished in it.
 
+    `elapsed_s` and the CPU times are sums over the slices: what lies between two of them counts nowhere.
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
-    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts from `go`, `lifetime` from the start.
-    `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is not known;
-    `overhead` is None where it was not measured, `wire` where the client cannot tell. `reported_s` are times
-    that the client prints of itself, by name (mysqlslap: average, minimum and maximum of its rounds).
+    HdrHistogram's V2 DEFLATE encoding, base64. `window` counts within the slices, `lifetime` from the start
+    of the process. `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is
+    not known; `overhead` is None where it was not measured, `wire` where the client cannot tell.
+    `reported_s` are times that the client prints of itself, by name (mysqlslap: average, minimum and maximum
+    of its rounds).
     `rounds_s` are the times of a storm's rounds, from the first SYN to the last connection's OK; `phase_wire`
     holds one entry for each of PHASES that occurred and of which the client counts what crossed the wire.
     """
@@ -206,4 +226,4 @@ class Done(Frozen):
     phase_wire: dict[str, PhaseWire] = {}
 
 
-Event = Annotated[Ready | Interval | ErrorEvent | Done, Field(discriminator="event")]
+Event = Annotated[Ready | Interval | Slice | ErrorEvent | Done, Field(discriminator="event")]

@@ -91,14 +91,14 @@ class DriverTerms(Frozen):
 class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
-    `schema` is the version of the protocol; a client refuses a job of another version. With `operations`, the
-    window ends when so many were started, and `duration_s` is the longest that it may last; a client that
-    works in rounds does them in `rounds` equal parts and says `reset` before each, to put the data back. A
-    storm has `rounds` rounds of `connections` operations each. `driver` is for clients that are drivers
-    alone.
+    `schema` is the version of the protocol; a client refuses a job of another version. `duration_s` is how
+    long all slices together will last. With `operations`, the window ends when that many were started, and
+    `duration_s` is the longest that it may last; a client that works in rounds does them in `rounds` equal
+    parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
+    operations each. `driver` is for clients that are drivers alone.
     """
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     endpoint: Endpoint
     account: Account
     tls: Tls

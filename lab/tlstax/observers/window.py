@@ -85,6 +85,7 @@ class Watch:
         self._wire: WireUse | None = None
         self._begun: tuple[_Counts, _Clocks] | None = None
         self.status_at_begin: Mapping[str, int] = {}
+        self.status_at_end: Mapping[str, int] = {}
         self.sampled = Sampled(None)
 
     def __enter__(self) -> Self:
@@ -129,7 +130,7 @@ class Watch:
             counted(counts_then.server, counts.server)
             | threads_between(counts_then.server_threads, counts.server_threads),
         )
-        at_end = watched.read_status() if watched.read_status is not None else {}
+        self.status_at_end = watched.read_status() if watched.read_status is not None else {}
         return Window(
             took_s=round(clocks.at_s - then.at_s, 6),
             server=server,
@@ -138,7 +139,7 @@ class Watch:
             cpus=cpus,
             ticks_per_s=process.ticks_per_s(),
             wire=wire,
-            status_delta=status.status_delta(self.status_at_begin, at_end),
+            status_delta=status.status_delta(self.status_at_begin, self.status_at_end),
             observers_cpu_us=clocks.own_us - then.own_us,
         )
 

@@ -29,11 +29,12 @@ class Excluded(Frozen):
 class Plan(Frozen):
     """What running a study would mean: its cases, how often, how long, and what is left out.
 
-    `blocks` is how many blocks the budget has room for (at least the one that is always run), `trials` the
-    trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner ends
-    sooner. `captured` cases are run once before all blocks, through a tap. `block_s` is about how long one
-    block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are those
-    that are started, `specimens` what is named by the study and must be there. `study plan --json` prints it.
+    `blocks` is how many blocks the budget has room for (at least the one that `--over-budget` runs), `trials`
+    the trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner
+    ends sooner. `captured` cases are run once before all blocks, through a tap. `block_s` is about how long
+    one block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are
+    those that are started, `specimens` what is named by the study and must be there. `study plan --json`
+    prints it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)

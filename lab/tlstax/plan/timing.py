@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.plan.jobs import counted_operations, rounds_of
+from tlstax.plan.turns import takes_turns
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -19,6 +20,10 @@ WANTED_BLOCKS = 20
 """Blocks that are to fit the budget. Trials of a case scatter about as much whether they last a tenth of a
 second or a whole one (each is a process, connections and server threads of its own), so many short ones,
 interleaved, tell more in the same time than few long ones (Abedi and Brecht, ICPE 2017)."""
+
+WANTED_BLOCKS_IN_TURNS = 12
+"""The same where cases take turns. What is left of scatter then is that of connections and threads, which are
+made anew in each block and cost as much time however short the block is."""
 
 SHORTEST_S, LONGEST_S = 0.1, 10.0
 
@@ -155,7 +160,9 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
         overhead, times = 2 * overhead + PROFILED_S * len(cases), 2 + PROFILED_SHARE
     if not least:
         return SHORTEST_S
-    room_s = (study.budget_s / WANTED_BLOCKS - overhead) / times - sum(counted)
+    in_turns = sum(takes_turns(case.levels, study) for case in cases)
+    wanted = WANTED_BLOCKS_IN_TURNS if 2 * in_turns > len(cases) else WANTED_BLOCKS
+    room_s = (study.budget_s / wanted - overhead) / times - sum(counted)
     return round(min(LONGEST_S, max(SHORTEST_S, _shared_out(room_s, least))), 3)
 
 

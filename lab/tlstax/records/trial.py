@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.capture import Capture
+from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
 from tlstax.study import Case, Study
 
@@ -226,6 +229,13 @@ class Verdict(Frozen):
     notes: tuple[str, ...] = ()
 
 
+def _of_any_schema(job: object) -> object:
+    """A job as it is stored; those of schema 1, whose window was one slice, are the same in form."""
+    if isinstance(job, dict) and job.get("schema") == 1:
+        return {**job, "schema": 2}
+    return job
+
+
 class Evidence(Frozen):
     """All that one trial left behind, before it is judged; `job` has no password.
 
@@ -237,13 +247,15 @@ class Evidence(Frozen):
     the tables held before the trial, empty where the workload changes nothing. `path` is what was
     between client and server, None where they are connected directly; `distance` how far they were
     apart, None for loopback. `capture` is what a tap saw of a captured trial. `beside_another` is whether
-    another run was measuring on the same machine meanwhile.
+    another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
+    sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
+    was watched before the turns began, and `together` what the server counted of all clients during them.
     """
 
     trial: Trial
     started_at: str
     took_s: float
-    job: Job | None
+    job: Annotated[Job | None, BeforeValidator(_of_any_schema)]
     ready: Ready | None
     done: Done | None
     client_errors: tuple[ErrorEvent, ...] = ()
@@ -261,6 +273,8 @@ class Evidence(Frozen):
     path: PathObservation | None = None
     distance: DistanceObservation | None = None
     capture: Capture | None = None
+    slices: Slices | None = None
+    together: Together | None = None
     failure: str = ""
     guest: bool = False
     beside_another: bool = False

@@ -75,7 +75,9 @@ class WireUse(Frozen):
 
 
 class Window(Frozen):
-    """What was watched between the client's `go` and its `done`.
+    """What was watched of the client's work, from a `go` to its end.
+
+    `operations` is how many were finished meanwhile; None where that is all of the trial's.
 
     `path` is what the programs between client and server used, all of them together; None where there is
     none.
@@ -85,6 +87,7 @@ class Window(Frozen):
     """
 
     took_s: float
+    operations: int | None = None
     server: ProcessUse | None = None
     client: ProcessUse | None = None
     path: ProcessUse | None = None

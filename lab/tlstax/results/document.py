@@ -26,7 +26,9 @@ class Finding(Frozen):
 
     `value` and `baseline_value` are geometric means over the same blocks. `noise_floor` is the
     relative difference below which nothing can be told here, from the control (0.02 is 2 %); None
-    where there is no control. `judgement` compares the ratio with the interval and the noise floor.
+    where there is no control. Of cases that took turns the ratio is that of neighbouring slices, which leaves
+    out what disturbed single ones; `ratio_of_totals` is that of all slices together, None of others.
+    `judgement` compares the ratio with the interval and the noise floor.
     """
 
     outcome: str
@@ -37,6 +39,7 @@ class Finding(Frozen):
     value: float
     baseline_value: float
     ratio: Interval
+    ratio_of_totals: float | None = None
     noise_floor: float | None
     judgement: Judgement | Literal["baseline"]
     negotiated: str

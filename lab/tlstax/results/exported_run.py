@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.capture import Capture
+from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import MappedLibrary, RunHeader, ServerObservation
 from tlstax.records.window import Window
 from tlstax.study import Level, Role
@@ -28,7 +29,9 @@ class Proof(Frozen):
 class ExportedTrial(Frozen):
     """One trial: its case and place, the verdict on it with its reasons, and all that was measured.
 
-    Latencies in `histograms_ns` are nanoseconds, in HdrHistogram's V2 encoding, base64, one for each phase.
+    `slices` is what it did in turns with others, `together` what the server counted of all of them meanwhile;
+    None of a trial that had the servers to itself. Latencies in `histograms_ns` are nanoseconds, in
+    HdrHistogram's V2 encoding, base64, one for each phase.
     `job` has no password; `failure` says why the trial did not come to its end, empty when it did.
     """
 
@@ -46,6 +49,8 @@ class ExportedTrial(Frozen):
     proof: Proof
     observed: Window | None
     outcomes: dict[str, float]
+    slices: Slices | None
+    together: Together | None
     profile: Profile | None
     capture: Capture | None
     why_no_profile: str

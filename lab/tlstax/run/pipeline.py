@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
+from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
 from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
@@ -28,6 +29,7 @@ from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import check_same, slim, spent_s
 from tlstax.run.server_variables import check_switchable
+from tlstax.run.sitting import run_sitting
 from tlstax.run.tls_support import settled
 from tlstax.run.trial import run_trial
 from tlstax.store import Store, new_run_id
@@ -170,17 +172,24 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         outlook.decided(known.progress, time.monotonic())
     done = {(record.trial.block, record.trial.position) for record in records}
     for block in blocks(study, header.seed, done):
-        for trial in block:
+        for sitting in _sittings(block, header):
             interruption.check()
-            watcher.trial(outlook.step(trial, time.monotonic()))
-            with benches.awake(trial.case.levels) as bench:
-                bench.server.hold()
-                job = _job(trial, bench, header, outlook.trials_in_block)
-                record = _with_others(run_trial(trial, job, bench), benches)
-                store.add_trial(header.run, record)
-                records.append(slim(record, study))
-                stop_on_the_users_mistake(record, study)
-                bench.revive(record.failure, watcher.warn)
+            with ExitStack() as stack:
+                places = _places(sitting, benches, header, outlook.trials_in_block, stack)
+                if sitting.takes_turns:
+                    found = run_sitting(
+                        sitting, places, header.seed, _Turns(outlook, watcher, sitting, study)
+                    )
+                else:
+                    (trial,) = sitting.trials
+                    watcher.trial(outlook.step(trial, time.monotonic()))
+                    found = (run_trial(trial, *places[trial.position]),)
+                found = tuple(_with_others(record, benches) for record in found)
+                store.add_trials(header.run, found)
+                for record in found:
+                    records.append(slim(record, study))
+                    stop_on_the_users_mistake(record, study)
+                    places[record.trial.position][1].revive(record.failure, watcher.warn)
         stop_where_nothing_can_be_done(records[-len(block) :], study)
         if block[0].captured:
             continue
@@ -198,11 +207,55 @@ def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
     return record.model_copy(update={"beside_another": True}) if others else record
 
 
-def _job(trial: Trial, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
+@dataclass(frozen=True)
+class _Turns:
+    """Keeps the watcher of a run informed of a sitting, and ends it where the user's mistake would go on."""
+
+    outlook: Outlook
+    watcher: Watcher
+    sitting: Sitting
+    study: Study
+
+    def begins(self, trial: Trial) -> None:
+        """A client is being started."""
+        self.watcher.trial(self.outlook.step(trial, time.monotonic()))
+
+    def failed(self, record: TrialRecord) -> None:
+        """A client failed before the turns began."""
+        stop_on_the_users_mistake(record, self.study)
+
+    def turns_begin(self) -> None:
+        """All are ready."""
+        trials = self.sitting.trials
+        self.watcher.trial(self.outlook.turns(trials[-1], len(trials), time.monotonic()))
+
+
+def _sittings(block: Sequence[Trial], header: RunHeader) -> tuple[Sitting, ...]:
+    """The sittings of a block; at an external server, which keeps its connections for others, no turns."""
+    if header.guest:
+        return tuple(Sitting(trial.position, (trial,)) for trial in block)
+    return sittings(header.study, block, header.trial_duration_s)
+
+
+def _places(
+    sitting: Sitting, benches: Benches, header: RunHeader, trials_in_block: int, stack: ExitStack
+) -> dict[int, tuple[Job, Bench]]:
+    """Each trial's job and bench by its position; the servers run until the stack is left."""
+    found = {}
+    for trial in sitting.trials:
+        bench = stack.enter_context(benches.awake(trial.case.levels))
+        bench.server.hold()
+        found[trial.position] = _job(trial, sitting, bench, header, trials_in_block), bench
+    return found
+
+
+def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
     """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
     levels = trial.case.levels
     window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
+    if sitting.takes_turns:
+        job = job.model_copy(update={"duration_s": round(sitting.work_s, 6), "warmup_s": WARMUP_S})
     job = captured(job) if trial.captured else job
     return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlstax.findings.core.so_far import SoFar, short_labels, so_far
 from tlstax.findings.core.stopping import Progress
+from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial
@@ -46,19 +47,16 @@ class Outlook:
         self.trials_in_block = trials_per_block(study)
         self._captured_trials = len(captures(study))
         self._begun = 0
+        self._block, self._place = -1, 0
         self._progress: Progress | None = None
         self._so_far: SoFar | None = None
         self._decided_s = now_s
 
     @property
     def warning(self) -> str:
-        """That not even one block fits the budget, in a sentence; empty where one does."""
-        if self._estimated_block_s <= self._study.budget_s:
-            return ""
-        return (
-            f"one block of {self.trials_in_block} trials takes about {self._estimated_block_s / 60:.0f} min, "
-            f"more than the budget of {self._study.budget_s / 60:.3g} min; it is run to its end all the same"
-        )
+        """That the budget has no room for two blocks, in a sentence; empty where it has."""
+        message = no_room(self._study, self._estimated_block_s)
+        return message and f"{message}; at least one is run to its end all the same"
 
     def spent_s(self, now_s: float) -> float:
         """What the run has taken of its budget, before it was resumed and since."""
@@ -69,8 +67,22 @@ class Outlook:
         self._progress, self._decided_s = progress, now_s
         self._so_far = so_far(progress, self._study, self._labels) if progress.known else None
 
+    def turns(self, last: Trial, clients: int, now_s: float) -> Step:
+        """The client of the trial begun last is ready, and takes turns with those before it."""
+        return replace(self._step(last, now_s), label=f"{clients} cases take turns")
+
     def step(self, trial: Trial, now_s: float) -> Step:
         """A trial begins."""
+        if not trial.captured:
+            if not self._begun:
+                # What was captured before is beside the budget.
+                self._started_s = now_s
+            self._begun += 1
+            self._place = self._place + 1 if trial.block == self._block else 1
+            self._block = trial.block
+        return self._step(trial, now_s)
+
+    def _step(self, trial: Trial, now_s: float) -> Step:
         if trial.captured:
             return Step(
                 block=trial.block,
@@ -81,20 +93,16 @@ class Outlook:
                 left_s=self._study.budget_s,
             )
         each_s = self._estimated_block_s / self.trials_in_block
-        if not self._begun:
-            # What was captured before is beside the budget.
-            self._started_s = now_s
-        if self._begun >= self.trials_in_block // 10 + 1:
-            each_s = (now_s - self._started_s) / self._begun
-        self._begun += 1
+        if self._begun > self.trials_in_block // 10 + 1:
+            each_s = (now_s - self._started_s) / (self._begun - 1)
         left_s = self._study.budget_s - self.spent_s(now_s)
         if self._progress is not None:
             left_s = min(left_s, self._progress.left_s - (now_s - self._decided_s))
-        left_s = max(left_s, each_s * (self.trials_in_block - trial.position))
+        left_s = max(left_s, each_s * (self.trials_in_block - self._place + 1))
         spent_s = self.spent_s(now_s)
         return Step(
             block=trial.block,
-            place=trial.position + 1,
+            place=self._place,
             of=self.trials_in_block,
             label=full_label(trial.case, self._study) + (", profiled" if trial.profiled else ""),
             progress=self._progress,

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -144,13 +144,18 @@ class Store:
 
     def add_trial(self, run: str, record: TrialRecord) -> None:
         """Keep a trial; when this returns, it is on disk. The job's password, were there one, is not kept."""
-        if record.job is not None:
-            record = record.model_copy(update={"job": record.job.without_password()})
-        trial = record.trial
+        self.add_trials(run, [record])
+
+    def add_trials(self, run: str, records: Iterable[TrialRecord]) -> None:
+        """Keep trials that count together or not at all; when this returns, all are on disk."""
+        rows = []
+        for record in records:
+            job = record.job.without_password() if record.job is not None else None
+            place = (run, record.trial.block, record.trial.position, record.verdict.value)
+            rows.append((*place, packed(record.model_copy(update={"job": job}))))
         with self._transaction(run):
-            self._connection.execute(
-                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
-                (run, trial.block, trial.position, record.verdict.value, packed(record)),
+            self._connection.executemany(
+                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
             )
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:

@@ -108,6 +108,7 @@ OUTCOMES: dict[str, Outcome] = {
     outcome.name: outcome
     for outcome in (
         Outcome("ops_per_s", "1/s", lower_is_better=False, words="operations a second"),
+        _cost("latency_mean_us", "us", "mean latency of an operation in the median slice"),
         *_percentile_outcomes(),
         Outcome(
             "connections_per_s",

@@ -1,4 +1,4 @@
-"""Words that are the same wherever sentences are made: a number of things, an enumeration, a hint."""
+"""Words that are the same wherever sentences are made: numbers of things, durations, enumerations, hints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from difflib import get_close_matches
 def counted(number: float | str, thing: str) -> str:
     """A number of things: "1 block", "3 blocks"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def duration(seconds: float) -> str:
+    """A duration for a sentence: "1.9 s", "320 s", "16.9 min", "2.6 h"."""
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{round(seconds / 60, 1):g} min"
+    return f"{round(seconds / 3600, 1):,.12g} h"
 
 
 def enumerated(names: Iterable[str]) -> str:

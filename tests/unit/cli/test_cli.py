@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from fake_trials import fake_header
 from tlstax.cli import quantities
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import cases
+from tlstax.records.trial import Changes
+from tlstax.run.pipeline import Request
+from tlstax.store import Store
 from tlstax.study import load_study, parse_study
 from tlstax.study.needs import server_choices
 from tlstax.support.errors import UserMistake
@@ -204,13 +208,116 @@ def test_a_plan_is_short_for_a_big_study_and_whole_where_asked_for(
     assert whole.count("\n") > of_study
 
 
-def test_a_plan_says_when_the_budget_has_no_room_for_a_block(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+NO_ROOM = " has no room for two blocks, the fewest that give an interval: one block of "
+ANYWAY = "or run it anyway with --over-budget"
+COUNTING = """
+name = "counting"
+title = "t"
+question = "q"
+baseline = { tls = "off" }
+budget_s = 1.5
+[factors]
+tls = ["off", "1.3"]
+workload = ["point-select"]
+connections = [1]
+queries = [1000]
+"""
+"""Three trials a block, of 0.27 s each (tests/unit/plan/test_budget.py)."""
+
+
+def test_a_plan_says_when_the_budget_has_no_room_and_what_fits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert status_of(monkeypatch, "study", "plan", "openssl-versions", "--budget", "60s") == 0
+    (tmp_path / "counting.toml").write_text(COUNTING, encoding="utf-8")
+    plan = ("study", "plan", str(tmp_path / "counting.toml"))
+    assert status_of(monkeypatch, *plan) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "more than the budget of 60 s: one block is run all the same" in said
-    assert "has room for 5 blocks" in said
+    assert said.endswith(
+        f"The budget of 1.5 s{NO_ROOM}3 trials takes about 0.81 s. `study run` refuses that without "
+        "--over-budget; it fits with --budget 2s or --set queries=500."
+    )
+    assert status_of(monkeypatch, *plan, "--set", "queries=500") == 0
+    assert "At most 2 blocks, 6 trials, about 8 s with the start" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("study", "run", "{counting}"),
+            f"1.5 s{NO_ROOM}3 trials takes about 0.81 s; give --budget 2s or --set queries=500, {ANYWAY}",
+        ),
+        (
+            ("study", "run", "{counting}", "--budget", "400ms", "--json"),
+            f"0.4 s{NO_ROOM}3 trials takes about 0.81 s; give --budget 2s, {ANYWAY}",
+        ),
+        (
+            ("run", "--tls", "1.3", "--workload", "point-select", "--connections", "1,100", "--budget", "2s"),
+            f"2 s{NO_ROOM}6 trials takes about 1.3 s; give --budget 3s or --connections 1, {ANYWAY}",
+        ),
+        (
+            ("run", "--server", "mysql://u@h/db", "--workload", "point-select", "--budget", "1s"),
+            f"1 s{NO_ROOM}5 trials takes about 0.89 s; give --budget 2s, {ANYWAY}",
+        ),
+    ],
+    ids=["a study", "its budget by an option", "run", "an external server"],
+)
+def test_a_budget_without_room_for_two_blocks_is_refused_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.setenv("TLSTAX_PASSWORD", "secret")
+    (tmp_path / "counting.toml").write_text(COUNTING, encoding="utf-8")
+    asked = [word.format(counting=tmp_path / "counting.toml") for word in arguments]
+    assert status_of(monkeypatch, *asked) == 2
+    assert capsys.readouterr() == ("", f"tlstax: the budget of {sentence}\n")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--budget", "1s", "--over-budget"),
+        ("study", "run", "tax", "--budget", "1s", "--over-budget"),
+        ("run", "--budget", "4s"),
+    ],
+    ids=" ".join,
+)
+def test_over_budget_goes_on_as_does_a_budget_with_room(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """To the pipeline, which is not carried out."""
+    begun: list[Request] = []
+
+    def note(request: Request, **_: object) -> int:
+        begun.append(request)
+        return 0
+
+    monkeypatch.setattr("tlstax.cli.run_command.measure", note)
+    monkeypatch.setattr("tlstax.cli.study_command.measure", note)
+    assert status_of(monkeypatch, *arguments) == 0
+    assert [request.study.name for request in begun] == ["tax"]
+
+
+def test_a_resumed_run_is_not_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It was begun over its budget, and what it has is brought to its end."""
+    begun: list[Request] = []
+
+    def note(request: Request, **_: object) -> int:
+        begun.append(request)
+        return 0
+
+    small = load_study("tax").model_copy(update={"budget_s": 1.0})
+    header = fake_header().model_copy(update={"study": small, "changes": Changes(budget="1s")})
+    with Store.open(tmp_path / "data" / "store.sqlite") as store:
+        store.begin(header)
+        store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
+    monkeypatch.setattr("tlstax.cli.study_command.measure", note)
+    assert status_of(monkeypatch, "study", "run", "tax", "--resume") == 0
+    assert [request.study.budget_s for request in begun] == [1.0]
 
 
 def test_a_plan_as_json_has_every_excluded_case(

@@ -10,6 +10,7 @@ import pytest
 from tlstax.cli.drivers_command import ProbeOptions, request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.probes.drivers import probe_costs
 from tlstax.probes.drivers.listed_table import listed_text
@@ -34,6 +35,12 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("pymysql-1.0",), "did you mean 'pymysql-1.2'?"),
         (("pymysql-1.1", "--budget", "soon"), "write it like 60s"),
         (("pymysql-1.1", "--budget", "10s", "--no-costs"), "does not go with --no-costs"),
+        (
+            ("pymysql-1.1", "--budget", "20s"),
+            "the budget of 20 s has no room for two blocks, the fewest that give an interval: one block of 6 "
+            "trials takes about 15 s; give --budget 30s, or run it anyway with --over-budget",
+        ),
+        (("--budget", "1m"), "; give --budget 390s, name fewer drivers, or run it anyway with --over-budget"),
         (("pymysql-1.1", "--option", "useSSL"), "write it like useSSL=false"),
         (("pymysql-1.1", "--option", "user=me"), "given to every driver by tlstax itself"),
     ],
@@ -54,6 +61,16 @@ def test_without_names_all_are_probed() -> None:
     assert request_of(ProbeOptions([])).names == tuple(DRIVERS)
     request = request_of(ProbeOptions(["pymysql-1.1"], budget="90s", option=["a=b c"]))
     assert (request.names, request.budget_s, request.options) == (("pymysql-1.1",), 90.0, {"a": "b c"})
+
+
+def test_two_blocks_of_all_drivers_fit_the_budget_where_none_is_given() -> None:
+    """Of one driver many do; over the budget, it is as it was given."""
+    drivers = [Measurable(name=name) for name in DRIVERS]
+    budget_s = request_of(ProbeOptions([])).budget_s
+    assert budget_s is not None
+    check_budget(costs_study(drivers, None, {}, budget_s))
+    assert request_of(ProbeOptions(["pymysql-1.1"])).budget_s == 300.0
+    assert request_of(ProbeOptions(["pymysql-1.1"], budget="20s", over_budget=True)).budget_s == 20.0
 
 
 def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(

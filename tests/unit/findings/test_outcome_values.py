@@ -334,3 +334,29 @@ def test_percentiles_of_the_wanted_phases_alone() -> None:
     assert outcome(record, "query_p50_us") == outcomes(record)["query_p50_us"]
     broken = done(record, histograms_ns={"operation": histogram(10.0, 99), "query": "broken"})
     assert outcome(broken, "latency_p50_us") == outcomes(record)["latency_p50_us"], "no more than it needs"
+
+
+def test_what_was_watched_is_of_the_operations_that_were_watched() -> None:
+    """By hand: 20 of the 100 operations were watched. Both sides' CPU time is that of all of them."""
+    seen = {
+        "took_s": 0.5,
+        "operations": 20,
+        "status_delta": {"Com_select": 30},
+        "server": ProcessUse(counters={"instructions": 4_000}),
+        "client": ProcessUse(counters={"context_switches": 40}),
+        "path": ProcessUse(cpu_total_us=600.0),
+    }
+    driver = job(record_of(path="none"), driver=DriverTerms())
+    found = outcomes(driver.model_copy(update={"window": Window(**seen)}))
+    assert found == pytest.approx(
+        {
+            **outcomes(record_of()),
+            "statements_per_op": 1.5,
+            "server_instructions_per_op": 200.0,
+            "client_context_switches_per_op": 2.0,
+            "path_cpu_us_per_op": 30.0,
+            "all_cpu_us_per_op": 50.0 + 110.0 + 30.0,
+        }
+    )
+    nothing = Window(**{**seen, "operations": 0})
+    assert "statements_per_op" not in outcomes(driver.model_copy(update={"window": nothing}))

@@ -32,7 +32,7 @@ from tlstax.plan.jobs import (
 )
 from tlstax.plan.timing import overhead_s, window_s
 from tlstax.records.trial import LibraryClaim, Trial
-from tlstax.run.trial import _client_claim
+from tlstax.run.gathering import _client_claim
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.workloads import put_back_sql
 from tlstax.study.workloads.user_defined import UserWorkload

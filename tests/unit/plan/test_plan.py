@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.plan.order import blocks, captures, cases, plan
-from tlstax.plan.timing import SHORTEST_S, WANTED_BLOCKS, overhead_s, window_s
+from tlstax.plan.timing import SHORTEST_S, WANTED_BLOCKS_IN_TURNS, overhead_s, window_s
 from tlstax.study import Exclusion, Level, Study, load_study, override
 
 
@@ -106,7 +106,7 @@ def test_a_plan_says_what_is_left_out_and_why() -> None:
 
 def test_a_plan_fits_its_budget_and_says_so() -> None:
     summary = plan(load_study("tax"))
-    assert WANTED_BLOCKS - 1 <= summary.blocks <= WANTED_BLOCKS
+    assert WANTED_BLOCKS_IN_TURNS - 1 <= summary.blocks <= WANTED_BLOCKS_IN_TURNS
     assert summary.blocks * summary.block_s <= 60
     assert summary.estimated_s == pytest.approx(summary.starting_s + summary.blocks * summary.block_s)
     assert (summary.servers, summary.specimens) == (("the default server",), ())
@@ -159,13 +159,13 @@ def test_data_that_is_put_back_and_operations_that_are_counted_take_their_time()
 
 
 def test_a_plans_figures_are_those_of_its_parts() -> None:
-    """Ten windows of 0.212 s and 0.876 s beside them, and seven seconds for the server."""
+    """Ten windows of 0.412 s and 0.876 s beside them, and seven seconds for the server."""
     tax = load_study("tax")
     found = plan(tax)
     assert found.study == "tax"
-    assert (found.trial_duration_s, found.block_s) == (0.212, pytest.approx(2.996))
-    assert (found.blocks, found.trials, found.profiled, found.captured) == (20, 200, 0, 0)
-    assert (found.starting_s, found.estimated_s) == (7.0, pytest.approx(7 + 20 * 2.996))
+    assert (found.trial_duration_s, found.block_s) == (0.412, pytest.approx(4.996))
+    assert (found.blocks, found.trials, found.profiled, found.captured) == (12, 120, 0, 0)
+    assert (found.starting_s, found.estimated_s) == (7.0, pytest.approx(7 + 12 * 4.996))
     assert plan(load_study("auth-rng")).starting_s == 6 * 7.0
     profiled = plan(tax.model_copy(update={"profile": True, "budget_s": 480.0}))
     assert (profiled.trials, profiled.profiled) == (profiled.blocks * 20, profiled.blocks * 10)

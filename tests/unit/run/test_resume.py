@@ -141,10 +141,13 @@ def test_the_time_left_follows_what_trials_take_and_is_never_less_than_the_block
     assert _step(TAX, 9, outlook, 180.0) == pytest.approx(20.0)
 
 
-def test_a_budget_without_room_for_one_block_is_said_at_the_start() -> None:
+def test_a_budget_without_room_for_two_blocks_is_said_at_the_start() -> None:
     assert Outlook(TAX, 0.1, 0.0, 0.0).warning == ""
-    small = TAX.model_copy(update={"budget_s": 1.0})
-    assert "one block of 10 trials takes about" in Outlook(small, 0.5, 0.0, 0.0).warning
+    small = TAX.model_copy(update={"budget_s": 3.0})
+    assert Outlook(small, 0.1, 0.0, 0.0).warning == (
+        "the budget of 3 s has no room for two blocks, the fewest that give an interval: one block of 10 "
+        "trials takes about 1.9 s; at least one is run to its end all the same"
+    )
 
 
 def test_what_is_kept_in_memory_decides_as_the_whole_record_does() -> None:

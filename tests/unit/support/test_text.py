@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated, some_of
+from tlstax.support.text import counted, duration, enumerated, some_of
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 blocks"), (1, "1 block"), (2, "2 blocks")])
@@ -30,3 +30,26 @@ def test_of_many_the_first_are_named_and_the_others_counted() -> None:
 def test_groups_and_what_is_in_them_keep_their_order() -> None:
     found = grouped(["bee", "ant", "asp", "bug"], lambda word: word[0])
     assert list(found.items()) == [("b", ["bee", "bug"]), ("a", ["ant", "asp"])]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.05, "0.05 s"),
+        (0.8125, "0.81 s"),
+        (1.9, "1.9 s"),
+        (4.0, "4 s"),
+        (9.99, "10 s"),
+        (10.4, "10 s"),
+        (60.0, "60 s"),
+        (599.4, "599 s"),
+        (600.0, "10 min"),
+        (1011.0, "16.9 min"),
+        (5400.0, "90 min"),
+        (7200.0, "2 h"),
+        (9192.8, "2.6 h"),
+        (36_000_000.0, "10,000 h"),
+    ],
+)
+def test_a_duration_is_said_in_its_unit(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -1,8 +1,7 @@
-"""All workers, set to work together for a span of time, watched from the main thread."""
+"""All workers, each in a thread that stays, set to work together and watched from the main thread."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -16,45 +15,53 @@ LOOK_S = 1.0
 
 
 class Crew:
-    """The job's workers, a thread each while they work."""
+    """The job's workers. Between two tasks each thread waits at a lock, which nobody looks at meanwhile."""
 
     def __init__(self, workers: list[Worker], laboratory: Laboratory, timeout_s: float) -> None:
         self.workers = workers
         self._laboratory = laboratory
         self._timeout_s = timeout_s
+        self._all_done = os.eventfd(0)
+        self._counting = threading.Lock()
+        self._left = 0
+        self._failures: list[BaseException] = []
+        self._task: Callable[[Worker], None]
+        self._gates = [threading.Lock() for _ in workers]
+        for worker, gate in zip(workers, self._gates, strict=True):
+            gate.acquire()
+            threading.Thread(target=self._serve, args=(worker, gate), daemon=True).start()
 
     def each(self, task: Callable[[Worker], None], look: Callable[[], None] | None = None) -> None:
-        """Let every worker do this, in a thread of its own, and wait until all have; `look` once a second.
+        """Let every worker do this, and wait until all have; `look` once a second.
 
         Raises Failure where one does, or hangs for longer than the job's timeout; LaboratoryGone. A thread
         that hangs in a driver cannot be ended: the process is to end.
         """
-        failures: list[BaseException] = []
-        ended, end = os.pipe()
-        left = _Countdown(len(self.workers), lambda: os.close(end))
-
-        def run(worker: Worker) -> None:
-            try:
-                task(worker)
-            except BaseException as error:
-                failures.append(error)
-            finally:
-                worker.busy_since_ns = 0
-                left.count()
-
-        threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in self.workers]
-        for thread in threads:
-            thread.start()
-        while not self._laboratory.wait(ended, LOOK_S):
+        self._task, self._left = task, len(self.workers)
+        for gate in self._gates:
+            gate.release()
+        while not self._laboratory.wait(self._all_done, LOOK_S):
             self._raise_timeout()
             if look is not None:
                 look()
-        with contextlib.suppress(OSError):
-            os.close(ended)
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise failures[0]
+        os.eventfd_read(self._all_done)
+        if self._failures:
+            raise self._failures[0]
+
+    def _serve(self, worker: Worker, gate: threading.Lock) -> None:
+        """A worker's thread: each time that its gate is opened, the task."""
+        while True:
+            gate.acquire()
+            try:
+                self._task(worker)
+            except BaseException as error:
+                self._failures.append(error)
+            worker.busy_since_ns = 0
+            with self._counting:
+                self._left -= 1
+                is_last = self._left == 0
+            if is_last:
+                os.eventfd_write(self._all_done, 1)
 
     def _raise_timeout(self) -> None:
         """Raises Failure when a worker has waited longer than the job allows."""
@@ -63,17 +70,3 @@ class Crew:
             since_ns = worker.busy_since_ns
             if since_ns and now_ns - since_ns > self._timeout_s * 1e9:
                 raise Failure("timeout", f"the server has not answered within {self._timeout_s:g} s")
-
-
-class _Countdown:
-    """Calls something when so many have counted."""
-
-    def __init__(self, left: int, then: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
-        self._left, self._then = left, then
-
-    def count(self) -> None:
-        with self._lock:
-            self._left -= 1
-            if self._left == 0:
-                self._then()

@@ -11,7 +11,7 @@ from driver_contract.failure import bad_job
 from driver_contract.fields import Fields
 from driver_contract.statements import Statement, statement_of
 
-SCHEMA = 1
+SCHEMA = 2
 UNTOLD = ("cipher_list", "ciphersuites", "groups", "resumption", "library", "weak_dh", "keylog_file")
 """Fields of TLS that no Python driver has a word for."""
 

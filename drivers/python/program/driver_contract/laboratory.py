@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import sys
 from time import monotonic
 from typing import Any
 
+from driver_contract.failure import bad_job
+
 LINE_BYTES = 65536
+LONGEST_S = 365.25 * 86400
+"""No time is longer than a year (contract/README.md)."""
 
 
 class LaboratoryGone(Exception):
@@ -28,6 +33,18 @@ class Laboratory:
             self._read()
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode(errors="replace").strip()
+
+    def next_slice_s(self) -> float | None:
+        """How long the next slice is to last; None where there is to be none. Other lines mean nothing.
+
+        Raises LaboratoryGone; Failure (bad_job) for a length that is none.
+        """
+        while True:
+            words = self.line().split()
+            if words == ["end"]:
+                return None
+            if words[:1] == ["go"]:
+                return slice_length_s(words[1:])
 
     def wait(self, other: int, within_s: float) -> bool:
         """Wait until this other file can be read, so long at most; whether it can. Raises LaboratoryGone."""
@@ -63,3 +80,16 @@ class Laboratory:
         if not part:
             raise LaboratoryGone
         self._unread += part
+
+
+def slice_length_s(words: list[str]) -> float:
+    """What stands behind `go`: one number of seconds. Raises Failure (bad_job)."""
+    try:
+        [word] = words
+        length_s = float(word)
+    except ValueError:
+        length_s = math.nan
+    if not 0 < length_s <= LONGEST_S:
+        said = " ".join(["go", *words])
+        raise bad_job(f"`{said}` has no length of a slice: a number of seconds above 0, a year at most")
+    return length_s

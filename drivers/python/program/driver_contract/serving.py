@@ -1,4 +1,4 @@
-"""One job from beginning to end: set up, warm up, `ready`, `go`, the window, `done`."""
+"""One job from beginning to end: set up, warm up, `ready`, a slice for each `go`, `end`, `done`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from driver_contract.laboratory import Laboratory, LaboratoryGone
 from driver_contract.proof import Proof, tls_library
 from driver_contract.steady import SLICE_S, Slice, is_steady
 from driver_contract.turns import Turns
-from driver_contract.window import done, now
+from driver_contract.window import Window
 from driver_contract.worker import Tally, Worker
 
 
@@ -56,6 +56,8 @@ def _serve(name: str, driver: Driver, site: Path, laboratory: Laboratory) -> Non
     crew = Crew(workers, laboratory, job.timeout_s)
     proof = _set_up(job, driver, Proof(driver, settings), crew)
     slices, steady = _warm_up(job, crew, turns)
+    turns.begin(job.operations)
+    window = Window(workers)
     laboratory.say(
         {
             "event": "ready",
@@ -69,9 +71,7 @@ def _serve(name: str, driver: Driver, site: Path, laboratory: Laboratory) -> Non
             "steady": steady,
         }
     )
-    while laboratory.line() != "go":
-        pass
-    _measure(job, crew, turns, laboratory)
+    _measure(crew, turns, laboratory, window)
     laboratory.wait_for_end()
     for worker in workers:
         worker.close()
@@ -142,30 +142,18 @@ def _work_for(span_s: float, crew: Crew, turns: Turns) -> int:
     return sum(worker.tally.operations for worker in crew.workers)
 
 
-def _measure(job: Job, crew: Crew, turns: Turns, laboratory: Laboratory) -> None:
-    """The window: `interval` events while it lasts, `done` at its end. Raises Failure."""
-    for worker in crew.workers:
-        worker.tally = Tally()
-    told = [0, 0]
-    begin = now()
-    until_ns = begin.at_ns + int(job.duration_s * 1e9)
+def _measure(crew: Crew, turns: Turns, laboratory: Laboratory, window: Window) -> None:
+    """A slice for each `go`, and `done` at `end`. Raises Failure."""
+    while (length_s := laboratory.next_slice_s()) is not None:
+        _work_a_slice(length_s, crew, laboratory, window)
+        if turns.fatal is not None:
+            raise turns.fatal
+        laboratory.say(window.close_slice(length_s))
+    if not window.has_slices:
+        raise bad_job("`end` came before the first `go`: nothing was measured")
+    laboratory.say(window.done())
 
-    def look() -> None:
-        operations = sum(worker.tally.operations for worker in crew.workers)
-        errors = sum(worker.tally.errors.total() for worker in crew.workers)
-        laboratory.say(
-            {
-                "event": "interval",
-                "elapsed_s": (perf_counter_ns() - begin.at_ns) / 1e9,
-                "operations": operations - told[0],
-                "errors": errors - told[1],
-            }
-        )
-        told[:] = operations, errors
 
-    turns.begin(job.operations)
-    crew.each(lambda worker: worker.work(until_ns), look)
-    end = now()
-    if turns.fatal is not None:
-        raise turns.fatal
-    laboratory.say(done(crew.workers, begin, end))
+def _work_a_slice(length_s: float, crew: Crew, laboratory: Laboratory, window: Window) -> None:
+    until_ns = window.open_slice() + int(length_s * 1e9)
+    crew.each(lambda worker: worker.work(until_ns), lambda: laboratory.say(window.interval()))

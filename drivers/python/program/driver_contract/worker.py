@@ -22,10 +22,15 @@ Call = tuple[Statement, tuple[Value, ...]]
 
 @dataclass
 class Tally:
-    """What a worker did in one span of time; latencies in nanoseconds, by phase."""
+    """What a worker did in one span of time; latencies in nanoseconds, by phase.
+
+    `latency_sum_ns` is the sum over the operations that succeeded, `last_answer_ns` when the last one ended.
+    """
 
     started: int = 0
     operations: int = 0
+    latency_sum_ns: int = 0
+    last_answer_ns: int = 0
     connections: int = 0
     latencies_ns: dict[str, array[int]] = field(default_factory=lambda: defaultdict(lambda: array("q")))
     errors: Counter[tuple[str, int | None]] = field(default_factory=Counter)
@@ -88,6 +93,7 @@ class Worker:
             try:
                 once(calls)
             except Exception as error:
+                self.tally.last_answer_ns = perf_counter_ns()
                 if self._failed(self.failure(error), count):
                     return
             else:
@@ -120,8 +126,7 @@ class Worker:
             self._say_batch(session, calls)
         else:
             self._say(session, calls)
-        latency_ns = perf_counter_ns() - begun_ns
-        self.tally.latencies_ns["operation"].extend([latency_ns] * (len(calls) if self._job.batch > 1 else 1))
+        self._note(begun_ns, perf_counter_ns(), len(calls) if self._job.batch > 1 else 1)
 
     def _reconnecting(self, calls: list[Call]) -> None:
         latencies_ns = self.tally.latencies_ns
@@ -136,7 +141,14 @@ class Worker:
         ended_ns = perf_counter_ns()
         latencies_ns["connect"].append(connected_ns - begun_ns)
         latencies_ns["close"].append(ended_ns - said_ns)
-        latencies_ns["operation"].append(ended_ns - begun_ns)
+        self._note(begun_ns, ended_ns, 1)
+
+    def _note(self, begun_ns: int, ended_ns: int, count: int) -> None:
+        """So many operations began and succeeded at these times."""
+        tally, latency_ns = self.tally, ended_ns - begun_ns
+        tally.latencies_ns["operation"].extend([latency_ns] * count)
+        tally.latency_sum_ns += latency_ns * count
+        tally.last_answer_ns = ended_ns
 
     def _say(self, session: Session, calls: list[Call]) -> None:
         for statement, values in calls:

@@ -13,6 +13,8 @@ pub enum Event {
     Ready(Ready),
     /// Progress.
     Interval(Interval),
+    /// What was done in one slice.
+    Slice(Slice),
     /// Something went wrong.
     Error(ErrorEvent),
     /// The result.
@@ -110,10 +112,10 @@ pub struct Ready {
     pub steady: Option<bool>,
 }
 
-/// Progress since the last one.
+/// Progress within a slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Since `go`.
+    /// Since the slice's `go`.
     pub elapsed_s: f64,
     /// Finished since the last one.
     pub operations: u64,
@@ -219,7 +221,7 @@ pub struct Counts {
 }
 
 /// CPU time of this process.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuTime {
     /// By the nanosecond clock.
     pub total_us: f64,
@@ -275,10 +277,28 @@ pub struct RowSample {
     pub rows: Vec<Vec<Option<String>>>,
 }
 
-/// The result.
+/// What was done in one slice: from one `go` to the answer of the last operation that was started in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Until that answer; as long as the slice was to last where nothing was done.
+    pub elapsed_s: f64,
+    /// Finished operations.
+    pub operations: u64,
+    /// The latencies of these, added up.
+    pub latency_sum_s: f64,
+    /// CPU time of this process, less what it takes to report this.
+    pub cpu_us: f64,
+    /// What was opened in the slice.
+    pub counts: Counts,
+    /// Of each round of a storm, from its first SYN to its last connection's OK.
+    #[serde(default)]
+    pub rounds_s: Vec<f64>,
+}
+
+/// The result of all slices together, which are the window: what lies between two of them counts nowhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// From `go` to the last answer.
+    /// From each `go` to the last answer of its slice, added up.
     pub elapsed_s: f64,
     /// Finished operations.
     pub operations: u64,
@@ -286,7 +306,7 @@ pub struct Done {
     pub scheduled: u64,
     /// Due, but never started.
     pub skipped: u64,
-    /// From `go`.
+    /// Within the slices.
     pub window: Counts,
     /// From the start of the process.
     pub lifetime: Counts,

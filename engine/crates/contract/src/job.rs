@@ -11,7 +11,7 @@ use crate::limits::{HIGHEST_RATE_PER_S, LONGEST_S, MOST_CONNECTIONS};
 use crate::workload::Workload;
 
 /// The version of the protocol that this crate speaks.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Why a job was refused. The sentence names the field.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -267,7 +267,7 @@ pub struct Job {
     /// Seconds of unmeasured work before `ready`.
     #[serde(default = "default_warmup_s")]
     pub warmup_s: f64,
-    /// Seconds in which measured operations start; with `operations`, the most of them.
+    /// Seconds in which measured operations start, over all slices; with `operations`, the most of them.
     pub duration_s: f64,
     /// How many measured operations are started, over all connections; absent: as many as there is time for.
     #[serde(default)]
@@ -352,7 +352,7 @@ impl Job {
             (
                 "schema",
                 self.schema == SCHEMA,
-                "1, the version that this engine speaks",
+                "2, the version that this engine speaks",
             ),
             (
                 "connections",

@@ -1,4 +1,5 @@
-//! The contract between laboratory and load client as Rust types: a job in, events out.
+//! The contract between laboratory and load client as Rust types: a job in, events out, and orders
+//! between them.
 //!
 //! The authority is `contract/` at the root of the project; the golden examples there are read by
 //! this crate's tests.
@@ -8,13 +9,15 @@
 mod event;
 mod job;
 mod limits;
+mod order;
 mod workload;
 
 pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
-    Negotiated, Overhead, PhaseWire, Ready, RowSample, TlsLibrary, TlsView, Wire,
+    Negotiated, Overhead, PhaseWire, Ready, RowSample, Slice, TlsLibrary, TlsView, Wire,
 };
 pub use job::{
     Account, Arrivals, Endpoint, Job, JobError, Schedule, Tls, TlsSettings, TlsVersion, Verify,
 };
+pub use order::{Order, OrderError};
 pub use workload::{Parameter, Parameters, Protocol, Statement, Transaction, Workload};

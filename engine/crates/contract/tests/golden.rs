@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tlstax_contract::{Event, Job, JobError, Workload};
+use tlstax_contract::{Event, Job, JobError, Order, OrderError, Workload};
 
 fn examples(kind: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../contract/examples");
@@ -80,8 +80,10 @@ fn a_bad_job_is_refused_with_the_fields_name() {
     );
     let threads = refusal(|job| job["threads"] = 1_000_000.into());
     assert!(threads.contains("threads must be"), "{threads}");
-    let schema = refusal(|job| job["schema"] = 2.into());
-    assert!(schema.contains("schema must be 1"), "{schema}");
+    for other in [1, 3] {
+        let schema = refusal(|job| job["schema"] = other.into());
+        assert!(schema.contains("schema must be 2"), "{schema}");
+    }
     let tls = refusal(|job| job["tls"] = serde_json::json!({"mode": "on", "verfy": "ca"}));
     assert!(tls.contains("verfy"), "{tls}");
 }
@@ -257,4 +259,31 @@ fn a_workload_only_reads_if_every_statement_is_a_select() {
     assert!(only_reads(&["SELECT 1", " select 2"]));
     assert!(!only_reads(&["SELECT 1", "DELETE FROM t"]));
     assert!(!only_reads(&["SEL\u{e9}CT"]));
+}
+
+#[test]
+fn an_order_is_a_length_or_the_end_and_other_lines_mean_nothing() {
+    for (line, expected) in [
+        ("go 0.02\n", Some(Order::Slice(0.02))),
+        ("go 5\r\n", Some(Order::Slice(5.0))),
+        ("go 1e-3", Some(Order::Slice(0.001))),
+        ("go 31536000", Some(Order::Slice(31_536_000.0))),
+        ("end\n", Some(Order::End)),
+        ("\n", None),
+        ("", None),
+        ("gone 1", None),
+        ("{}", None),
+    ] {
+        assert_eq!(Order::from_line(line), Ok(expected), "{line:?}");
+    }
+}
+
+#[test]
+fn a_go_whose_number_is_no_length_is_refused() {
+    for number in [
+        "", "0", "-1", "-0", "inf", "nan", "NaN", "1e300", "31536001", "soon", "1 2", "0,5",
+    ] {
+        let line = format!("go {number}\n");
+        assert_eq!(Order::from_line(&line), Err(OrderError), "{line:?}");
+    }
 }

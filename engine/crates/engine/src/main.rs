@@ -1,5 +1,5 @@
-//! The engine: reads one job from standard input, carries it out, says what happens on standard
-//! output, one JSON object a line (the contract of `contract/README.md`).
+//! The engine: reads one job from standard input, carries it out slice by slice as it is ordered, reports
+//! what happens on standard output, one JSON object a line (the contract of `contract/README.md`).
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use tlstax_contract::{ErrorKind, Event, Fault, Job};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use tlstax_contract::{ErrorKind, Event, Fault, Job, Order};
 use tlstax_load::Failure;
 
 /// The longest line that may be a job.
@@ -37,25 +39,37 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> Result<(), Failure> {
-    let bad_job = |message: String| Failure::new(ErrorKind::BadJob, Fault::Job, message);
-    let line = read_line().ok_or_else(|| bad_job("there was no job on standard input".into()))?;
-    let job = Job::from_json(&line).map_err(|error| bad_job(error.to_string()))?;
-    let told = Arc::new(AtomicBool::new(false));
-    let orders = listen(Arc::clone(&told));
+    let line = read_line().ok_or_else(|| bad_job("there was no job on standard input"))?;
+    let job = Job::from_json(&line).map_err(|error| bad_job(&error.to_string()))?;
+    let reported = Arc::new(AtomicBool::new(false));
+    let hung_up = watch(Arc::clone(&reported));
     let shared = tlstax_load::prepare(&job)?;
-    let wait_for_go = || {
-        // The listener ends the process when standard input ends, so only lines arrive here.
-        while orders.recv().is_ok_and(|line| line.trim() != "go") {}
-    };
     let wait_for_release = || {
         // Nobody has to say anything more: the end of standard input releases, and so does time.
-        while orders.recv_timeout(LONGEST_HOLD).is_ok() {}
+        let _ = hung_up.recv_timeout(LONGEST_HOLD);
     };
     let say_and_note = |event| {
-        told.store(matches!(event, Event::Done(_)), Ordering::Release);
+        if matches!(event, Event::Done(_)) {
+            reported.store(true, Ordering::Release);
+        }
         say(&event);
     };
-    tlstax_load::run(&job, &shared, say_and_note, wait_for_go, wait_for_release)
+    tlstax_load::run(&job, &shared, say_and_note, next_order, wait_for_release)
+}
+
+fn bad_job(message: &str) -> Failure {
+    Failure::new(ErrorKind::BadJob, Fault::Job, message)
+}
+
+/// The next order, when it comes. It is read by the thread that carries it out, since each thread more
+/// on the way would have to be woken before the slice begins.
+fn next_order() -> Result<Order, Failure> {
+    loop {
+        let Some(line) = read_line() else { leave() };
+        if let Some(order) = Order::from_line(&line).map_err(|error| bad_job(&error.to_string()))? {
+            return Ok(order);
+        }
+    }
 }
 
 /// One line of standard input; none at its end.
@@ -70,31 +84,38 @@ fn read_line() -> Option<String> {
     (count > 0).then_some(line)
 }
 
-/// Reads the lines after the job in a thread of its own. The laboratory keeps standard input open as
-/// long as it lives: when it ends before the result was told, nobody wants it any more.
-fn listen(told: Arc<AtomicBool>) -> Receiver<String> {
+/// Ends the process at once when whoever writes to standard input hangs up before the result was reported,
+/// whatever it is doing: the laboratory keeps it open as long as it lives. After that the receiver's other
+/// end is dropped.
+///
+/// The thread sleeps until then: what is written does not wake it.
+fn watch(reported: Arc<AtomicBool>) -> Receiver<()> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
-        while let Some(line) = read_line() {
-            if sender.send(line).is_err() {
-                return;
-            }
+        let input = std::io::stdin();
+        // A pipe always reports that it was hung up, a socket when it is asked for (poll(2)).
+        let mut watched = [PollFd::new(&input, PollFlags::RDHUP)];
+        while poll(&mut watched, None) == Err(Errno::INTR) {}
+        if !reported.load(Ordering::Acquire) {
+            leave();
         }
-        if !told.load(Ordering::Acquire) {
-            std::process::exit(1);
-        }
+        drop(sender);
     });
     receiver
 }
 
+/// Nobody wants the result any more.
+fn leave() -> ! {
+    std::process::exit(1)
+}
+
 fn say(event: &Event) {
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
     let mut output = std::io::stdout().lock();
-    let written = serde_json::to_writer(&mut output, event)
-        .map_err(std::io::Error::from)
-        .and_then(|()| output.write_all(b"\n"))
-        .and_then(|()| output.flush());
+    let written = output.write_all(&line).and_then(|()| output.flush());
     if written.is_err() {
         // Nobody reads any more.
-        std::process::exit(1);
+        leave();
     }
 }

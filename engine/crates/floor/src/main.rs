@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Ready, Schedule};
-use tlstax_load::{Failure, Shared, clock, prepare};
+use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice};
+use tlstax_load::clock::{self, CpuSpans};
+use tlstax_load::{Failure, Shared, prepare};
 
 use crate::round::Floor;
 
@@ -41,37 +42,86 @@ fn serve() -> Result<(), Failure> {
     let mut floor = Floor::set_up(&job, &shared)?;
     floor.run(clock::now_ns() + clock::nanoseconds(job.warmup_s))?;
     say(&Event::Ready(ready(&shared, &floor)));
-    text.clear();
-    if input.read_line(&mut text)? == 0 {
-        return Ok(());
+    let mut window = Window::default();
+    let opened_before = floor.connections;
+    loop {
+        text.clear();
+        if input.read_line(&mut text)? == 0 {
+            return Ok(());
+        }
+        match Order::from_line(&text).map_err(|error| refused(&error.to_string()))? {
+            None => {}
+            Some(Order::End) => break,
+            Some(Order::Slice(length_s)) => {
+                let slice = window.slice(&mut floor, length_s)?;
+                say(&Event::Slice(slice));
+            }
+        }
     }
-    let before = floor.connections;
-    let (cpu, start_ns) = (clock::process_cpu(), clock::now_ns());
-    let operations = floor.run(start_ns + clock::nanoseconds(job.duration_s))?;
-    let elapsed_ns = clock::now_ns() - start_ns;
-    let cpu = clock::cpu_between(cpu, clock::process_cpu());
-    say(&Event::Done(Box::new(Done {
-        elapsed_s: clock::seconds(elapsed_ns),
-        operations,
-        scheduled: operations,
-        skipped: 0,
-        window: counts(floor.connections - before),
-        lifetime: counts(floor.connections),
-        histograms_ns: BTreeMap::new(),
-        cpu,
-        threads_cpu_us: vec![cpu.total_us],
-        wire: None,
-        errors: Vec::new(),
-        row_samples: Vec::new(),
-        overhead: None,
-        reported_s: BTreeMap::new(),
-        rounds_s: Vec::new(),
-        phase_wire: BTreeMap::new(),
-    })));
+    if window.elapsed_ns == 0 {
+        return Err(refused("end came before any slice, so there is no result"));
+    }
+    let opened = floor.connections - opened_before;
+    say(&Event::Done(Box::new(
+        window.done(opened, floor.connections),
+    )));
     // Connections stay open until whoever reads the server's clocks has done so.
     text.clear();
     input.read_line(&mut text)?;
     Ok(())
+}
+
+/// What all slices so far came to.
+#[derive(Default)]
+struct Window {
+    elapsed_ns: u64,
+    operations: u64,
+    cpu: CpuSpans,
+}
+
+impl Window {
+    /// Works for a slice that begins now.
+    fn slice(&mut self, floor: &mut Floor, length_s: f64) -> Result<Slice, Failure> {
+        let opened_before = floor.connections;
+        let (cpu_before, start_ns) = (clock::process_cpu(), clock::now_ns());
+        let operations = floor.run(start_ns + clock::nanoseconds(length_s))?;
+        let elapsed_ns = clock::now_ns() - start_ns;
+        let cpu_us = self.cpu.add(cpu_before, clock::process_cpu());
+        self.elapsed_ns += elapsed_ns;
+        self.operations += operations;
+        Ok(Slice {
+            elapsed_s: clock::seconds(elapsed_ns),
+            operations,
+            // It takes no operation's time.
+            latency_sum_s: 0.0,
+            cpu_us,
+            counts: counts(floor.connections - opened_before),
+            rounds_s: Vec::new(),
+        })
+    }
+
+    /// The result; `opened` connections were opened in the slices, `opened_ever` since the start.
+    fn done(self, opened: u64, opened_ever: u64) -> Done {
+        let cpu = self.cpu.sum();
+        Done {
+            elapsed_s: clock::seconds(self.elapsed_ns),
+            operations: self.operations,
+            scheduled: self.operations,
+            skipped: 0,
+            window: counts(opened),
+            lifetime: counts(opened_ever),
+            histograms_ns: BTreeMap::new(),
+            cpu,
+            threads_cpu_us: vec![cpu.total_us],
+            wire: None,
+            errors: Vec::new(),
+            row_samples: Vec::new(),
+            overhead: None,
+            reported_s: BTreeMap::new(),
+            rounds_s: Vec::new(),
+            phase_wire: BTreeMap::new(),
+        }
+    }
 }
 
 /// What a bare loop cannot do.
@@ -117,6 +167,7 @@ fn counts(connections: u64) -> Counts {
 fn say(event: &Event) {
     let mut output = std::io::stdout().lock();
     // Nobody to tell when the laboratory is gone: the end of standard input says the same.
-    let _ = serde_json::to_writer(&mut output, event);
-    let _ = output.write_all(b"\n");
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    let _ = output.write_all(&line);
 }

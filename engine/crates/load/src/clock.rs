@@ -51,20 +51,39 @@ pub fn process_cpu() -> CpuTime {
     }
 }
 
-/// CPU time between two readings of [`process_cpu`], its shares scaled to the exact total.
-pub fn cpu_between(before: CpuTime, after: CpuTime) -> CpuTime {
-    let total_us = after.total_us - before.total_us;
-    let user = after.user_us - before.user_us;
-    let system = after.system_us - before.system_us;
-    let scale = if user + system > 0.0 {
-        total_us / (user + system)
-    } else {
-        0.0
-    };
-    CpuTime {
-        total_us,
-        user_us: user * scale,
-        system_us: system * scale,
+/// CPU time over several spans of time, each between two readings of [`process_cpu`].
+#[derive(Debug, Default)]
+pub struct CpuSpans {
+    read: CpuTime,
+}
+
+impl CpuSpans {
+    /// Adds one span; its total in microseconds.
+    pub fn add(&mut self, before: CpuTime, after: CpuTime) -> f64 {
+        let span_us = after.total_us - before.total_us;
+        self.read.total_us += span_us;
+        self.read.user_us += after.user_us - before.user_us;
+        self.read.system_us += after.system_us - before.system_us;
+        span_us
+    }
+
+    /// All of them together, the shares scaled to the exact total.
+    pub fn sum(&self) -> CpuTime {
+        let CpuTime {
+            total_us,
+            user_us,
+            system_us,
+        } = self.read;
+        let scale = if user_us + system_us > 0.0 {
+            total_us / (user_us + system_us)
+        } else {
+            0.0
+        };
+        CpuTime {
+            total_us,
+            user_us: user_us * scale,
+            system_us: system_us * scale,
+        }
     }
 }
 
@@ -72,50 +91,30 @@ pub fn cpu_between(before: CpuTime, after: CpuTime) -> CpuTime {
 mod tests {
     use super::*;
 
+    fn read(total_us: f64, user_us: f64, system_us: f64) -> CpuTime {
+        CpuTime {
+            total_us,
+            user_us,
+            system_us,
+        }
+    }
+
     #[test]
     fn shares_add_up_to_the_exact_total() {
-        let before = CpuTime {
-            total_us: 100.0,
-            user_us: 10.0,
-            system_us: 10.0,
-        };
-        let after = CpuTime {
-            total_us: 180.0,
-            user_us: 70.0,
-            system_us: 30.0,
-        };
-        let used = cpu_between(before, after);
-        assert_eq!(
-            used,
-            CpuTime {
-                total_us: 80.0,
-                user_us: 60.0,
-                system_us: 20.0
-            }
-        );
+        let mut spans = CpuSpans::default();
+        let first_us = spans.add(read(100.0, 10.0, 10.0), read(180.0, 70.0, 30.0));
+        assert_eq!(spans.sum(), read(80.0, 60.0, 20.0));
+        // What lies between two spans belongs to none.
+        let second_us = spans.add(read(500.0, 90.0, 40.0), read(520.0, 90.0, 60.0));
+        assert_eq!(spans.sum(), read(100.0, 60.0, 40.0));
+        let sum_us = first_us + second_us;
+        assert_eq!(spans.sum(), read(sum_us, 60.0, 40.0));
     }
 
     #[test]
     fn a_clock_that_did_not_tick_gives_no_shares() {
-        let at = CpuTime {
-            total_us: 1.0,
-            user_us: 0.0,
-            system_us: 0.0,
-        };
-        let used = cpu_between(
-            at,
-            CpuTime {
-                total_us: 2.0,
-                ..at
-            },
-        );
-        assert_eq!(
-            used,
-            CpuTime {
-                total_us: 1.0,
-                user_us: 0.0,
-                system_us: 0.0
-            }
-        );
+        let mut spans = CpuSpans::default();
+        spans.add(read(1.0, 0.0, 0.0), read(2.0, 0.0, 0.0));
+        assert_eq!(spans.sum(), read(1.0, 0.0, 0.0));
     }
 }

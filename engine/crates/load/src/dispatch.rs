@@ -96,7 +96,6 @@ impl Dispatch {
     /// Begins a stage. Without a schedule the loop is closed: each connection starts anew when it
     /// has been answered.
     pub fn begin(&mut self, stage: Stage, schedule: Option<OpenSchedule>) {
-        self.failures_in_a_row = 0;
         self.stage = stage;
         self.schedule = schedule;
     }
@@ -251,10 +250,11 @@ impl Dispatch {
     /// tick from now.
     pub fn next_look_ns(&self, now_ns: u64) -> u64 {
         let tick_ns = now_ns + TICK_NS;
-        // When the stage is over nobody is woken any more, and to look for it would be to spin.
-        let first = self.resting.front();
-        let waking = first.filter(|_| now_ns < self.last_start_ns());
-        waking.map_or(tick_ns, |&(until_ns, _)| until_ns.min(tick_ns))
+        let end_ns = self.last_start_ns();
+        // When the stage is over nobody is woken any more, and to look for it would be to spin. That it
+        // is over is not seen by itself where all that is left are connections that rest.
+        let first = self.resting.front().filter(|_| now_ns < end_ns);
+        first.map_or(tick_ns, |&(until_ns, _)| until_ns.min(end_ns).min(tick_ns))
     }
 
     /// Takes an operation that was due and never started; how long it has waited until now. To be

@@ -1,125 +1,141 @@
-//! All threads of a job: set up, warmed, held until told to go, measured, put together.
+//! The threads of a job: each sets its connections up, warms them, and then works slice by slice, as it
+//! is ordered.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use tlstax_contract::{
-    Arrivals, Counts, CpuTime, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Overhead,
-    Ready, Schedule,
-};
+use tlstax_contract::{Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
 
-use crate::clock::{cpu_between, nanoseconds, now_ns, process_cpu, seconds, thread_cpu_ns};
+use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
-use crate::overhead;
-use crate::proof;
-use crate::recorder::{Recorder, merge_counts};
+use crate::recorder::Recorder;
 use crate::schedule::OpenSchedule;
 use crate::shared::Shared;
+use crate::slice::SliceRecord;
 use crate::worker::{Gauge, SetUp, Worker};
 
-const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-
 /// From one thread to the coordinator.
-enum Report {
+pub enum Report {
+    /// Its connections are up, and warm.
     Ready(SetUp),
-    Done(Box<Share>),
+    /// What it did in a slice.
+    Slice(Box<Share>),
+    /// All that it wrote down.
+    Done(Box<Record>),
+    /// The job cannot go on.
     Failed(Failure),
 }
 
+/// One thread's part of a slice.
+pub struct Share {
+    /// What was done.
+    pub slice: SliceRecord,
+    /// The whole process's CPU time when the thread was done with it.
+    pub process_cpu: CpuTime,
+}
+
 /// What one thread brings home.
-struct Share {
-    record: Recorder,
-    lifetime: Counts,
-    cpu_ns: u64,
+pub struct Record {
+    /// Which it is.
+    pub number: usize,
+    /// What it wrote down.
+    pub recorder: Recorder,
+    /// What it counted since its start.
+    pub lifetime: Counts,
+    /// CPU time of the thread in its slices.
+    pub cpu_ns: u64,
 }
 
-/// The window, told to every thread at once.
+/// What all threads are to do next.
 #[derive(Debug, Clone, Copy)]
-struct Go {
-    start_ns: u64,
-    end_ns: u64,
+pub enum Task {
+    /// To work for a slice.
+    Slice(Span),
+    /// To hand over what it wrote down, since there is no further slice.
+    End,
 }
 
-/// A thread, and how it is told to begin; it hangs up when the starter is dropped.
-struct Thread {
-    starter: Sender<Go>,
+/// When operations may start.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// From here on.
+    pub start_ns: u64,
+    /// Not from here on.
+    pub end_ns: u64,
+}
+
+impl Span {
+    /// `length_s` seconds from `start_ns` on.
+    pub fn new(start_ns: u64, length_s: f64) -> Self {
+        let end_ns = start_ns + nanoseconds(length_s);
+        Self { start_ns, end_ns }
+    }
+
+    /// How long it is.
+    pub fn length_ns(self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// A thread, and where its tasks are sent; it hangs up when that end is dropped.
+pub struct Thread {
+    tasks: Sender<Task>,
     handle: JoinHandle<()>,
 }
 
-/// What all threads brought home.
-struct Total {
-    record: Recorder,
-    lifetime: Counts,
-    threads_cpu_us: Vec<f64>,
-}
-
-/// Runs a job to its end.
-///
-/// `say` is told every event. `wait_for_go` is called once, when everything is ready and nothing
-/// is in flight; `wait_for_release` once, when the result has been told. Until then connections that
-/// are kept stay open, so that whoever reads the server's clocks at the result does not count its
-/// work of closing them.
-///
-/// # Errors
-/// What ended the job early.
-pub fn run(
-    job: &Job,
-    shared: &Arc<Shared>,
-    mut say: impl FnMut(Event),
-    wait_for_go: impl FnOnce(),
-    wait_for_release: impl FnOnce(),
-) -> Result<(), Failure> {
-    let overhead = own_cost(job);
-    let (reports, inbox) = channel();
-    let gauges: Vec<Arc<Gauge>> = (0..job.threads).map(|_| Arc::default()).collect();
-    let threads = gauges
-        .iter()
-        .enumerate()
-        .map(|(number, gauge)| spawn(job, shared, Arc::clone(gauge), number, reports.clone()))
-        .collect::<Result<Vec<_>, _>>()?;
-    drop(reports);
-    say(Event::Ready(ready(job, shared, &inbox)?));
-    wait_for_go();
-    let start_ns = now_ns();
-    let cpu_before = process_cpu();
-    let go = Go {
-        start_ns,
-        end_ns: start_ns + nanoseconds(job.duration_s),
-    };
-    for thread in &threads {
-        thread.starter.send(go).map_err(|_| died())?;
+impl Thread {
+    /// Starts a thread; it reports when it is ready, and then waits for its tasks.
+    ///
+    /// # Errors
+    /// The machine allows no other.
+    pub fn spawn(
+        job: &Job,
+        shared: &Arc<Shared>,
+        gauge: Arc<Gauge>,
+        number: usize,
+        reports: Sender<Report>,
+    ) -> Result<Self, Failure> {
+        let (tasks, inbox) = channel();
+        let (job, shared) = (job.clone(), Arc::clone(shared));
+        let handle = thread::Builder::new()
+            .name(format!("load-{number}"))
+            .spawn(move || {
+                if let Err(failure) = serve(&job, shared, gauge, number, &inbox, &reports) {
+                    // Nobody listens any more when the job was ended meanwhile.
+                    let _ = reports.send(Report::Failed(failure));
+                }
+            })
+            .map_err(|error| {
+                let message = format!("this machine does not allow another thread ({error})");
+                Failure::new(ErrorKind::Limits, Fault::Client, message)
+            })?;
+        Ok(Self { tasks, handle })
     }
-    let total = collect(&inbox, &gauges, start_ns, &mut say)?;
-    let cpu = cpu_between(cpu_before, process_cpu());
-    say(Event::Done(Box::new(done(total, start_ns, cpu, overhead))));
-    wait_for_release();
-    for Thread { starter, handle } in threads {
-        drop(starter);
-        handle.join().map_err(|_| died())?;
+
+    /// Sends it its next task.
+    ///
+    /// # Errors
+    /// The thread died.
+    pub fn tell(&self, task: Task) -> Result<(), Failure> {
+        self.tasks.send(task).map_err(|_| died())
     }
-    Ok(())
+
+    /// Has it hang up its connections, and waits until it has.
+    ///
+    /// # Errors
+    /// The thread died.
+    pub fn hang_up(self) -> Result<(), Failure> {
+        drop(self.tasks);
+        self.handle.join().map_err(|_| died())
+    }
 }
 
-/// What the loop itself costs, measured where the first thread will run, before there is another.
-fn own_cost(job: &Job) -> Option<Overhead> {
-    let job = job.clone();
-    let measuring = thread::Builder::new()
-        .name("overhead".into())
-        .spawn(move || {
-            pin(&job, 0).ok()?;
-            overhead::measure(&job)
-        });
-    measuring.ok()?.join().ok().flatten()
-}
-
-fn died() -> Failure {
+/// That a thread is gone, which is the engine's own mistake.
+pub fn died() -> Failure {
     Failure::new(
         ErrorKind::Internal,
         Fault::Client,
@@ -127,92 +143,87 @@ fn died() -> Failure {
     )
 }
 
-/// Starts one thread; it says when it is ready and then waits for the window.
-fn spawn(
-    job: &Job,
-    shared: &Arc<Shared>,
-    gauge: Arc<Gauge>,
-    number: usize,
-    reports: Sender<Report>,
-) -> Result<Thread, Failure> {
-    let (starter, orders) = channel();
-    let (job, shared) = (job.clone(), Arc::clone(shared));
-    let handle = thread::Builder::new()
-        .name(format!("load-{number}"))
-        .spawn(move || {
-            if let Err(failure) = serve(&job, shared, gauge, number, &orders, &reports) {
-                // Nobody listens any more when the job was ended meanwhile.
-                let _ = reports.send(Report::Failed(failure));
-            }
-        })
-        .map_err(|error| {
-            let message = format!("this machine does not allow another thread ({error})");
-            Failure::new(ErrorKind::Limits, Fault::Client, message)
-        })?;
-    Ok(Thread { starter, handle })
-}
-
-/// One thread's work, reported on the way; it ends early when the job was ended before it began.
+/// One thread's work, reported on the way; it ends early when the job was ended before it.
 fn serve(
     job: &Job,
     shared: Arc<Shared>,
     gauge: Arc<Gauge>,
     number: usize,
-    orders: &Receiver<Go>,
+    tasks: &Receiver<Task>,
     reports: &Sender<Report>,
 ) -> Result<(), Failure> {
     pin(job, number)?;
     // Sleeps end when they should, not up to 50 µs later (prctl(2), PR_SET_TIMERSLACK); a kernel that
     // refuses still sleeps.
     let _ = nix::sys::prctl::set_timerslack(1);
+    let (mut worker, set_up) = warmed_up(job, shared, gauge, number)?;
+    if reports.send(Report::Ready(set_up)).is_err() {
+        return Ok(());
+    }
+    let (mut slices, mut rounds_left, mut cpu_ns) = (0, job.rounds, 0);
+    while let Ok(Task::Slice(span)) = tasks.recv() {
+        slices += 1;
+        // Work that is late gets as long again as the slice: left out, it would be missing where the
+        // latencies are highest.
+        let stage = Stage {
+            end_ns: span.end_ns,
+            give_up_ns: span.end_ns + span.length_ns(),
+        };
+        let cpu_before_ns = thread_cpu_ns();
+        worker.work(stage, schedule(job, span, number, slices), rounds_left)?;
+        let slice = worker.take_slice();
+        let rounds = u32::try_from(slice.rounds.len()).unwrap_or(u32::MAX);
+        rounds_left = rounds_left.saturating_sub(rounds);
+        cpu_ns += thread_cpu_ns() - cpu_before_ns;
+        let process_cpu = process_cpu();
+        let share = Box::new(Share { slice, process_cpu });
+        if reports.send(Report::Slice(share)).is_err() {
+            return Ok(());
+        }
+    }
+    let (recorder, lifetime) = worker.take_record();
+    let record = Record {
+        number,
+        recorder,
+        lifetime,
+        cpu_ns,
+    };
+    if reports.send(Report::Done(Box::new(record))).is_ok() {
+        // There is no further task; they end when it is time to hang up.
+        let _ = tasks.recv();
+    }
+    worker.hang_up();
+    Ok(())
+}
+
+/// A worker for this thread's share of the connections, which are up and warm, and what it found.
+fn warmed_up(
+    job: &Job,
+    shared: Arc<Shared>,
+    gauge: Arc<Gauge>,
+    number: usize,
+) -> Result<(Worker, SetUp), Failure> {
     let threads = job.threads as usize;
     let share = |all: usize| all / threads + usize::from(number < all % threads);
     let samples = (job.row_samples as usize).div_ceil(threads);
     let count = share(job.connections as usize);
     let mut worker = Worker::new(shared, gauge, count, number, job.seed, samples)?;
     let set_up = worker.set_up()?;
-    let now = now_ns();
-    let warm = Go {
-        start_ns: now,
-        end_ns: now + nanoseconds(job.warmup_s),
-    };
+    let span = Span::new(now_ns(), job.warmup_s);
     let stage = Stage {
-        end_ns: warm.end_ns,
-        give_up_ns: warm.end_ns,
+        end_ns: span.end_ns,
+        give_up_ns: span.end_ns,
     };
-    worker.work(stage, schedule(job, warm, number, 0), u32::MAX)?;
+    worker.work(stage, schedule(job, span, number, 0), u32::MAX)?;
     worker.start_afresh(samples);
-    if reports.send(Report::Ready(set_up)).is_err() {
-        return Ok(());
-    }
-    let Ok(go) = orders.recv() else {
-        return Ok(());
-    };
-    // Work that is late gets as long again as the window: left out, it would be missing where the
-    // latencies are highest.
-    let stage = Stage {
-        end_ns: go.end_ns,
-        give_up_ns: go.end_ns + (go.end_ns - go.start_ns),
-    };
-    let cpu_before_ns = thread_cpu_ns();
-    worker.work(stage, schedule(job, go, number, 1), job.rounds)?;
-    let cpu_ns = thread_cpu_ns() - cpu_before_ns;
-    let (record, lifetime) = worker.take_record();
-    let share = Share {
-        record,
-        lifetime,
-        cpu_ns,
-    };
-    if reports.send(Report::Done(Box::new(share))).is_ok() {
-        // Nothing more is ordered; the orders end when it is time to hang up.
-        let _ = orders.recv();
-    }
-    worker.hang_up();
-    Ok(())
+    Ok((worker, set_up))
 }
 
-/// Pins this thread to its core.
-fn pin(job: &Job, number: usize) -> Result<(), Failure> {
+/// Pins the calling thread to the core of the thread with this number.
+///
+/// # Errors
+/// This process may not use that core.
+pub fn pin(job: &Job, number: usize) -> Result<(), Failure> {
     if job.cpus.is_empty() {
         return Ok(());
     }
@@ -229,8 +240,8 @@ fn pin(job: &Job, number: usize) -> Result<(), Failure> {
     sched_setaffinity(None, &set).map_err(|error| refused(&error.to_string()))
 }
 
-/// This thread's part of the arrivals; none in a closed loop.
-fn schedule(job: &Job, window: Go, number: usize, stage: u64) -> Option<OpenSchedule> {
+/// This thread's part of a stage's arrivals, other ones in each stage; none in a closed loop.
+fn schedule(job: &Job, span: Span, number: usize, stage: u64) -> Option<OpenSchedule> {
     let Schedule::Open {
         rate_per_s,
         arrivals,
@@ -238,108 +249,76 @@ fn schedule(job: &Job, window: Go, number: usize, stage: u64) -> Option<OpenSche
     else {
         return None;
     };
+    // An odd factor, so that no two stages have the same seed.
+    let seed = job.seed ^ stage.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let threads = f64::from(job.threads);
-    let mut start_ns = window.start_ns;
-    if arrivals == Arrivals::Uniform {
-        // Threads take turns, so that arrivals are even over all of them.
-        let turn_ns = nanoseconds(f64::from(u32::try_from(number).unwrap_or(0)) / rate_per_s);
-        start_ns = start_ns.saturating_add(turn_ns);
-    }
-    let rng = Rng::with_seed(job.seed ^ ((number as u64) << 32) ^ (stage << 63));
+    // Threads take turns, so that arrivals are even over all of them. Where in a gap a stage begins is
+    // drawn, alike in all of them: many short stages then have as many arrivals as one long one.
+    let turn = f64::from(u32::try_from(number).unwrap_or(0));
+    let phase = (turn + Rng::with_seed(seed).f64()) / threads;
     Some(OpenSchedule::new(
         rate_per_s / threads,
         arrivals,
-        start_ns,
-        window.end_ns,
-        rng,
+        phase,
+        (span.start_ns, span.end_ns),
+        Rng::with_seed(seed ^ ((number as u64) << 32)),
     ))
 }
 
-/// Waits until every thread is ready, and says what they found.
-fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, Failure> {
-    let mut negotiated: Vec<Negotiated> = Vec::new();
-    let mut server_version = String::new();
-    for _ in 0..job.threads {
-        match inbox.recv().map_err(|_| died())? {
-            Report::Ready(set_up) => {
-                server_version = set_up.server_version;
-                for proof in set_up.proofs {
-                    proof::add(&mut negotiated, proof);
-                }
-            }
-            Report::Failed(failure) => return Err(failure),
-            Report::Done(..) => return Err(died()),
-        }
-    }
-    Ok(Ready {
-        client: "tlstax-engine".into(),
-        client_version: env!("CARGO_PKG_VERSION").into(),
-        pid: std::process::id(),
-        server_version,
-        tls_library: shared.tls_library(),
-        negotiated,
-        warmup: Vec::new(),
-        steady: None,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Waits for every thread's record, telling of progress meanwhile.
-fn collect(
-    inbox: &Receiver<Report>,
-    gauges: &[Arc<Gauge>],
-    start_ns: u64,
-    say: &mut impl FnMut(Event),
-) -> Result<Total, Failure> {
-    let mut total = Total {
-        record: Recorder::new(),
-        lifetime: Counts::default(),
-        threads_cpu_us: Vec::with_capacity(gauges.len()),
-    };
-    let mut told = (0, 0);
-    while total.threads_cpu_us.len() < gauges.len() {
-        match inbox.recv_timeout(PROGRESS_EVERY) {
-            Ok(Report::Done(share)) => {
-                total.record.merge(share.record);
-                merge_counts(&mut total.lifetime, &share.lifetime);
-                total.threads_cpu_us.push(seconds(share.cpu_ns) * 1e6);
-            }
-            Ok(Report::Failed(failure)) => return Err(failure),
-            Ok(Report::Ready(_)) | Err(RecvTimeoutError::Disconnected) => return Err(died()),
-            Err(RecvTimeoutError::Timeout) => {
-                let sum = |read: fn(&Gauge) -> u64| gauges.iter().map(|gauge| read(gauge)).sum();
-                let operations: u64 = sum(|gauge| gauge.operations.load(Ordering::Relaxed));
-                let errors: u64 = sum(|gauge| gauge.errors.load(Ordering::Relaxed));
-                say(Event::Interval(Interval {
-                    elapsed_s: seconds(now_ns() - start_ns),
-                    operations: operations - told.0,
-                    errors: errors - told.1,
-                }));
-                told = (operations, errors);
+    const MS: u64 = 1_000_000;
+
+    /// Due times of all threads in a slice of 5 ms.
+    fn due(arrivals: &str, threads: usize, stage: u64) -> Vec<u64> {
+        let text = format!(
+            r#"{{"schema": 2, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+                "account": {{"user": "u", "password": "p"}}, "tls": {{"mode": "off"}},
+                "workload": {{"statements": [{{"sql": "SELECT 1"}}]}},
+                "schedule": {{"mode": "open", "rate_per_s": 900, "arrivals": "{arrivals}"}},
+                "connections": 40, "threads": {threads}, "duration_s": 1, "seed": 1}}"#
+        );
+        let job = Job::from_json(&text).unwrap();
+        let span = Span {
+            start_ns: 1000 * MS,
+            end_ns: 1005 * MS,
+        };
+        let mut all = Vec::new();
+        for number in 0..threads {
+            let mut schedule = schedule(&job, span, number, stage).unwrap();
+            all.extend(std::iter::from_fn(|| schedule.take_due(u64::MAX)));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn each_slice_has_arrivals_of_its_own_and_all_together_keep_the_rate() {
+        for (arrivals, deviation) in [("uniform", 0.01), ("poisson", 0.05)] {
+            for threads in [1, 3] {
+                let slices: Vec<_> = (1..=1000)
+                    .map(|stage| due(arrivals, threads, stage))
+                    .collect();
+                let mut different = slices.clone();
+                different.sort_unstable();
+                different.dedup();
+                assert!(different.len() > 950, "{} of 1000", different.len());
+                let count: usize = slices.iter().map(Vec::len).sum();
+                let share = f64::from(u32::try_from(count).unwrap()) / (900.0 * 5.0);
+                assert!((share - 1.0).abs() < deviation, "{arrivals}: {share}");
             }
         }
     }
-    Ok(total)
-}
 
-fn done(total: Total, start_ns: u64, cpu: CpuTime, overhead: Option<Overhead>) -> Done {
-    let record = total.record;
-    let (rounds_s, phase_wire) = (record.rounds_s(), record.phase_wire());
-    Done {
-        elapsed_s: seconds(record.last_answer_ns.saturating_sub(start_ns).max(1)),
-        operations: record.operations,
-        scheduled: record.scheduled,
-        skipped: record.skipped,
-        histograms_ns: record.encoded_histograms(),
-        errors: record.error_counts(),
-        window: record.counts,
-        lifetime: total.lifetime,
-        cpu,
-        threads_cpu_us: total.threads_cpu_us,
-        wire: Some(record.wire),
-        row_samples: record.row_samples,
-        overhead,
-        reported_s: BTreeMap::new(),
-        rounds_s,
-        phase_wire,
+    #[test]
+    fn even_arrivals_are_even_over_all_threads() {
+        for stage in 1..100 {
+            let due = due("uniform", 3, stage);
+            for pair in due.windows(2) {
+                assert!((pair[1] - pair[0]).abs_diff(1_111_111) < 100, "{due:?}");
+            }
+        }
     }
 }

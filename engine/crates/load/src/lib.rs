@@ -23,6 +23,8 @@ mod recorder;
 mod schedule;
 mod script;
 mod shared;
+mod sitting;
+mod slice;
 mod socket;
 mod statement;
 mod supply;
@@ -32,7 +34,7 @@ mod values;
 mod worker;
 
 pub use failure::Failure;
-pub use fleet::run;
 pub use prepare::prepare;
 pub use script::rehearse;
 pub use shared::Shared;
+pub use sitting::run;

@@ -1,14 +1,13 @@
 //! Where the threads of a storm wait for each other, so that its rounds begin and end together.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A place that nobody leaves before all have come.
 #[derive(Debug)]
 pub struct Meeting {
     barrier: Barrier,
-    warm_up_is_over: AtomicBool,
-    is_over: AtomicBool,
+    last_over: AtomicU64,
 }
 
 impl Meeting {
@@ -16,8 +15,7 @@ impl Meeting {
     pub fn of(threads: u32) -> Self {
         Self {
             barrier: Barrier::new(threads as usize),
-            warm_up_is_over: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
+            last_over: AtomicU64::new(0),
         }
     }
 
@@ -26,22 +24,15 @@ impl Meeting {
         self.barrier.wait();
     }
 
-    /// Says that there is to be no further round, before coming to where the next would begin.
-    pub fn end(&self, measured: bool) {
-        self.flag(measured).store(true, Ordering::Relaxed);
+    /// Says that there is to be no further round in this stage, before coming to where the next would
+    /// begin. Stages are numbered from 1 on, alike in all threads.
+    pub fn end(&self, stage: u64) {
+        self.last_over.store(stage, Ordering::Relaxed);
     }
 
     /// Whether anybody has said so; the same for all who ask after the same [`Meeting::wait`], since
-    /// nobody says so again before the next.
-    pub fn is_over(&self, measured: bool) -> bool {
-        self.flag(measured).load(Ordering::Relaxed)
-    }
-
-    fn flag(&self, measured: bool) -> &AtomicBool {
-        if measured {
-            &self.is_over
-        } else {
-            &self.warm_up_is_over
-        }
+    /// nobody says so again before the next, nor begins the next stage before all have ended this one.
+    pub fn is_over(&self, stage: u64) -> bool {
+        self.last_over.load(Ordering::Relaxed) == stage
     }
 }

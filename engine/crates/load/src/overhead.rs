@@ -20,9 +20,9 @@ use crate::worker::Worker;
 /// The descriptors of so many connections, both ends, fit what [`crate::limits`] allows any job.
 const MOST_CONNECTIONS: usize = 16;
 /// Until caches and branch predictors know the way.
-const WARM_UP_NS: u64 = 4_000_000;
-/// Some thousand operations: enough for an average, short beside any trial.
-const MEASURED_NS: u64 = 12_000_000;
+const WARM_UP_NS: u64 = 2_000_000;
+/// Some thousand operations: enough for an average, short beside any trial. Every block measures it anew.
+const MEASURED_NS: u64 = 5_000_000;
 /// A null server that is silent for so long will say nothing more.
 const TIMEOUT_NS: u64 = 2_000_000_000;
 /// The answer of a point select.
@@ -82,7 +82,7 @@ mod tests {
 
     fn job(workload: &str) -> Job {
         let text = format!(
-            r#"{{"schema": 1, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+            r#"{{"schema": 2, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
                 "account": {{"user": "u", "password": "p", "database": "d"}},
                 "tls": {{"mode": "off"}}, "workload": {workload},
                 "connections": 40, "duration_s": 1, "seed": 1}}"#

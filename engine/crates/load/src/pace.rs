@@ -45,6 +45,12 @@ impl Pace {
         })
     }
 
+    /// Notes a look at `now_ns` that teaches nothing, because fewer and fewer operations are in flight or
+    /// all have just been begun.
+    pub fn passed(&mut self, now_ns: u64) {
+        self.looked_ns = now_ns;
+    }
+
     /// Notes a look at `now_ns` that found so many sockets of those in flight ready.
     pub fn looked(&mut self, found: usize, in_flight: usize, now_ns: u64) {
         self.looked_ns = now_ns;
@@ -131,6 +137,16 @@ mod tests {
         (1..100).for_each(|look| pace.looked(1, 64, look));
         assert_eq!(pace.nap_ns(7, 100), None);
         assert!(pace.nap_ns(8, 100).is_some());
+    }
+
+    #[test]
+    fn a_look_that_teaches_nothing_changes_no_nap() {
+        let mut pace = Pace::of(8).unwrap();
+        (1..20).for_each(|look| pace.looked(1, 64, look));
+        let learned = pace.nap_ns(64, 19);
+        assert!(learned.is_some());
+        pace.passed(1_000_000);
+        assert_eq!(pace.nap_ns(64, 1_000_000), learned);
     }
 
     #[test]

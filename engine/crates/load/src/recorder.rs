@@ -9,8 +9,8 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, PhaseWire, RowSample, Wire};
 use tlstax_tls::Negotiated;
 
-use crate::clock::seconds;
 use crate::proof;
+use crate::slice::SliceRecord;
 
 /// The phases of a connection's life, in their order, and what contains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,27 +67,20 @@ pub struct Crossed {
     pub bytes_received: u64,
 }
 
-/// One round of a storm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RoundTimes {
-    /// When its first connection was begun.
-    pub begun_ns: u64,
-    /// When its last one was open; 0 when none was.
-    pub open_ns: u64,
-}
-
 /// Everything one thread wrote down.
 #[derive(Debug)]
 pub struct Recorder {
     histograms: Vec<Histogram<u64>>,
     phase_wire: [PhaseWire; PHASES.len()],
-    /// Finished operations.
+    /// What was done since the last slice was taken.
+    pub slice: SliceRecord,
+    /// Finished operations of the slices that were taken.
     pub operations: u64,
     /// Operations that were due; closed loop: started.
     pub scheduled: u64,
     /// Due, but never started.
     pub skipped: u64,
-    /// Connections and handshakes.
+    /// Connections and handshakes of the slices that were taken.
     pub counts: Counts,
     /// What crossed the wire.
     pub wire: Wire,
@@ -95,10 +88,6 @@ pub struct Recorder {
     pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
     /// Results kept for checking.
     pub row_samples: Vec<RowSample>,
-    /// Of each round of a storm, when it began and when its last connection was open.
-    pub rounds: Vec<RoundTimes>,
-    /// When the last operation was answered.
-    pub last_answer_ns: u64,
 }
 
 impl Recorder {
@@ -114,6 +103,7 @@ impl Recorder {
         Self {
             histograms: PHASES.iter().map(|_| histogram()).collect(),
             phase_wire: [PhaseWire::default(); PHASES.len()],
+            slice: SliceRecord::default(),
             operations: 0,
             scheduled: 0,
             skipped: 0,
@@ -121,8 +111,6 @@ impl Recorder {
             wire: Wire::default(),
             errors: BTreeMap::new(),
             row_samples: Vec::new(),
-            rounds: Vec::new(),
-            last_answer_ns: 0,
         }
     }
 
@@ -148,16 +136,18 @@ impl Recorder {
 
     /// Notes how a login went.
     pub fn authentication(&mut self, way: &str) {
-        if let Some(count) = self.counts.authentications.get_mut(way) {
+        let ways = &mut self.slice.counts.authentications;
+        if let Some(count) = ways.get_mut(way) {
             *count += 1;
         } else {
-            self.counts.authentications.insert(way.to_owned(), 1);
+            ways.insert(way.to_owned(), 1);
         }
     }
 
     /// Notes one handshake. Only the first of its kind is copied.
     pub fn handshake(&mut self, seen: &Negotiated) {
-        let alike = self.counts.handshakes.iter_mut().find(|known| {
+        let kinds = &mut self.slice.counts.handshakes;
+        let alike = kinds.iter_mut().find(|known| {
             known.resumed == seen.resumed
                 && known.hello_retry == seen.hello_retry
                 && known.cipher == seen.cipher
@@ -166,7 +156,7 @@ impl Recorder {
         });
         match alike {
             Some(known) => known.count += 1,
-            None => self.counts.handshakes.push(proof::handshake(seen)),
+            None => kinds.push(proof::handshake(seen)),
         }
     }
 
@@ -176,7 +166,15 @@ impl Recorder {
         *self.wire.segments_received.get_or_insert_default() += received;
     }
 
-    /// Adds what another thread wrote down.
+    /// What was done since the last time, which is part of the whole from now on.
+    pub fn take_slice(&mut self) -> SliceRecord {
+        let slice = std::mem::take(&mut self.slice);
+        self.operations += slice.operations;
+        merge_counts(&mut self.counts, &slice.counts);
+        slice
+    }
+
+    /// Adds what another thread wrote down, all of whose slices were taken.
     pub fn merge(&mut self, other: Self) {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             // Cannot fail: both have the same bounds.
@@ -203,27 +201,6 @@ impl Recorder {
             *self.errors.entry(error).or_default() += count;
         }
         self.row_samples.extend(other.row_samples);
-        self.merge_rounds(other.rounds);
-        self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
-    }
-
-    /// A round is as long as from its first thread's beginning to its last thread's end.
-    fn merge_rounds(&mut self, others: Vec<RoundTimes>) {
-        if self.rounds.is_empty() {
-            self.rounds = others;
-            return;
-        }
-        for (mine, theirs) in self.rounds.iter_mut().zip(others) {
-            mine.begun_ns = mine.begun_ns.min(theirs.begun_ns);
-            mine.open_ns = mine.open_ns.max(theirs.open_ns);
-        }
-    }
-
-    /// How long each round of a storm took; one in which no connection was opened took no time.
-    pub fn rounds_s(&self) -> Vec<f64> {
-        let took_ns = |round: &RoundTimes| round.open_ns.checked_sub(round.begun_ns);
-        let all = self.rounds.iter().filter_map(took_ns);
-        all.filter(|took_ns| *took_ns > 0).map(seconds).collect()
     }
 
     /// The histograms that hold anything, by phase, in HdrHistogram's V2 DEFLATE encoding as base64.
@@ -320,6 +297,9 @@ mod tests {
         one.error(ErrorKind::Timeout, None);
         two.error(ErrorKind::Timeout, None);
         two.segments(5, 7);
+        for slice in [one.take_slice(), two.take_slice()] {
+            assert_eq!(slice.counts.handshakes[0].count, 1);
+        }
         one.merge(two);
         let counts: Vec<_> = one
             .counts
@@ -334,20 +314,6 @@ mod tests {
             (Some(5), Some(7))
         );
         assert_eq!(one.histograms[Phase::Query as usize].len(), 2);
-    }
-
-    #[test]
-    fn a_round_lasts_from_the_first_thread_that_begins_to_the_last_that_is_done() {
-        let recorder = |rounds: &[(u64, u64)]| {
-            let mut recorder = Recorder::new();
-            let times = |&(begun_ns, open_ns): &(u64, u64)| RoundTimes { begun_ns, open_ns };
-            recorder.rounds = rounds.iter().map(times).collect();
-            recorder
-        };
-        let mut all = Recorder::new();
-        all.merge(recorder(&[(1_000, 4_000), (10_000, 0), (20_000, 0)]));
-        all.merge(recorder(&[(2_000, 3_000), (9_000, 14_000), (21_000, 0)]));
-        assert_eq!(all.rounds_s(), [3e-6, 5e-6]);
     }
 
     #[test]

@@ -18,9 +18,16 @@ pub struct OpenSchedule {
 }
 
 impl OpenSchedule {
-    /// Arrivals at `rate_per_s` from `start_ns` on, none at or after `end_ns`.
+    /// Arrivals at `rate_per_s` from `start_ns` on, none at or after `end_ns`. Even ones begin after
+    /// `phase` of a gap.
     #[allow(clippy::cast_precision_loss)]
-    pub fn new(rate_per_s: f64, arrivals: Arrivals, start_ns: u64, end_ns: u64, rng: Rng) -> Self {
+    pub fn new(
+        rate_per_s: f64,
+        arrivals: Arrivals,
+        phase: f64,
+        (start_ns, end_ns): (u64, u64),
+        rng: Rng,
+    ) -> Self {
         let mut schedule = Self {
             mean_gap_ns: 1e9 / rate_per_s,
             arrivals,
@@ -28,7 +35,10 @@ impl OpenSchedule {
             end_ns: end_ns as f64,
             rng,
         };
-        schedule.next_due_ns += schedule.gap_ns();
+        schedule.next_due_ns += match arrivals {
+            Arrivals::Uniform => phase * schedule.mean_gap_ns,
+            Arrivals::Poisson => schedule.gap_ns(),
+        };
         schedule
     }
 
@@ -67,14 +77,16 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_are_due_at_exact_times() {
-        let mut schedule = OpenSchedule::new(4.0, Arrivals::Uniform, 0, SECOND, Rng::with_seed(1));
+        let mut schedule =
+            OpenSchedule::new(4.0, Arrivals::Uniform, 1.0, (0, SECOND), Rng::with_seed(1));
         let due: Vec<_> = std::iter::from_fn(|| schedule.take_due(SECOND)).collect();
         assert_eq!(due, [250_000_000, 500_000_000, 750_000_000]);
     }
 
     #[test]
     fn nothing_is_taken_before_it_is_due_and_lateness_does_not_move_the_next() {
-        let mut schedule = OpenSchedule::new(10.0, Arrivals::Uniform, 0, SECOND, Rng::with_seed(1));
+        let mut schedule =
+            OpenSchedule::new(10.0, Arrivals::Uniform, 1.0, (0, SECOND), Rng::with_seed(1));
         assert_eq!(schedule.take_due(99_999_999), None);
         assert_eq!(schedule.take_due(350_000_000), Some(100_000_000));
         assert_eq!(schedule.take_due(350_000_000), Some(200_000_000));
@@ -86,7 +98,8 @@ mod tests {
     #[test]
     fn poisson_arrivals_keep_the_rate_and_the_spread_of_the_exponential() {
         let end = 200 * SECOND;
-        let mut schedule = OpenSchedule::new(100.0, Arrivals::Poisson, 0, end, Rng::with_seed(7));
+        let mut schedule =
+            OpenSchedule::new(100.0, Arrivals::Poisson, 1.0, (0, end), Rng::with_seed(7));
         let due: Vec<f64> = std::iter::from_fn(|| schedule.take_due(end))
             .map(|t| f64::from(u32::try_from(t / 1000).unwrap()))
             .collect();

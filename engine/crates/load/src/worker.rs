@@ -16,7 +16,7 @@ use crate::connection::{Advance, Connection, RoundId};
 use crate::dispatch::{Dispatch, Stage, Start};
 use crate::failure::Failure;
 use crate::pace::Pace;
-use crate::recorder::{Phase, Recorder, merge_counts};
+use crate::recorder::{Phase, Recorder};
 use crate::schedule::OpenSchedule;
 use crate::shared::{Desk, Shared};
 
@@ -27,15 +27,16 @@ const EVENTS: usize = 256;
 /// Room for the longest TLS record (16 KiB, RFC 8446 section 5.1) several times over.
 const BUFFER_BYTES: usize = 64 << 10;
 
+mod record;
 mod storm;
 
 /// What other threads may see of a worker while it works.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Gauge {
-    /// Operations finished in this stage.
+    /// Operations finished since the warm-up.
     pub operations: AtomicU64,
-    /// Errors met in this stage.
+    /// Errors met since then.
     pub errors: AtomicU64,
 }
 
@@ -57,6 +58,8 @@ pub struct Worker {
     events: Vec<Event>,
     dispatch: Dispatch,
     alarm: Option<Alarm>,
+    pace: Option<Pace>,
+    storms: u64,
     measures: bool,
     before: Counts,
 }
@@ -103,6 +106,8 @@ impl Worker {
             events: vec![none; EVENTS],
             dispatch,
             alarm: None,
+            pace: Pace::of(count),
+            storms: 0,
             measures: false,
             before: Counts::default(),
         })
@@ -149,24 +154,10 @@ impl Worker {
         })
     }
 
-    /// Forgets what was written down so far, but for the counts of the whole life.
-    pub fn start_afresh(&mut self, samples: usize) {
-        for connection in &mut self.connections {
-            connection.settle_wire(&mut self.desk);
-        }
-        let past = std::mem::take(&mut self.desk.recorder);
-        merge_counts(&mut self.before, &past.counts);
-        (self.desk.samples_wanted, self.desk.next_sample_at) = (samples, 0);
-        self.desk.sample_bytes = 0;
-        self.measures = true;
-        self.gauge.operations.store(0, Ordering::Relaxed);
-        self.gauge.errors.store(0, Ordering::Relaxed);
-    }
-
     /// Works through a stage and finishes what is in flight when it is over. Without a schedule the
     /// loop is closed: each connection starts anew when it has been answered. With one, what was due
-    /// before the stage's end is still started after it, until the stage gives up. A storm has at most
-    /// so many `rounds`.
+    /// before the stage's end is still started after it, until the stage gives up. A storm makes at most
+    /// `rounds` rounds. Stages may follow each other at any distance; between them nothing is done.
     ///
     /// # Errors
     /// The server is given up.
@@ -183,9 +174,13 @@ impl Worker {
             self.alarm = Some(Alarm::new(&self.desk.epoll)?);
         }
         self.dispatch.begin(stage, schedule);
-        // An open loop never naps: its latencies are true one by one.
-        let mut pace = Pace::of(self.connections.len()).filter(|_| !self.dispatch.is_open_loop());
-        let mut now = self.start_due(now_ns())?;
+        let mut now = self.look_after()?;
+        // What was learned in one stage holds in the next. An open loop never naps: its latencies are
+        // true one by one.
+        let mut pace = self.pace.take_if(|_| !self.dispatch.is_open_loop());
+        if let Some(pace) = &mut pace {
+            pace.passed(now);
+        }
         while !self.dispatch.is_over(now) {
             if let (Some(alarm), Some(due_ns)) = (&mut self.alarm, self.dispatch.next_due_ns()) {
                 alarm.set(due_ns)?;
@@ -196,7 +191,12 @@ impl Worker {
             }
             let ready = self.wait(now)?;
             if let Some(pace) = &mut pace {
-                pace.looked(ready, working, now_ns());
+                let looked = now_ns();
+                if looked < stage.end_ns {
+                    pace.looked(ready, working, looked);
+                } else {
+                    pace.passed(looked);
+                }
             }
             for place in 0..ready {
                 if let Some((index, advance)) = self.proceed(place) {
@@ -205,19 +205,11 @@ impl Worker {
             }
             now = self.look_after()?;
         }
+        if pace.is_some() {
+            self.pace = pace;
+        }
         self.write_skipped(now);
         Ok(())
-    }
-
-    /// What was written down since the last fresh start, and the counts of the whole life.
-    pub fn take_record(&mut self) -> (Recorder, Counts) {
-        for connection in &mut self.connections {
-            connection.settle_wire(&mut self.desk);
-        }
-        let record = std::mem::take(&mut self.desk.recorder);
-        let mut lifetime = std::mem::take(&mut self.before);
-        merge_counts(&mut lifetime, &record.counts);
-        (record, lifetime)
     }
 
     /// Says goodbye on every connection that is open.
@@ -301,11 +293,9 @@ impl Worker {
         let took_ns = self.dispatch.answered(index, at_ns);
         let recorder = &mut self.desk.recorder;
         recorder.phase(Phase::Operation, took_ns);
-        recorder.operations += 1;
-        recorder.last_answer_ns = at_ns;
-        self.gauge
-            .operations
-            .store(recorder.operations, Ordering::Relaxed);
+        recorder.slice.answered(took_ns, at_ns);
+        let operations = recorder.operations + recorder.slice.operations;
+        self.gauge.operations.store(operations, Ordering::Relaxed);
     }
 
     /// Writes down what was due and never started: it has taken at least until now, and left out it
@@ -351,7 +341,7 @@ impl Worker {
     fn write_failure(&mut self, failure: &Failure, now_ns: u64) {
         let recorder = &mut self.desk.recorder;
         recorder.error(failure.kind, failure.code);
-        recorder.last_answer_ns = now_ns;
+        recorder.slice.last_answer_ns = now_ns;
         self.gauge.errors.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -1,6 +1,6 @@
-//! Jobs, whatever their text: read or refused in a sentence, and what is read can be carried out.
+//! Jobs and orders, whatever their text: read or refused in a sentence, and what is read can be carried out.
 
-use tlstax_contract::{Job, Schedule};
+use tlstax_contract::{Job, Order, Schedule};
 
 /// A statement is at most so long, as `contract/README.md` has it.
 const LONGEST_STATEMENT: usize = 64 << 20;
@@ -12,6 +12,9 @@ const YEAR_S: f64 = 365.0 * 24.0 * 3600.0;
 /// Where a property does not hold.
 pub fn job(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
+    if let Ok(Some(Order::Slice(length_s))) = Order::from_line(&text) {
+        assert!(length_s > 0.0 && length_s <= YEAR_S);
+    }
     let job = match Job::from_json(&text) {
         Ok(job) => job,
         Err(error) => {

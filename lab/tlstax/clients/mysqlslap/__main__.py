@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlstax.clients.adapter import Failed, failure, job_of, served, take_limits
+from tlstax.clients.adapter import (
+    Failed,
+    failure,
+    has_ended,
+    job_of,
+    only_slice,
+    served,
+    take_limits,
+)
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.mysqlslap import demand
 from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
@@ -75,7 +83,11 @@ class _Service:
                 connections_before=self.connections + 1,
                 cpu=used,
             )
-            self.laboratory.say(done_event(job, measured))
+            done = done_event(job, measured)
+            self.laboratory.say(only_slice(done))
+            while not has_ended(self.laboratory):
+                self.laboratory.read_some()
+            self.laboratory.say(done)
             self._wait_to_leave()
 
     def _start(self, job: Job, file: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:

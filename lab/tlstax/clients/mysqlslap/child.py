@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.clients.adapter import Failed, failure, settled_cpu
+from tlstax.clients.adapter import Failed, failure, has_begun, settled_cpu
 from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
 from tlstax.clients.mysqlslap import words
 from tlstax.clients.mysqlslap.words import Report
@@ -111,7 +111,7 @@ class Mysqlslap:
 
     def wait_for_go(self) -> None:
         """Return when the laboratory has said `go`; Failed where mysqlslap ends meanwhile."""
-        self._listen(self._laboratory.has_said_go, None, "")
+        self._listen(lambda: has_begun(self._laboratory), None, "")
 
     def pass_gate(self) -> float:
         """Let it go on; the time before that."""

@@ -11,7 +11,16 @@ import os
 import socket
 import sys
 
-from tlstax.clients.adapter import Failed, failure, job_of, served, take_limits
+from tlstax.clients.adapter import (
+    Failed,
+    failure,
+    has_begun,
+    has_ended,
+    job_of,
+    only_slice,
+    served,
+    take_limits,
+)
 from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.sysbench import messages, program, tls_files
 from tlstax.clients.sysbench.child import Launch, Sysbench
@@ -42,7 +51,7 @@ def _serve(laboratory: Laboratory) -> None:
         before = sysbench.settled_cpu()
         paths = _library_paths(sysbench.pid) if isinstance(job.tls, TlsOn) else None
         laboratory.say(messages.ready_event(reported, pid=sysbench.pid, version=VERSION, library_paths=paths))
-        sysbench.listen_until(laboratory.has_said_go, None, "")
+        sysbench.listen_until(lambda: has_begun(laboratory), None, "")
         sysbench.open_window()
         within_s = job.timeout_s + job.duration_s
         sysbench.listen_until(lambda: reported.over == job.connections, within_s, "finish")
@@ -51,7 +60,10 @@ def _serve(laboratory: Laboratory) -> None:
         sysbench.listen_until(lambda: len(reported.finished) == job.connections, job.timeout_s, "report")
         # Whoever has the result may kill us at once: by then nothing may be left on the disk.
         session.close()
-        laboratory.say(messages.done_event(reported, cpu=used, reconnects=job.workload.reconnect))
+        done = messages.done_event(reported, cpu=used, reconnects=job.workload.reconnect)
+        laboratory.say(only_slice(done))
+        sysbench.listen_until(lambda: has_ended(laboratory), None, "")
+        laboratory.say(done)
         # The laboratory reads its clocks now: hanging up must not be in them.
         with contextlib.suppress(LaboratoryGone):
             sysbench.listen_until(lambda: False, None, "")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.outcomes import watched_operations
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
@@ -81,11 +82,11 @@ def seen_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Seen]:
     statements: dict[Frozen, int] = defaultdict(int)
     connections: dict[Frozen, int] = defaultdict(int)
     for record in records:
-        case, done, window = record.trial.case, record.done, record.window
-        if record.verdict.value != "valid" or case.role == "control" or done is None or window is None:
+        case, window = record.trial.case, record.window
+        if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
             continue
         levels = frozen(case.levels)
-        operations[levels] += done.operations
+        operations[levels] += watched_operations(record)
         statements[levels] += sum(window.status_delta.get(name, 0) for name in STATEMENTS)
         connections[levels] += window.status_delta.get("Connections", 0)
     return {

@@ -140,7 +140,8 @@ class _Comparison:
     def beside(self, client: str, levels: Levels, outcome: str) -> ClientAgreement | None:
         """The client with these levels; None where the two have no block in common."""
         own, others = self._logs(levels, outcome), self._logs(self.reference, outcome)
-        ratios = difference(own, others)
+        cost = self.series.log_ratios(levels, self.reference, outcome) if self.kind == "cost" else None
+        ratios = difference(own, others) if cost is None else cost
         ratio = self.series.interval(ratios)
         if ratio is None:
             return None

@@ -12,7 +12,7 @@ from tlstax.findings.core.comparisons import Comparison
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.proof import always_hello_retry
-from tlstax.findings.core.wording import known_to, percent
+from tlstax.findings.core.wording import known_to, percent, signed_percent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Study
@@ -42,6 +42,7 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval) -> tuple[str, 
     if _limited_by_client(estimate.outcome):
         found += _client_bound(study, comparison)
     if comparison.case.role != "baseline":
+        found += _disturbed(estimate)
         found += _control_differs(estimate.control)
         found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
     if _bears_on_connecting(estimate):
@@ -66,6 +67,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
             for text in _control_differs(e.control)
         ),
         *_too_wide(study, deciding),
+        *_most_disturbed(study, deciding),
         *dict.fromkeys(text for estimate in deciding for text in _client_bound(study, estimate.comparison)),
     )
 
@@ -129,6 +131,27 @@ def _control_differs(control: Interval | None) -> list[str]:
         return []
     difference = percent(stats.relative_difference(control.point))
     return [f"the control differs from the baseline by {difference}: the machine drifted or is too noisy"]
+
+
+def _disturbed(estimate: Estimate) -> list[str]:
+    totals = estimate.ratio_of_totals
+    if totals is None or not estimate.is_disturbed:
+        return []
+    return [
+        f"over all slices together it is {signed_percent(totals - 1)}, outside the interval: in some of one "
+        "case's turns something else took time, other work on the machine or rare work of its own, which the "
+        "median of neighbouring slices leaves out"
+    ]
+
+
+def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> list[str]:
+    """The same of the run, by the case where the two are farthest apart."""
+    disturbed = [e for e in deciding if e.comparison.case.role != "baseline" and e.is_disturbed]
+    if not disturbed:
+        return []
+    worst = max(disturbed, key=lambda estimate: abs(fmean(total - own for total, own in estimate.totals)))
+    others = f" (one of {len(disturbed)} such cases)" if len(disturbed) > 1 else ""
+    return [f"{full_label(worst.comparison.case, study)}{others}: {text}" for text in _disturbed(worst)]
 
 
 def _imprecise(study: Study, ratio: Interval) -> list[str]:

@@ -101,6 +101,7 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Findi
         value=stats.geometric_mean([value for value, _ in estimate.pairs]),
         baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
         ratio=exact if role == "baseline" else interval,
+        ratio_of_totals=estimate.ratio_of_totals,
         noise_floor=floor,
         judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
         negotiated=negotiated(pair.record for pair in comparison.pairs),

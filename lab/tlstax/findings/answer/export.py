@@ -44,6 +44,8 @@ def _trial(record: TrialRecord) -> ExportedTrial:
         ),
         observed=record.window,
         outcomes=outcomes(record),
+        slices=record.slices,
+        together=record.together,
         profile=record.profile,
         capture=record.capture,
         why_no_profile=record.why_no_profile,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tlstax.findings.answer.statement_words import described
 from tlstax.findings.core import stats
@@ -30,7 +30,16 @@ from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Choice, Level, Levels, Statement, within
 
 Outcome = Literal["held", "opposite", "could not be told"]
-Candidates = Mapping[Frozen, Mapping[int, Logs]]
+
+
+class Step(NamedTuple):
+    """A case at one step of its ladder, and what it is chosen by."""
+
+    levels: Levels
+    logs: Logs
+
+
+Candidates = Mapping[Frozen, Mapping[int, Step]]
 """Of one side, for each level of the statement's factor (or factors): the steps of its ladder."""
 
 LIBRARY, SERVER = "tls_library", "server"
@@ -61,7 +70,7 @@ class Trier:
         return tuple(case for case in found if case is not None)
 
     def _sides(self, *, baseline: bool | None) -> Iterator[Sides]:
-        places: dict[Frozen, dict[str, dict[Frozen, dict[int, Logs]]]] = {}
+        places: dict[Frozen, dict[str, dict[Frozen, dict[int, Step]]]] = {}
         factors = self.statement.factors()
         for case in self.series.cases.values():
             asked = baseline is None or (case.role == "baseline") is baseline
@@ -70,7 +79,7 @@ class Trier:
                 server = "" if SERVER in factors else str(case.levels.get(SERVER, ""))
                 kept = frozen(case.levels, SERVER, LADDER, INSTANCE, *factors)
                 steps = places.setdefault(kept, {}).setdefault(server, {}).setdefault(level, {})
-                steps[int(case.levels.get(LADDER, 1))] = self._logs(case.levels)
+                steps[int(case.levels.get(LADDER, 1))] = Step(case.levels, self._logs(case.levels))
         better_side, than_side = self.statement.sides()
         for place, servers in places.items():
             for one, other in self._pairs(list(servers)):
@@ -122,13 +131,27 @@ class Trier:
         )
 
     def _interval(self, better: Candidates, than: Candidates, *, lower_is_better: bool) -> Interval | None:
-        one = {level: pooled(steps) for level, steps in better.items()}
-        other = {level: pooled(steps) for level, steps in than.items()}
-        best = difference(
-            best_without_hindsight(one, lower_is_better=lower_is_better),
-            best_without_hindsight(other, lower_is_better=lower_is_better),
+        one, other = (
+            best_without_hindsight(
+                {level: pooled({step: own.logs for step, own in at.items()}) for level, at in side.items()},
+                lower_is_better=lower_is_better,
+            )
+            for side in (better, than)
         )
-        return self.series.interval(best)
+        ratios = {
+            (a, b): self._ratios(better[a], than[b])
+            for a, b in {(one[block], other[block]) for block in one.keys() & other.keys()}
+        }
+        both = ((block, ratios[one[block], other[block]]) for block in sorted(one.keys() & other.keys()))
+        return self.series.interval({block: logs[block] for block, logs in both if block in logs})
+
+    def _ratios(self, better: Mapping[int, Step], than: Mapping[int, Step]) -> Logs:
+        """Ln of the ratio of two levels in each block, pooled over their ladders."""
+        pairs = {step: (better[step], than[step]) for step in better}
+        if self.across:
+            return pooled({step: difference(own.logs, other.logs) for step, (own, other) in pairs.items()})
+        ratios, outcome = self.series.log_ratios, self.statement.outcome
+        return pooled({step: ratios(a.levels, b.levels, outcome) for step, (a, b) in pairs.items()})
 
     def _outcome(self, ratio: Interval, floor: Floor) -> Outcome:
         """What a ratio shows of the statement, which may say by how much, or that there is no difference."""
@@ -156,8 +179,8 @@ def family(server: str) -> str:
     return server.partition("-")[0]
 
 
-def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better: bool) -> dict[int, float]:
-    """In each block, the value of the candidate that is the best by its mean over the other blocks.
+def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better: bool) -> dict[int, Frozen]:
+    """In each block, the candidate that is the best by its mean over the other blocks.
 
     Only blocks that all candidates have; a block alone leaves nothing to choose by unless there is
     one candidate only. Candidates without any value do not take part.
@@ -166,14 +189,15 @@ def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better
     if not measured:
         return {}
     if len(measured) == 1:
-        return dict(next(iter(measured.values())))
+        ((level, logs),) = measured.items()
+        return dict.fromkeys(logs, level)
     shared = set.intersection(*(set(logs) for logs in measured.values()))
     sign = -1 if lower_is_better else 1
     found = {}
     for block in sorted(shared) if len(shared) > 1 else ():
         others = shared - {block}
         means = {level: sign * fmean(logs[b] for b in others) for level, logs in measured.items()}
-        found[block] = measured[max(means, key=means.__getitem__)][block]
+        found[block] = max(means, key=means.__getitem__)
     return found
 
 
@@ -195,10 +219,10 @@ def _result(series: Series, statement: Statement) -> StatementResult:
     return described(statement, cases, plaintext, pooled=tally([case.outcome for case in cases]))
 
 
-def _chosen(levels: Mapping[Frozen, dict[int, Logs]], wanted: Mapping[str, Choice]) -> Candidates:
+def _chosen(levels: Mapping[Frozen, dict[int, Step]], wanted: Mapping[str, Choice]) -> Candidates:
     """Of these levels the wanted ones that have values, each with the steps that have any."""
     found = {
-        level: {step: logs for step, logs in steps.items() if logs}
+        level: {step: own for step, own in steps.items() if own.logs}
         for level, steps in levels.items()
         if within(dict(level), wanted)
     }

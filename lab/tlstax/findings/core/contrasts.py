@@ -13,6 +13,7 @@ from tlstax.study import Contrast, Level, Levels, within
 
 CONTRASTED = (
     "ops_per_s",
+    "latency_mean_us",
     "latency_p50_us",
     "latency_p99_us",
     "connect_p50_us",

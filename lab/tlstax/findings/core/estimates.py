@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import exp
+from statistics import fmean
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison, compare
 from tlstax.findings.core.controls import nearest
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS
 from tlstax.findings.core.series import Frozen, Values, frozen, valid_values
+from tlstax.findings.core.slices import Sides, log_ratio, log_ratio_of_totals, turns
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Study
@@ -19,8 +22,11 @@ from tlstax.study import Study
 class Estimate:
     """One outcome of one case, block by block.
 
-    `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval
-    from them, None without any. `alone` holds the case's values where the baseline never has the outcome.
+    `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval of
+    their ratio, None without any; in blocks where the two took turns that is the ratio of neighbouring
+    slices, and not of the two values. `totals` holds, for those blocks, ln of the ratio of all slices
+    together and ln of that of neighbours. `alone` holds the case's values where the baseline never has the
+    outcome.
     `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
     ran under this workload.
     """
@@ -31,6 +37,25 @@ class Estimate:
     alone: tuple[float, ...]
     ratio: Interval | None
     control: Interval | None = None
+    totals: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def ratio_of_totals(self) -> float | None:
+        """The geometric mean over blocks of the ratio of all slices together; None where none took turns."""
+        return exp(fmean(total for total, _ in self.totals)) if self.totals else None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether all slices together tell of another ratio than neighbours do, beyond chance.
+
+        Beyond chance is what the scatter of the difference of the two over blocks does not explain, and what
+        lies outside the ratio's interval. Bursts that hit all cases alike widen that scatter, and do neither.
+        """
+        if self.ratio is None or self.ratio.low is None or self.ratio.high is None or len(self.totals) < 2:
+            return False
+        apart = [total - neighbours for total, neighbours in self.totals]
+        is_clear = stats.difference_interval(apart, self.ratio.confidence).excludes_zero
+        return is_clear and not self.ratio.low <= (self.ratio_of_totals or 0.0) <= self.ratio.high
 
     @property
     def noise_floor(self) -> float | None:
@@ -49,8 +74,8 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
     found = [
         estimate
         for comparison in compare(study, records)
-        for name in OUTCOMES
-        if (estimate := _estimate(study, comparison, name, known)).pairs or estimate.alone
+        for estimate in _estimates(study, comparison, known)
+        if estimate.pairs or estimate.alone
     ]
     controls: dict[str, dict[Frozen, Interval]] = {}
     for e in found:
@@ -64,22 +89,33 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
     return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
 
 
-def _estimate(study: Study, comparison: Comparison, name: str, values: Values) -> Estimate:
+def _estimates(study: Study, comparison: Comparison, values: Values) -> Iterator[Estimate]:
+    sides = [(turns(pair.record), turns(pair.baseline)) for pair in comparison.pairs]
+    for name in OUTCOMES:
+        yield _estimate(study, comparison, name, values, sides)
+
+
+def _estimate(
+    study: Study, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
+) -> Estimate:
     both = [
         (values[_place(pair.record)].get(name, 0.0), values[_place(pair.baseline)].get(name, 0.0))
         for pair in comparison.pairs
     ]
-    pairs = tuple((value, baseline) for value, baseline in both if value > 0 and baseline > 0)
-    if UNITS[name] == "%" and len(pairs) < len(both):
+    blocks = [(*pair, taken) for pair, taken in zip(both, sides, strict=True) if min(pair) > 0]
+    if UNITS[name] == "%" and len(blocks) < len(both):
         # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
-        pairs = ()
+        blocks = []
+    found = [(log_ratio(name, *block), log_ratio_of_totals(name, block[2])) for block in blocks]
+    logs = [ratio for ratio, _ in found if ratio is not None]
     never = not any(baseline for _, baseline in both)
     return Estimate(
         comparison=comparison,
         outcome=name,
-        pairs=pairs,
+        pairs=tuple((value, baseline) for value, baseline, _ in blocks),
         alone=tuple(value for value, _ in both if value > 0) if never else (),
-        ratio=stats.interval(stats.log_ratios(pairs), study.confidence) if pairs else None,
+        ratio=stats.interval(logs, study.confidence) if logs else None,
+        totals=tuple((total, ratio) for ratio, total in found if ratio is not None and total is not None),
     )
 
 

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Final
 
 from tlstax.contract import Done, PhaseWire
-from tlstax.findings.core import histograms
+from tlstax.findings.core import histograms, slices
 from tlstax.findings.core.histograms import Histogram
 from tlstax.findings.core.processors import Whose, shares, together
 from tlstax.records.trial import TrialRecord
@@ -29,11 +29,13 @@ __all__ = [
     "UNITS",
     "Outcome",
     "is_statement",
+    "log_ratio_between",
     "merged",
     "outcome",
     "outcomes",
     "phases_together",
     "storm_rates",
+    "watched_operations",
 ]
 
 MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
@@ -55,7 +57,8 @@ def outcomes(record: TrialRecord, phases: Collection[str] | None = None) -> dict
     With `phases`, percentiles of these phases alone: decoding histograms is what takes the time.
     What cannot be told is left out: a phase that did not occur, a percentile of too few samples, CPU
     and memory of a server out of reach, bytes where the client does not count them, segments where TCP_INFO
-    is not available. Raises MachineFault where a histogram cannot be decoded.
+    is not available. What slices have is the median slice's. Raises MachineFault where a histogram cannot be
+    decoded.
     """
     done = record.done
     if done is None:
@@ -73,6 +76,17 @@ def outcome(record: TrialRecord, name: str) -> float | None:
     return counted[name] if name in counted else _latencies(done, only=name).get(name)
 
 
+def log_ratio_between(record: TrialRecord, other: TrialRecord, name: str) -> float | None:
+    """Ln of the ratio of an outcome of two trials of one block, as `slices.log_ratio` takes it.
+
+    None where one of them does not have it above zero. Raises MachineFault.
+    """
+    found = slices.log_ratio_of_neighbours(name, (slices.turns(record), slices.turns(other)))
+    if found is not None:
+        return found
+    return slices.log_ratio(name, outcome(record, name), outcome(other, name), (None, None))
+
+
 def merged(records: Iterable[TrialRecord], phase: str) -> Histogram | None:
     """The histogram of a phase over all these trials; None where it occurred in none of them."""
     return histograms.merge(
@@ -87,18 +101,25 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_throughput(done),
         **_rounds(record, done),
         **_total(record, done),
-        **_statements(record, done),
+        **_statements(record),
         **_warmup(record),
         **_cpu(record, done),
         **_path(record, done),
         **_outside_client(record, done),
-        **_events(record, done),
+        **_events(record),
         **_memory(record),
         **_wire(done),
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),
+        **slices.values(record),
     }
+
+
+def watched_operations(record: TrialRecord) -> int:
+    """How many operations were finished while observers watched: all of the trial's, or a part."""
+    watched = record.window.operations if record.window is not None else None
+    return watched if watched is not None else record.done.operations if record.done is not None else 0
 
 
 def storm_rates(done: Done) -> tuple[float, ...]:
@@ -148,17 +169,17 @@ def _total(record: TrialRecord, done: Done) -> dict[str, float]:
     return {"total_s": done.elapsed_s}
 
 
-def _statements(record: TrialRecord, done: Done) -> dict[str, float]:
+def _statements(record: TrialRecord) -> dict[str, float]:
     """What a driver made of each operation, by the server's own count of commands over the window.
 
     More than the operation has are the driver's own; fewer were put together. Told of drivers alone, and not
     of a server that others use too.
     """
-    window, job = record.window, record.job
-    if window is None or job is None or job.driver is None or record.guest or not done.operations:
+    window, job, operations = record.window, record.job, watched_operations(record)
+    if window is None or job is None or job.driver is None or record.guest or not operations:
         return {}
     counted = sum(times for name, times in window.status_delta.items() if is_statement(name))
-    return {"statements_per_op": counted / done.operations} if counted > 0 else {}
+    return {"statements_per_op": counted / operations} if counted > 0 else {}
 
 
 def is_statement(name: str) -> bool:
@@ -217,12 +238,13 @@ def _path(record: TrialRecord, done: Done) -> dict[str, float]:
     between = window.path if window is not None else None
     used_us = between.cpu_total_us if between is not None else None
     is_known = "path" in record.trial.case.levels and (record.path is None or used_us is not None)
-    if not done.operations or not is_known:
+    operations = watched_operations(record)
+    if not done.operations or not operations or not is_known:
         return {}
-    found = {} if used_us is None else {"path_cpu_us_per_op": used_us / done.operations}
+    found = {} if used_us is None else {"path_cpu_us_per_op": used_us / operations}
     if server is not None and server.cpu is not None:
-        whole_us = done.cpu.total_us + server.cpu.total_us + (used_us or 0.0)
-        found["all_cpu_us_per_op"] = whole_us / done.operations
+        both_us = done.cpu.total_us + server.cpu.total_us
+        found["all_cpu_us_per_op"] = both_us / done.operations + (used_us or 0.0) / operations
     return found
 
 
@@ -239,7 +261,7 @@ def _outside_client(record: TrialRecord, done: Done) -> dict[str, float]:
     return {"outside_client_us_per_op": outside_us} if outside_us > 0 else {}
 
 
-def _events(record: TrialRecord, done: Done) -> dict[str, float]:
+def _events(record: TrialRecord) -> dict[str, float]:
     """What was counted per operation. Older stores have no windows, but the server's instructions."""
     window, found = record.window, dict[str, float]()
     sides = {"server": window.server, "client": window.client} if window is not None else {}
@@ -251,7 +273,8 @@ def _events(record: TrialRecord, done: Done) -> dict[str, float]:
                 found[f"{side}_{name}_per_op"] = times
     if window is None and record.server is not None and record.server.instructions is not None:
         found["server_instructions_per_op"] = record.server.instructions
-    return {name: times / done.operations for name, times in found.items()} if done.operations else {}
+    operations = watched_operations(record)
+    return {name: times / operations for name, times in found.items()} if operations else {}
 
 
 def _whole(counters: Mapping[str, int], name: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log
 from statistics import fmean
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.scope import phases
+from tlstax.findings.core.slices import Turns, log_ratio, turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
@@ -28,6 +29,9 @@ Values = dict[tuple[int, int], dict[str, float]]
 
 Blocks = Mapping[int, Mapping[str, float]]
 """The outcomes of a case in each block."""
+
+Taken = Mapping[int, Turns]
+"""The slices of a case in each block in which it took turns with others."""
 
 Frozen = tuple[tuple[str, Level], ...]
 """Levels that can be the key of a mapping."""
@@ -52,26 +56,38 @@ def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
 class Series:
     """What was measured of each case, block by block; the controls, which have a baseline's levels, apart.
 
-    `cases` holds every case that the study plans but the controls, by its levels.
+    `cases` holds every case that the study plans but the controls, by its levels. `turns` has the slices of
+    those that took turns, `control_turns` the controls'.
     """
 
     study: Study
     cases: Mapping[Frozen, Case]
     values: Mapping[Frozen, Blocks]
     controls: Mapping[Frozen, Blocks]
+    turns: Mapping[Frozen, Taken] = field(default_factory=dict)
+    control_turns: Mapping[Frozen, Taken] = field(default_factory=dict)
 
     def logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the outcome in each block that has it above zero."""
         return _logs(self.values.get(frozen(levels), {}), outcome)
 
     def log_ratios(self, levels: Levels, against: Levels, outcome: str) -> dict[int, float]:
-        """Ln of the ratio to the other case in each block that has both."""
-        return difference(self.logs(levels, outcome), self.logs(against, outcome))
+        """Ln of the ratio to the other case in each block that has both, as `slices.log_ratio` takes it."""
+        own, other = frozen(levels), frozen(against)
+        return _log_ratios(
+            (self.values.get(own, {}), self.turns.get(own, {})),
+            (self.values.get(other, {}), self.turns.get(other, {})),
+            outcome,
+        )
 
     def control_logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the control's ratio to the baseline with these levels, in each block that has both."""
-        control = _logs(self.controls.get(frozen(levels), {}), outcome)
-        return difference(control, self.logs(levels, outcome))
+        at = frozen(levels)
+        return _log_ratios(
+            (self.controls.get(at, {}), self.control_turns.get(at, {})),
+            (self.values.get(at, {}), self.turns.get(at, {})),
+            outcome,
+        )
 
     def own_baseline(self, levels: Levels) -> dict[str, Level]:
         """The levels of the case that the study compares this one with."""
@@ -102,17 +118,35 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
     planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
     found: dict[Frozen, dict[int, Mapping[str, float]]] = {}
     controls: dict[Frozen, dict[int, Mapping[str, float]]] = {}
+    found_turns: dict[Frozen, dict[int, Turns]] = {}
+    control_turns: dict[Frozen, dict[int, Turns]] = {}
     for record in records:
         trial = record.trial
-        place = (trial.block, trial.position)
+        place, at = (trial.block, trial.position), frozen(trial.case.levels)
         if place in values:
-            into = controls if trial.case.role == "control" else found
-            into.setdefault(frozen(trial.case.levels), {})[trial.block] = values[place]
-    return Series(study=study, cases=planned, values=found, controls=controls)
+            into, taken = (controls, control_turns) if trial.case.role == "control" else (found, found_turns)
+            into.setdefault(at, {})[trial.block] = values[place]
+            if (own := turns(record)) is not None:
+                taken.setdefault(at, {})[trial.block] = own
+    return Series(study, planned, found, controls, found_turns, control_turns)
 
 
 def _logs(blocks: Blocks, outcome: str) -> dict[int, float]:
     return {block: log(found[outcome]) for block, found in blocks.items() if found.get(outcome, 0) > 0}
+
+
+def _log_ratios(own: tuple[Blocks, Taken], other: tuple[Blocks, Taken], outcome: str) -> dict[int, float]:
+    (values, taken), (others, others_taken) = own, other
+    found = {
+        block: log_ratio(
+            outcome,
+            values[block].get(outcome),
+            others[block].get(outcome),
+            (taken.get(block), others_taken.get(block)),
+        )
+        for block in sorted(values.keys() & others.keys())
+    }
+    return {block: ratio for block, ratio in found.items() if ratio is not None}
 
 
 def difference(logs: Logs, against: Logs) -> dict[int, float]:

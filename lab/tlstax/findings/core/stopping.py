@@ -9,7 +9,7 @@ from typing import Literal
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison, compare
-from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.outcomes import log_ratio_between
 from tlstax.findings.core.wording import known_to, percent
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
@@ -95,13 +95,10 @@ def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> St
 
 
 def _ratio(study: Study, comparison: Comparison) -> Interval | None:
-    pairs = []
-    for pair in comparison.pairs:
-        value = outcome(pair.record, study.deciding_outcome)
-        baseline = outcome(pair.baseline, study.deciding_outcome)
-        if value and baseline:
-            pairs.append((value, baseline))
-    return stats.interval(stats.log_ratios(pairs), study.confidence) if pairs else None
+    name = study.deciding_outcome
+    found = [log_ratio_between(pair.record, pair.baseline, name) for pair in comparison.pairs]
+    logs = [ratio for ratio in found if ratio is not None]
+    return stats.interval(logs, study.confidence) if logs else None
 
 
 def _precise(study: Study, ratio: Interval | None) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.quotients import quotient
@@ -154,7 +153,7 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
         us_per_op=_mean(times[0], blocks),
         baseline_us_per_op=_mean(times[-1], blocks) if has_whole else None,
         extra_us_per_op=stats.difference_interval(whole, confidence) if has_whole else None,
-        time_ratio=_ratio(times[0], times[-1], blocks, confidence) if has_whole else None,
+        time_ratio=_time_ratio(series, chain, blocks) if has_whole else None,
         published_ratio=_over(published[0], published[-1]) if has_whole else None,
         published_rest=_published_rest(published, chain) if has_whole else None,
         parts=tuple(
@@ -188,8 +187,13 @@ def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> 
     return quotient(part, whole, confidence) if sum(whole) else None
 
 
-def _ratio(us: Us, others: Us, blocks: Sequence[int], confidence: float) -> Interval:
-    return stats.interval([log(us[block] / others[block]) for block in blocks], confidence)
+def _time_ratio(series: Series, chain: Sequence[_Link], blocks: Sequence[int]) -> Interval | None:
+    """How many times as long an operation takes with the first of the chain as with the last.
+
+    Both have as many connections, so that is how many times as many the last does in a second.
+    """
+    rates = series.log_ratios(chain[-1].case.levels, chain[0].case.levels, "ops_per_s")
+    return series.interval({block: rates[block] for block in blocks})
 
 
 def _published(case: Case, figures: Sequence[Published]) -> float | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp
 from statistics import fmean
 from typing import Literal
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.outcomes import OUTCOMES, outcome
+from tlstax.findings.core.outcomes import OUTCOMES, log_ratio_between, outcome
 from tlstax.findings.explain.component_costs import (
     Costs,
     Noise,
@@ -245,9 +246,9 @@ class Explainer:
             fault not in {NO_FAULT, *VARIANTS}
             and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels
         ):
-            rates = [(outcome(base, "ops_per_s"), outcome(own, "ops_per_s")) for own, base in pair.trials]
-            known = [(base, own) for base, own in rates if base and own]
-            measured = stats.geometric_mean([base / own for base, own in known]) if known else None
+            ratios = [log_ratio_between(base, own, "ops_per_s") for own, base in pair.trials]
+            known = [ratio for ratio in ratios if ratio is not None]
+            measured = exp(fmean(known)) if known else None
         return Removal(predicted=predicted, measured=measured) if predicted or measured else None
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from math import log
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.outcomes import log_ratio_between
 from tlstax.findings.core.series import pooled
 from tlstax.findings.core.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
@@ -100,10 +99,10 @@ def _cost(stored: StoredRun, name: str) -> Interval | None:
         beside = unprofiled.get(_place(record))
         if record.profile is None or record.verdict.value != "valid" or beside is None:
             continue
-        with_it, without = outcome(record, name), outcome(beside, name)
-        if with_it and without:
+        ratio = log_ratio_between(record, beside, name)
+        if ratio is not None:
             key, block = _place(record)
-            logs.setdefault(key, {})[block] = log(with_it / without)
+            logs.setdefault(key, {})[block] = ratio
     blocks = pooled(dict(enumerate(logs.values())))
     if not blocks:
         return None

@@ -11,7 +11,7 @@ from math import log
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.series import Series, difference
+from tlstax.findings.core.series import Series
 from tlstax.findings.core.twins import twins
 from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, is_telling, percent
 from tlstax.records.trial import Machine
@@ -59,20 +59,16 @@ def _beside(
 
 def _value(figure: Published, series: Series) -> Interval | None:
     """What the case that stands in for it did here: the geometric mean over blocks."""
-    return series.interval(_logs(figure, series))
+    levels = _stand_in(figure, series)
+    return None if levels is None else series.interval(series.logs(levels, figure.outcome))
 
 
 def _ratio(figure: Published, reference: Published, series: Series) -> Interval | None:
     """Our stand-in to the reference's, block by block; None where one of them was not measured."""
-    if figure is reference:
+    own, other = _stand_in(figure, series), _stand_in(reference, series)
+    if figure is reference or own is None or other is None or not figure.outcome:
         return None
-    return series.interval(difference(_logs(figure, series), _logs(reference, series, figure.outcome)))
-
-
-def _logs(figure: Published, series: Series, of: str = "") -> dict[int, float]:
-    """The figure's outcome or another one, block by block, of the case that stands in for it, if one does."""
-    levels, outcome = _stand_in(figure, series), of or figure.outcome
-    return {} if levels is None or not outcome else series.logs(levels, outcome)
+    return series.interval(series.log_ratios(own, other, figure.outcome))
 
 
 def _stand_in(figure: Published, series: Series) -> Levels | None:

@@ -11,8 +11,8 @@ from math import log
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.controls import nearest
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.series import Series, difference
+from tlstax.findings.core.outcomes import log_ratio_between, outcome
+from tlstax.findings.core.series import Series
 from tlstax.findings.published.sides import Measured, Side
 from tlstax.results.published_tables import MeasuredTime, PartOfTime, TimeLine, TimeTableResult
 from tlstax.study import Levels, Part, TimeRow, TimeTable
@@ -40,7 +40,7 @@ def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Ser
     sides = {column.name: run.side(part.within, row.within, column.levels) for column in table.sides}
     logs = {name: _logs(found, table.outcome) for name, found in sides.items()}
     first, *others = logs
-    ratios = {name: difference(logs[name], logs[first]) for name in others}
+    ratios = {name: _log_ratios(sides[name], sides[first], table.outcome) for name in others}
     return PartOfTime(
         part=part.key,
         sides=tuple(
@@ -62,6 +62,16 @@ def _part(table: TimeTable, row: TimeRow, part: Part, run: Measured, series: Ser
 def _logs(found: Side, name: str) -> dict[int, float]:
     values = {record.trial.block: outcome(record, name) for record in found.records}
     return {block: log(value) for block, value in values.items() if value}
+
+
+def _log_ratios(own: Side, other: Side, name: str) -> dict[int, float]:
+    """Ln of the ratio of the two in each block that has both."""
+    records, others = ({r.trial.block: r for r in side.records} for side in (own, other))
+    found = {
+        block: log_ratio_between(records[block], others[block], name)
+        for block in sorted(records.keys() & others.keys())
+    }
+    return {block: ratio for block, ratio in found.items() if ratio is not None}
 
 
 def _operations(found: Side) -> int | None:

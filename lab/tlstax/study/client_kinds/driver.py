@@ -19,14 +19,14 @@ def kind_of_driver(name: str) -> ClientKind:
     """The driver of that name; one that is on no list is asked nothing beyond what all drivers are."""
     driver = DRIVERS.get(name)
     if driver is None:
-        return ClientKind(name, name, of_other_makers, is_driver=True)
+        return ClientKind(name, name, of_other_makers, is_driver=True, takes_turns=True)
 
     def limits(wanted: Wanted) -> Iterable[Limit]:
         yield from of_other_makers(wanted)
         yield from _of_its_line(driver, wanted)
 
     words = f"{driver.product.removeprefix('MySQL ')} {driver.version}"
-    return ClientKind(name, words, limits, is_driver=True)
+    return ClientKind(name, words, limits, is_driver=True, takes_turns=True)
 
 
 def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:

@@ -5,4 +5,6 @@ from __future__ import annotations
 from tlstax.study.client_kinds.kind import ClientKind
 from tlstax.study.level_names import ENGINE
 
-KIND: ClientKind = ClientKind(ENGINE, "the engine", lambda _: (), makes_storms=True, verifies=lambda _: True)
+KIND: ClientKind = ClientKind(
+    ENGINE, "the engine", lambda _: (), makes_storms=True, takes_turns=True, verifies=lambda _: True
+)

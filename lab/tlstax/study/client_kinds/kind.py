@@ -81,7 +81,8 @@ class ClientKind:
     One that `asks` asks its connections what they have negotiated, before the window, and keeps them; any
     other makes those that work within the window, and they are proved at the server. One that
     `works_in_rounds` does all operations of a round in one go, and the data is put back between rounds;
-    one that `makes_storms` opens all its connections at once, round after round.
+    one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
+    works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
     """
@@ -93,6 +94,7 @@ class ClientKind:
     asks: bool = True
     works_in_rounds: bool = False
     makes_storms: bool = False
+    takes_turns: bool = False
     verifies: Callable[[str], bool | None] = _not_known
 
     def why_not(self, wanted: Wanted) -> str:

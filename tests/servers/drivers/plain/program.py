@@ -54,7 +54,7 @@ def check(job):
     if unknown:
         raise Refused(f"the job has a field {unknown.pop()!r} that is not known here")
     wrong = [
-        (job["schema"] != 1, f"schema {job['schema']} is not known here"),
+        (job["schema"] != 2, f"schema {job['schema']} is not known here"),
         (workload["mix"] or workload["storm"], "it does statements alone, no mix and no storm"),
         (job["schedule"]["mode"] != "closed", "it cannot be given a rate"),
         (job["reset"], "it does not work in rounds"),
@@ -107,7 +107,8 @@ class Load:
     def __init__(self, job):
         self.job, self.workload = job, job["workload"]
         self.random = random.Random(job["seed"])  # noqa: S311
-        self.sequences, self.samples, self.opened, self.errors = {}, [], 0, {}
+        self.samples, self.opened, self.errors = [], 0, {}
+        self.latency_s = 0.0
         self.arguments, own = arguments_of(job)
         self.kept = [self.open() for _ in range(job["connections"])]
         self.own = [pymysql.connect(**self.arguments) for _ in range(own)]
@@ -164,10 +165,11 @@ class Load:
                         {"sql": sql, "rows": [[None if v is None else str(v) for v in row] for row in rows]}
                     )
 
-    def work(self, seconds, most=None):
-        until, done, turn = time.monotonic() + seconds, 0, 0
+    def work(self, until, most=None):
+        done, turn = 0, 0
         while time.monotonic() < until and (most is None or turn < most):
             turn += 1
+            started = time.monotonic()
             if select.select([0], [], [], 0)[0] and not os.read(0, 1):
                 sys.exit(1)
             try:
@@ -178,16 +180,76 @@ class Load:
                 else:
                     self.operation(self.kept[turn % len(self.kept)])
                 done += 1
+                self.latency_s += time.monotonic() - started
             except pymysql.Error as error:
                 self.errors[error.args[0]] = self.errors.get(error.args[0], 0) + 1
                 if sum(self.errors.values()) > 100:
                     raise
-        return done
+        return done, turn
+
+
+NOT_COUNTED = {"handshakes": [], "authentications": {}}
+
+
+class Window:
+    """All slices: a line `go SECONDS` begins one, a line `end` ends them all."""
+
+    def __init__(self, load):
+        self.load, self.most = load, load.job["operations"]
+        self.elapsed_s, self.operations, self.started, self.opened = 0.0, 0, 0, 0
+        self.cpu_us = {"total_us": 0.0, "user_us": 0.0, "system_us": 0.0}
+
+    def serve(self):
+        """Whether the laboratory has asked for the result."""
+        slices = 0
+        for line in iter(sys.stdin.readline, ""):
+            words = line.split()
+            if words[:1] == ["go"]:
+                say(self.slice(length_s(words[1:])))
+                slices += 1
+            elif words == ["end"] and slices == 0:
+                raise Refused("end came before the first slice")
+            elif words == ["end"]:
+                return True
+        return False
+
+    def slice(self, length):
+        begun, before = time.monotonic(), cpu()
+        opened, latency_s = self.load.opened, self.load.latency_s
+        left = None if self.most is None else self.most - self.started
+        operations, started = self.load.work(begun + length, left)
+        took_s = time.monotonic() - begun if started else length
+        used = {name: after - before[name] for name, after in cpu().items()}
+        opened = self.load.opened - opened
+        self.elapsed_s += took_s
+        self.operations += operations
+        self.started += started
+        self.opened += opened
+        self.cpu_us = {name: used[name] + sum_us for name, sum_us in self.cpu_us.items()}
+        return {
+            "event": "slice",
+            "elapsed_s": took_s,
+            "operations": operations,
+            "latency_sum_s": self.load.latency_s - latency_s,
+            "cpu_us": used["total_us"],
+            "counts": {"connections": opened, **NOT_COUNTED},
+        }
+
+
+def length_s(words):
+    try:
+        (length,) = map(float, words)
+    except ValueError:
+        length = 0.0
+    if not 0 < length <= 365 * 24 * 3600:
+        raise Refused("go needs the length of a slice in seconds, a year at most")
+    return length
 
 
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime * 1e6, used.ru_stime * 1e6
+    user_us, system_us = used.ru_utime * 1e6, used.ru_stime * 1e6
+    return {"total_us": time.process_time() * 1e6, "user_us": user_us, "system_us": system_us}
 
 
 def serve(name):
@@ -200,9 +262,9 @@ def serve(name):
     if job["workload"]["reconnect"]:
         for connection in load.kept:
             connection.close()
-    load.work(job["warmup_s"])
+    load.work(time.monotonic() + job["warmup_s"])
     load.samples.clear()
-    asked = load.opened
+    load.errors.clear()
     say(
         {
             "event": "ready",
@@ -214,25 +276,20 @@ def serve(name):
             "negotiated": negotiated,
         }
     )
-    if sys.stdin.readline().strip() != "go":
+    window = Window(load)
+    if not window.serve():
         return 1
-    load.errors.clear()
-    before, started = cpu(), time.monotonic()
-    operations = load.work(job["duration_s"], job["operations"])
-    elapsed_s = time.monotonic() - started
-    user_us, system_us = (after - first for after, first in zip(cpu(), before, strict=True))
-    none = {"handshakes": [], "authentications": {}}
     say(
         {
             "event": "done",
-            "elapsed_s": elapsed_s,
-            "operations": operations,
-            "scheduled": operations + sum(load.errors.values()),
+            "elapsed_s": window.elapsed_s,
+            "operations": window.operations,
+            "scheduled": window.started,
             "skipped": 0,
-            "window": {"connections": load.opened - asked, **none},
-            "lifetime": {"connections": load.opened, **none},
+            "window": {"connections": window.opened, **NOT_COUNTED},
+            "lifetime": {"connections": load.opened, **NOT_COUNTED},
             "histograms_ns": {},
-            "cpu": {"total_us": user_us + system_us, "user_us": user_us, "system_us": system_us},
+            "cpu": window.cpu_us,
             "wire": None,
             "row_samples": load.samples if all_select(job) else [],
             "errors": [{"kind": "server_error", "code": code, "count": n} for code, n in load.errors.items()],

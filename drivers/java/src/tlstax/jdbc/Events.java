@@ -59,7 +59,22 @@ final class Events {
         say(event);
     }
 
-    void done(Window window, Collection<Recorder> recorders, long openedEver, Samples samples) {
+    void slice(Slice slice) {
+        say(json(slice));
+    }
+
+    static JsonObject json(Slice slice) {
+        JsonObject event = event("slice");
+        event.addProperty("elapsed_s", slice.elapsed_s);
+        event.addProperty("operations", slice.operations);
+        event.addProperty("latency_sum_s", slice.latencySum_ns / 1e9);
+        event.addProperty("cpu_us", slice.cpu_us);
+        event.add("counts", counts(slice.connections));
+        return event;
+    }
+
+    void done(Window window, long openedEver, Samples samples) {
+        Collection<Recorder> recorders = window.recorders;
         JsonObject event = event("done");
         event.addProperty("elapsed_s", window.elapsed_s);
         event.addProperty("operations", recorders.stream().mapToLong(one -> one.operations.get()).sum());
@@ -69,9 +84,9 @@ final class Events {
         event.add("lifetime", counts(openedEver));
         event.add("histograms_ns", Recorder.encoded(recorders));
         JsonObject cpu = new JsonObject();
-        cpu.addProperty("total_us", window.cpu_us);
-        cpu.addProperty("user_us", window.user_us);
-        cpu.addProperty("system_us", window.system_us);
+        cpu.addProperty("total_us", window.cpu.total_us);
+        cpu.addProperty("user_us", window.cpu.user_us);
+        cpu.addProperty("system_us", window.cpu.system_us);
         event.add("cpu", cpu);
         event.add("threads_cpu_us", new JsonArray());
         event.add("wire", JsonNull.INSTANCE);

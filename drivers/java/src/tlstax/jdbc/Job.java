@@ -9,7 +9,7 @@ import java.util.Map;
 
 /** All that this client is told; what it cannot do is refused here. Times are in seconds. */
 final class Job {
-    private static final long SCHEMA = 1;
+    private static final long SCHEMA = 2;
 
     final Endpoint endpoint;
     final Account account;

@@ -15,6 +15,12 @@ final class Linux {
     /** Bytes of glibc's cpu_set_t: 1,024 CPUs. */
     private static final int CPU_SET_BYTES = 128;
 
+    private static final short POLLHUP = 0x10;
+    private static final short POLLRDHUP = 0x2000;
+    /** Kept, as each of these clocks is read at every slice: a `struct timespec` and a `struct rusage`. */
+    private static final Memory TIME = new Memory(16);
+    private static final Memory USAGE = new Memory(144);
+
     static {
         Native.register(Linux.class, "c");
     }
@@ -28,22 +34,33 @@ final class Linux {
     private static native int sched_setaffinity(int thread, long bytes, Pointer cpus)
             throws LastErrorException;
 
+    private static native int poll(Pointer files, long count, int timeout_ms) throws LastErrorException;
+
     private static native int memfd_create(String name, int flags) throws LastErrorException;
 
     /** CPU time of the process in microseconds, from a clock that counts nanoseconds. */
     static double cpu_us() {
-        try (Memory time = new Memory(16)) {
-            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, time);
-            return time.getLong(0) * 1e6 + time.getLong(8) / 1e3;
-        }
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, TIME);
+        return TIME.getLong(0) * 1e6 + TIME.getLong(8) / 1e3;
     }
 
     /** CPU time of the process in user and in system mode, in microseconds, as the kernel splits it. */
     static double[] split_us() {
-        try (Memory usage = new Memory(144)) {
-            getrusage(RUSAGE_SELF, usage);
-            double user = usage.getLong(0) * 1e6 + usage.getLong(8);
-            return new double[] {user, usage.getLong(16) * 1e6 + usage.getLong(24)};
+        getrusage(RUSAGE_SELF, USAGE);
+        double user = USAGE.getLong(0) * 1e6 + USAGE.getLong(8);
+        return new double[] {user, USAGE.getLong(16) * 1e6 + USAGE.getLong(24)};
+    }
+
+    /** Whether the other end of this pipe or socket is closed; what it said before may still be unread. */
+    static boolean isHungUp(int file) {
+        try (Memory asked = new Memory(8)) {
+            asked.setInt(0, file);
+            asked.setShort(4, POLLRDHUP);
+            asked.setShort(6, (short) 0);
+            poll(asked, 1, 0);
+            return (asked.getShort(6) & (POLLHUP | POLLRDHUP)) != 0;
+        } catch (LastErrorException interrupted) {
+            return false;
         }
     }
 

@@ -1,37 +1,29 @@
 // The conversation with the laboratory: a job in, events out. The one argument is the driver's name.
 package tlstax.jdbc;
 
-import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.OptionalDouble;
 
-/** Reads the job, opens the connections, warms up, says `ready`, and measures from `go` on. */
+/** Reads the job, opens the connections, warms up, says `ready`, and works for a slice at each `go`. */
 final class Main {
-    private static final double INTERVAL_S = 1;
     private static final CompilationMXBean COMPILER = ManagementFactory.getCompilationMXBean();
 
     private final String name;
     private final Events events;
-    private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
-    private final CountDownLatch inputEnded = new CountDownLatch(1);
-    private volatile boolean done;
+    private final Laboratory laboratory = new Laboratory(System.in);
 
     private Main(String name, Events events) {
         this.name = name;
         this.events = events;
     }
 
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) {
         FileOutputStream output = new FileOutputStream(FileDescriptor.out);
         PrintStream out = new PrintStream(output, false, StandardCharsets.UTF_8);
         System.setOut(System.err); // What a driver may print is for people.
@@ -42,7 +34,7 @@ final class Main {
         } catch (Failure failure) {
             events.error(failure);
             status = 1;
-        } catch (RuntimeException | LinkageError | OutOfMemoryError | InterruptedException mistake) {
+        } catch (RuntimeException | LinkageError | OutOfMemoryError mistake) {
             mistake.printStackTrace();
             events.error(new Failure("internal", "the JDBC client failed: " + Words.of(mistake)));
             status = 1;
@@ -50,22 +42,22 @@ final class Main {
         Runtime.getRuntime().halt(status);
     }
 
-    private void converse() throws Failure, InterruptedException {
-        Thread reader = new Thread(this::read, "input");
-        reader.setDaemon(true);
-        reader.start();
-        Job job = Job.read(lines.take());
+    private void converse() throws Failure {
+        Job job = Job.read(laboratory.line());
         Words.keepSecret(job.account.password);
         Linux.pin(job.cpus);
         Crew crew = new Crew(name, new Door(name, job), job);
         List<Negotiation> negotiations = crew.setUp();
+        Rehearsal.run(crew.renewRecorders());
         Steadiness steadiness = warmUp(job, crew);
+        Rest.await(Laboratory::endWhereGone);
+        Samples samples = samples(job);
+        Stage stage = new Stage(job.operations, samples);
+        Window window = new Window(crew.renewRecorders());
         events.ready(name, negotiations.get(0), Negotiation.grouped(negotiations), steadiness);
-        while (!lines.take().equals("go")) {
-            continue;
-        }
-        measure(job, crew);
-        inputEnded.await();
+        measure(crew, stage, window);
+        events.done(window, crew.openedEver(), samples);
+        laboratory.awaitEnd();
         crew.leave();
     }
 
@@ -81,15 +73,17 @@ final class Main {
         double elapsed_s = 0;
         double compiledBefore_s = COMPILER.getTotalCompilationTime() / 1e3;
         while (elapsed_s < longest_s && !(asked && steadiness.isReached())) {
-            double cpuBefore_us = Linux.cpu_us();
-            Stage slice = new Stage(Math.min(Steadiness.SLICE_S, longest_s - elapsed_s), null, samples(job));
-            Collection<Recorder> recorders = crew.work(slice, INTERVAL_S, (slow_s, all) -> {});
+            Stage stage = new Stage(null, samples(job));
+            Window window = new Window(crew.renewRecorders());
+            double length_s = Math.min(Steadiness.SLICE_S, longest_s - elapsed_s);
+            stage.beginSlice(window.openSlice(length_s), length_s);
+            crew.work(stage, () -> {});
+            Slice slice = window.closeSlice();
             elapsed_s = (System.nanoTime() - begin_ns) / 1e9;
             double compiled_s = COMPILER.getTotalCompilationTime() / 1e3;
-            double cpu_us = Linux.cpu_us() - cpuBefore_us;
-            steadiness.add(elapsed_s, operations(recorders), cpu_us, compiled_s - compiledBefore_s);
+            steadiness.add(elapsed_s, slice.operations, slice.cpu_us, compiled_s - compiledBefore_s);
             compiledBefore_s = compiled_s;
-            if (slice.isExhausted()) {
+            if (stage.isExhausted()) {
                 break;
             }
         }
@@ -101,41 +95,18 @@ final class Main {
         return job.workload.isReadOnly() ? new Samples(job.rowSamples) : null;
     }
 
-    private static long operations(Collection<Recorder> recorders) {
-        return recorders.stream().mapToLong(one -> one.operations.get()).sum();
-    }
-
-    private void measure(Job job, Crew crew) throws Failure {
-        Samples samples = samples(job);
-        long[] told = {0, 0};
-        Window window = new Window();
-        Stage stage = new Stage(job.duration_s, job.operations, samples);
-        Collection<Recorder> recorders = crew.work(stage, INTERVAL_S, (elapsed_s, all) -> {
-            long operations = operations(all);
-            long failures = all.stream().mapToLong(one -> one.failures.get()).sum();
-            events.interval(elapsed_s, operations - told[0], failures - told[1]);
-            told[0] = operations;
-            told[1] = failures;
-        });
-        long last_ns = recorders.stream().mapToLong(one -> one.lastAnswer_ns).max().orElse(0);
-        window.close(stage.begin_ns, last_ns);
-        done = true; // Before the event is out, after which the input may end at any time.
-        events.done(window, recorders, crew.openedEver(), samples);
-    }
-
-    /** Lines go to the conversation; the end of input before `done` means that the laboratory is gone. */
-    private void read() {
-        try (InputStreamReader text = new InputStreamReader(System.in, StandardCharsets.UTF_8);
-                BufferedReader input = new BufferedReader(text)) {
-            for (String line = input.readLine(); line != null; line = input.readLine()) {
-                lines.add(line);
-            }
-        } catch (IOException gone) {
-            System.err.println("standard input broke: " + Words.of(gone));
+    /** A slice for each `go`, until `end`. */
+    private void measure(Crew crew, Stage stage, Window window) throws Failure {
+        OptionalDouble next_s = laboratory.nextSlice_s();
+        while (next_s.isPresent()) {
+            double length_s = next_s.getAsDouble();
+            stage.beginSlice(window.openSlice(length_s), length_s);
+            crew.work(stage, () -> window.tell(events));
+            events.slice(window.closeSlice());
+            next_s = laboratory.nextSlice_s();
         }
-        if (!done) {
-            Runtime.getRuntime().halt(1);
+        if (!window.hasSlices()) {
+            throw Failure.badJob("`end` came before the first `go`: nothing was measured");
         }
-        inputEnded.countDown();
     }
 }

@@ -32,6 +32,9 @@ final class Recorder {
     final AtomicLong failures = new AtomicLong();
     long scheduled;
     long connections;
+    /** Of the operations that succeeded. */
+    long latencySum_ns;
+    /** By System.nanoTime; 0 before the first. */
     long lastAnswer_ns;
     private final Map<Phase, AbstractHistogram> latencies = new EnumMap<>(Phase.class);
     /** How often, by the kind and then by the code. */
@@ -51,6 +54,14 @@ final class Recorder {
         histogram.recordValueWithCount(Math.max(1, nanoseconds), count);
     }
 
+    /** So many operations succeeded, each with this latency. */
+    void succeeded(long count, long latency_ns) {
+        record(Phase.OPERATION, latency_ns, count);
+        latencySum_ns += count * latency_ns;
+        succeeded(count);
+    }
+
+    /** So many succeeded in a batch that failed as a whole, and whose latency is nobody's. */
     void succeeded(long count) {
         operations.lazySet(operations.get() + count);
     }

@@ -1,32 +1,36 @@
-// A span of work that all connections' threads share: the warm-up or the window.
+// A span of work that all connections' threads share: a part of the warm-up, or the window's slices.
 package tlstax.jdbc;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Ends by the clock, the number of operations, an empty sequence, or a hundred failures in a row. */
+/** A slice ends by the clock; the stage by the operations, an empty sequence, or failures in a row. */
 final class Stage {
     private static final int MOST_FAILURES_IN_A_ROW = 100;
 
     final Samples samples;
-    final long begin_ns = System.nanoTime();
-    private final long end_ns;
     private final AtomicLong left;
     private final AtomicInteger failuresInARow = new AtomicInteger();
+    /** Written between slices only, while no thread works. */
+    private long end_ns;
     private volatile boolean over;
     private volatile boolean exhausted;
     private volatile Failure fatal;
 
-    /** `operations` null: as many as there is time for. */
-    Stage(double duration_s, Long operations, Samples samples) {
-        end_ns = begin_ns + (long) (duration_s * 1e9);
+    /** `operations` null: as many as there is time for. Nothing is begun before the first slice. */
+    Stage(Long operations, Samples samples) {
         left = operations == null ? null : new AtomicLong(operations);
         this.samples = samples;
     }
 
-    /** How many operations may be begun now, `most` at most; 0 when the stage is over. */
+    /** A slice begins, at this time of System.nanoTime. */
+    void beginSlice(long begin_ns, double length_s) {
+        end_ns = begin_ns + (long) (length_s * 1e9);
+    }
+
+    /** How many operations may be begun now, `most` at most; 0 when the slice or the stage is over. */
     int take(int most) {
-        if (over || System.nanoTime() >= end_ns) {
+        if (over || System.nanoTime() - end_ns >= 0) {
             return 0;
         }
         if (left == null) {

@@ -15,6 +15,7 @@ import tlstax.jdbc.Recorder.Phase;
 
 /** Only one thread works on it at a time; others may ask how long it has waited. */
 final class Worker {
+    final int number;
     private final String name;
     private final Door door;
     private final Workload workload;
@@ -28,6 +29,7 @@ final class Worker {
     private long opened;
 
     Worker(String name, Door door, Job job, int number) {
+        this.number = number;
         this.name = name;
         this.door = door;
         workload = job.workload;
@@ -105,8 +107,8 @@ final class Worker {
         return waitingSince_ns.get();
     }
 
-    /** Operation after operation, until the stage is over. */
-    Void work(Stage stage) {
+    /** Operation after operation, until the stage's slice is over. */
+    void work(Stage stage) {
         for (int count = stage.take(batch); count > 0; count = stage.take(batch)) {
             Object[][] values = draw(count);
             if (values == null) {
@@ -117,7 +119,6 @@ final class Worker {
             operate(stage, values, count);
         }
         waitingSince_ns.lazySet(0);
-        return null;
     }
 
     /** The values of all statements of so many operations; null where a sequence has come to its end. */
@@ -159,8 +160,7 @@ final class Worker {
                 recorder.record(Phase.CLOSE, System.nanoTime() - closing);
             }
             recorder.lastAnswer_ns = System.nanoTime();
-            recorder.record(Phase.OPERATION, recorder.lastAnswer_ns - begin, count);
-            recorder.succeeded(count);
+            recorder.succeeded(count, recorder.lastAnswer_ns - begin);
             stage.succeeded();
         } catch (SQLException | RuntimeException | LinkageError thrown) {
             recorder.lastAnswer_ns = System.nanoTime();

@@ -1,11 +1,16 @@
 // What can be checked of the JDBC client without a server: statements, jobs, errors, when it is steady.
 package tlstax.jdbc;
 
+import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import java.io.ByteArrayInputStream;
 import java.net.ConnectException;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Properties;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -13,7 +18,7 @@ import javax.net.ssl.SSLHandshakeException;
 
 /** Ends with 1 at the first thing that is not as it should be. */
 final class Checks {
-    private static final String JOB = "{'schema':1,'endpoint':{'kind':'tcp','host':'h','port':1},"
+    private static final String JOB = "{'schema':2,'endpoint':{'kind':'tcp','host':'h','port':1},"
             + "'account':{'user':'u','password':'p','database':null},'tls':{'mode':'unset'},"
             + "'workload':{'statements':[{'sql':'SELECT 1'}]},'connections':1,'duration_s':1,'seed':1%s}";
     private static int checked;
@@ -29,6 +34,10 @@ final class Checks {
         errors();
         words();
         steadiness();
+        lengths();
+        stages();
+        windows();
+        rest();
         System.out.println(checked + " checks passed");
     }
 
@@ -151,5 +160,95 @@ final class Checks {
         same(steadyAt(20, 0), 27);
         same(steadyAt(0, 30), 39);
         same(steadyAt(100, 0), 0);
+    }
+
+    /** What is made of a line, where lines without meaning stand before it. */
+    private static String order(String line) {
+        byte[] said = ("\n  \ngoing 1\n" + line + "\n").getBytes(StandardCharsets.UTF_8);
+        try {
+            OptionalDouble next_s = new Laboratory(new ByteArrayInputStream(said)).nextSlice_s();
+            return next_s.isPresent() ? "slice of " + next_s.getAsDouble() : "end";
+        } catch (Failure refused) {
+            return refused.kind + ": " + refused.getMessage();
+        }
+    }
+
+    private static void lengths() {
+        same(order("go 0.02"), "slice of 0.02");
+        same(order("go 31557600"), "slice of 3.15576E7");
+        same(order("end"), "end");
+        for (String bad : List.of("go", "go x", "go 0", "go -1", "go NaN", "go 1e999", "go 4e7", "go 1 2")) {
+            same(order(bad).startsWith("bad_job: `" + bad + "` has no length"), true);
+        }
+    }
+
+    /** Operations and failures in a row are the stage's, the time is the slice's. */
+    private static void stages() throws Failure {
+        Stage stage = new Stage(3L, null);
+        stage.beginSlice(System.nanoTime(), 1e6);
+        same(stage.take(2), 2);
+        stage.beginSlice(System.nanoTime(), 1e6);
+        same(stage.take(2), 1);
+        same(stage.take(2), 0);
+        Stage timed = new Stage(null, null);
+        timed.beginSlice(System.nanoTime() - 1_000_000, 1e-6);
+        same(timed.take(1), 0);
+        Failure failure = new Failure("server_error", "no");
+        for (int slice = 0; slice < 10; slice++) {
+            timed.check();
+            timed.beginSlice(System.nanoTime(), 1e6);
+            same(timed.take(1), 1);
+            for (int time = 0; time < 10; time++) {
+                timed.failed(failure);
+            }
+        }
+        same(timed.take(1), 0);
+        try {
+            timed.check();
+            same("a hundred failures in a row", "a failure");
+        } catch (Failure ended) {
+            same(ended, failure);
+        }
+    }
+
+    /** A thread that is at work is waited for. */
+    private static void rest() throws Failure {
+        long end_ns = System.nanoTime() + 300_000_000;
+        Thread busy = new Thread(() -> {
+            while (System.nanoTime() < end_ns) {
+                Thread.onSpinWait();
+            }
+        });
+        busy.start();
+        Rest.await(() -> {});
+        same(busy.isAlive(), false);
+    }
+
+    /** Slices add up to the window, whatever lies between them. */
+    private static void windows() {
+        Recorder one = new Recorder();
+        Recorder other = new Recorder();
+        Window window = new Window(List.of(one, other));
+        same(window.hasSlices(), false);
+        long begin_ns = window.openSlice(0.25);
+        one.succeeded(1, 2_000);
+        one.lastAnswer_ns = begin_ns + 2_000;
+        other.connections = 2;
+        other.succeeded(2, 3_000);
+        other.lastAnswer_ns = begin_ns + 6_000;
+        JsonObject first = Events.json(window.closeSlice());
+        same(first.get("event").getAsString(), "slice");
+        same(first.get("elapsed_s").getAsDouble(), 6e-6);
+        same(first.get("operations").getAsLong(), 3L);
+        same(first.get("latency_sum_s").getAsDouble(), 8e-6);
+        same(first.get("counts").getAsJsonObject().get("connections").getAsLong(), 2L);
+        while (window.openSlice(0.25) <= begin_ns + 6_000) {
+            continue; // Until the last answer was in the past.
+        }
+        Slice second = window.closeSlice();
+        same(second.operations + second.connections + second.latencySum_ns, 0L);
+        same(second.elapsed_s, 0.25);
+        same(window.elapsed_s, first.get("elapsed_s").getAsDouble() + second.elapsed_s);
+        same(window.cpu.total_us, first.get("cpu_us").getAsDouble() + second.cpu_us);
     }
 }

@@ -1,28 +1,17 @@
 //! What is said between laboratory and client: the job in file 3, all else by standard input and output.
 
-use std::io::BufRead as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-use tokio::sync::oneshot;
 
 use crate::driver::Driver;
 use crate::event::{self, Done, Event, Ready};
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::job::Job;
+use crate::laboratory::{Laboratory, Order};
 use crate::machine::pin;
 
 /// Where `run` hands the job on, when it has seen what the process is to trust.
 const JOB: &str = "/proc/self/fd/3";
-
-/// The laboratory's end: `begun` when it says go, `over` when it is gone. Before all is `done`, that ends the
-/// process at once.
-struct Laboratory {
-    begun: oneshot::Receiver<()>,
-    over: oneshot::Receiver<()>,
-    done: Arc<AtomicBool>,
-}
 
 /// Does a job with the driver that `make` makes of it. The process's first argument is the driver's name, and
 /// `version` is what it says of itself.
@@ -39,45 +28,48 @@ pub fn converse<D: Driver>(version: String, make: impl FnOnce(&Job, &str) -> Res
     });
     let fleet = ready.unwrap_or_else(|failure| event::end(&failure));
     match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime.block_on(work(fleet, listen(), version)),
+        Ok(runtime) => runtime.block_on(async {
+            // A task of its own, so that an order need not wake this thread before it wakes those that work.
+            let worked = tokio::spawn(work(fleet, version)).await;
+            if let Err(error) = worked {
+                event::end(&Failure::new("internal", error.to_string()));
+            }
+        }),
         Err(error) => event::end(&Failure::new("limits", error.to_string())),
     }
 }
 
-/// Hears what the laboratory says, in a thread of its own.
-fn listen() -> Laboratory {
-    let (go, begun) = oneshot::channel();
-    let (leave, over) = oneshot::channel();
-    let done = Arc::new(AtomicBool::new(false));
-    let all_done = Arc::clone(&done);
-    std::thread::spawn(move || {
-        let mut go = Some(go);
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if line.trim() == "go"
-                && let Some(go) = go.take()
-            {
-                let _ = go.send(());
-            }
+/// Open, warm up, ready, a slice for each go, done, and keep the connections until the end.
+async fn work<D: Driver>(mut fleet: Fleet<D>, version: String) {
+    let name = fleet.shared.name.clone();
+    let mut laboratory = Laboratory::listen().unwrap_or_else(|failure| event::end(&failure));
+    match prepare(&mut fleet, version).await {
+        Ok(ready) => event::say(&Event::Ready(Box::new(ready))),
+        Err(failure) => event::end(&failure.said_by(&name)),
+    }
+    match take_turns(&mut fleet, &mut laboratory).await {
+        Ok(done) => {
+            laboratory.may_leave();
+            event::say(&Event::Done(Box::new(done)));
         }
-        if !all_done.load(Relaxed) {
-            std::process::exit(0);
-        }
-        let _ = leave.send(());
-    });
-    Laboratory { begun, over, done }
+        Err(failure) => event::end(&failure),
+    }
+    laboratory.over().await;
+    fleet.close().await;
 }
 
-/// Open, warm up, ready, go, done, and keep the connections until the end.
-async fn work<D: Driver>(mut fleet: Fleet<D>, laboratory: Laboratory, version: String) {
+async fn prepare<D: Driver>(fleet: &mut Fleet<D>, version: String) -> Result<Ready, Failure> {
     let shared = Arc::clone(&fleet.shared);
-    tokio::spawn(Arc::clone(&shared).watch());
-    let negotiated = match fleet.open().await {
-        Ok(negotiated) => negotiated,
-        Err(failure) => event::end(&failure.said_by(&shared.name)),
+    let opened_and_warm = async {
+        let negotiated = fleet.open().await?;
+        Ok((negotiated, fleet.warm_up().await))
     };
-    let (warmup, steady) = fleet.warm_up().await;
-    shared.busy.store(false, Relaxed);
-    event::say(&Event::Ready(Box::new(Ready {
+    let (negotiated, (warmup, steady)) = tokio::select! {
+        biased;
+        done = opened_and_warm => done?,
+        never = shared.watch() => match never {},
+    };
+    Ok(Ready {
         client: shared.name.clone(),
         client_version: version,
         pid: std::process::id(),
@@ -86,14 +78,23 @@ async fn work<D: Driver>(mut fleet: Fleet<D>, laboratory: Laboratory, version: S
         negotiated,
         warmup,
         steady,
-    })));
-    // The laboratory's end cannot be lost: the thread that has it ends the process itself.
-    let _ = laboratory.begun.await;
-    shared.busy.store(true, Relaxed);
-    let result: Done = fleet.measure().await;
-    shared.busy.store(false, Relaxed);
-    laboratory.done.store(true, Relaxed);
-    event::say(&Event::Done(Box::new(result)));
-    let _ = laboratory.over.await;
-    fleet.close().await;
+    })
+}
+
+/// A slice for each `go`, until `end`; then the result of all.
+async fn take_turns<D: Driver>(
+    fleet: &mut Fleet<D>,
+    laboratory: &mut Laboratory,
+) -> Result<Done, Failure> {
+    let mut crew = fleet.muster();
+    loop {
+        match laboratory.order().await? {
+            Order::Go(length) => {
+                let slice = fleet.slice(&mut crew, length).await;
+                event::say(&Event::Slice(slice));
+            }
+            Order::End if fleet.has_worked() => return Ok(fleet.result(crew).await),
+            Order::End => return Err(Failure::bad_job("end came before the first slice")),
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::machine::CpuTime;
 
 /// What the server says was negotiated; no Rust driver here tells its own view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,15 +66,6 @@ impl Counts {
     }
 }
 
-/// What the process has used.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[expect(clippy::struct_field_names, reason = "units stand last in a name")]
-pub struct CpuTime {
-    pub total_us: f64,
-    pub user_us: f64,
-    pub system_us: f64,
-}
-
 /// How often an error of one kind and code was met in the window.
 #[derive(Debug, Serialize)]
 pub struct ErrorCount {
@@ -99,6 +91,7 @@ pub enum Event {
         operations: u64,
         errors: u64,
     },
+    Slice(Slice),
     Error {
         kind: &'static str,
         fault: &'static str,
@@ -123,7 +116,17 @@ pub struct Ready {
     pub steady: Option<bool>,
 }
 
-/// The result.
+/// What was done in one slice.
+#[derive(Debug, Serialize)]
+pub struct Slice {
+    pub elapsed_s: f64,
+    pub operations: u64,
+    pub latency_sum_s: f64,
+    pub cpu_us: f64,
+    pub counts: Counts,
+}
+
+/// The result of all slices.
 #[derive(Debug, Serialize)]
 pub struct Done {
     pub elapsed_s: f64,

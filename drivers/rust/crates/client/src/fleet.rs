@@ -1,22 +1,24 @@
-//! All connections of a job: opened and proved, warmed up, and set to work for the window.
+//! All connections of a job: opened and proved, warmed up, and set to work for one slice after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use crate::crew::Crew;
 use crate::driver::Driver;
-use crate::event::{self, Counts, Done, Event, Negotiated, RowSample, TlsView, WarmupSlice};
+use crate::event::{self, Counts, Done, Event, Negotiated, RowSample, Slice, TlsView, WarmupSlice};
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::machine::cpu_time;
+use crate::machine::{Moment, cpu_time};
 use crate::recorder::Recorder;
 use crate::steady::is_steady;
 use crate::supply::Supply;
 use crate::template::{Program, compile};
+use crate::window::{Tally, Window};
 use crate::worker::{Counters, Worker};
 
 const SLICE: Duration = Duration::from_millis(100);
@@ -30,8 +32,6 @@ pub struct Shared<D: Driver> {
     pub program: Program,
     pub supply: Supply,
     pub counters: Vec<Arc<Counters>>,
-    /// Whether the server ought to answer something.
-    pub busy: AtomicBool,
     in_a_row: AtomicU64,
     told: Mutex<BTreeSet<(&'static str, Option<i32>)>>,
 }
@@ -72,16 +72,25 @@ impl<D: Driver> Shared<D> {
         self.sum(|counters| &counters.failures)
     }
 
-    /// Ends the job when nothing was answered for `timeout_s` while something should have been. The driver is
-    /// told no time limit: what it has of its own is its default.
-    pub async fn watch(self: Arc<Self>) {
+    fn tally(&self) -> Tally {
+        Tally {
+            started: self.sum(|counters| &counters.started),
+            operations: self.operations(),
+            opened: self.opened(),
+            latency_ns: self.sum(|counters| &counters.latency_ns),
+        }
+    }
+
+    /// Ends the job when nothing is answered for `timeout_s`. The driver is told no time limit: what it has of
+    /// its own is its default.
+    pub async fn watch(&self) -> Infallible {
         let patience = Duration::from_secs_f64(self.job.timeout_s);
         let (mut last, mut since) = (None, Instant::now());
         loop {
             sleep((patience / 8).max(Duration::from_millis(1))).await;
             let answers = self.sum(|counters| &counters.answers);
             let now = Some(answers + self.opened() + self.failures());
-            if now != last || !self.busy.load(Relaxed) {
+            if now != last {
                 (last, since) = (now, Instant::now());
             } else if since.elapsed() > patience {
                 let words = format!("the server said nothing for {} s", self.job.timeout_s);
@@ -90,14 +99,15 @@ impl<D: Driver> Shared<D> {
         }
     }
 
-    /// Says once a second what was finished since it last did.
-    async fn tell(self: Arc<Self>, began: Instant) {
+    /// Says once a second what was finished since it last did; `before` is what all earlier slices took.
+    async fn report(&self, before: Duration) -> Infallible {
+        let began = Instant::now();
         let (mut operations, mut failures) = (self.operations(), self.failures());
         loop {
             sleep(Duration::from_secs(1)).await;
             let now = (self.operations(), self.failures());
             event::say(&Event::Interval {
-                elapsed_s: began.elapsed().as_secs_f64(),
+                elapsed_s: (before + began.elapsed()).as_secs_f64(),
                 operations: now.0 - operations,
                 errors: now.1 - failures,
             });
@@ -112,6 +122,7 @@ pub struct Fleet<D: Driver> {
     workers: Vec<Worker<D>>,
     samples: Vec<RowSample>,
     pub version: String,
+    window: Window,
 }
 
 impl<D: Driver> Fleet<D> {
@@ -126,7 +137,6 @@ impl<D: Driver> Fleet<D> {
             program,
             supply: Supply::new(sequences),
             counters,
-            busy: AtomicBool::new(true),
             in_a_row: AtomicU64::new(0),
             told: Mutex::default(),
         });
@@ -138,6 +148,7 @@ impl<D: Driver> Fleet<D> {
             workers,
             samples: Vec::new(),
             version: String::new(),
+            window: Window::default(),
         })
     }
 
@@ -182,7 +193,9 @@ impl<D: Driver> Fleet<D> {
         if within.is_zero() && alone.is_zero() {
             return (Vec::new(), None);
         }
-        let working = self.start(None);
+        let mut crew = Crew::muster(self.workers.drain(..).collect());
+        shared.supply.start();
+        crew.release(None);
         let mut slices = Vec::new();
         if within.is_zero() {
             sleep(alone).await;
@@ -200,61 +213,64 @@ impl<D: Driver> Fleet<D> {
             (operations, cpu) = now;
         }
         shared.supply.stop();
-        self.gather(working).await;
+        crew.finished().await;
+        self.workers = crew.dismiss().await;
+        for worker in &mut self.workers {
+            worker.recorder = Recorder::default();
+        }
         let steady = (!within.is_zero()).then(|| is_steady(&slices));
         (slices, steady)
     }
 
-    /// The window's work, and its result.
-    pub async fn measure(&mut self) -> Done {
-        let shared = Arc::clone(&self.shared);
-        let (opened, operations) = (shared.opened(), shared.operations());
-        let (cpu, began) = (cpu_time(), Instant::now());
-        let working = self.start(shared.job.operations);
-        let telling = tokio::spawn(Arc::clone(&shared).tell(began));
-        let ending = Arc::clone(&shared);
-        let alarm = tokio::spawn(async move {
-            sleep(Duration::from_secs_f64(ending.job.duration_s)).await;
-            ending.supply.stop();
-        });
-        let recorder = self.gather(working).await;
-        let (elapsed, used) = (began.elapsed(), cpu_time().since(cpu));
-        alarm.abort();
-        telling.abort();
+    /// Sets all workers before the gate. From now on nothing of this program runs but in a slice.
+    pub fn muster(&mut self) -> Crew<D> {
+        self.shared.supply.limit(self.shared.job.operations);
+        Crew::muster(self.workers.drain(..).collect())
+    }
+
+    /// What is started within this length is finished, and what was done is counted.
+    pub async fn slice(&mut self, crew: &mut Crew<D>, length: Duration) -> Slice {
+        let (shared, passed) = (Arc::clone(&self.shared), self.window.elapsed);
+        let begin = (Moment::now(), shared.tally());
+        shared.supply.start();
+        crew.release(Some(begin.0.at + length));
+        let ended = tokio::select! {
+            biased;
+            ended = crew.finished() => ended,
+            never = shared.watch() => match never {},
+            never = shared.report(passed) => match never {},
+        };
+        self.window.add(length, begin, (ended, shared.tally()))
+    }
+
+    /// Whether there was a slice.
+    pub fn has_worked(&self) -> bool {
+        self.window.slices > 0
+    }
+
+    /// The result of all slices.
+    pub async fn result(&mut self, crew: Crew<D>) -> Done {
+        self.workers = crew.dismiss().await;
+        let mut recorder = Recorder::default();
+        for worker in &self.workers {
+            recorder.add(&worker.recorder);
+        }
+        let Window {
+            elapsed, cpu, done, ..
+        } = self.window;
         Done {
             elapsed_s: elapsed.as_secs_f64(),
-            operations: shared.operations() - operations,
-            scheduled: recorder.started,
+            operations: done.operations,
+            scheduled: done.started,
             skipped: 0,
-            window: Counts::of(shared.opened() - opened),
-            lifetime: Counts::of(shared.opened()),
+            window: Counts::of(done.opened),
+            lifetime: Counts::of(self.shared.opened()),
             histograms_ns: recorder.encoded(),
-            cpu: used,
+            cpu,
             wire: None,
             errors: recorder.counted(),
             row_samples: self.samples.clone(),
         }
-    }
-
-    /// Sets all workers to work, each a task.
-    fn start(&mut self, operations: Option<u64>) -> Vec<JoinHandle<Worker<D>>> {
-        self.shared.supply.start(operations);
-        let workers = self.workers.drain(..);
-        workers.map(|worker| tokio::spawn(worker.work())).collect()
-    }
-
-    /// Waits until all have come back, and takes their notes.
-    async fn gather(&mut self, working: Vec<JoinHandle<Worker<D>>>) -> Recorder {
-        let mut notes = Recorder::default();
-        for task in working {
-            let mut worker = match task.await {
-                Ok(worker) => worker,
-                Err(error) => event::end(&Failure::new("internal", error.to_string())),
-            };
-            notes.add(&std::mem::take(&mut worker.recorder));
-            self.workers.push(worker);
-        }
-        notes
     }
 
     /// Closes all connections.

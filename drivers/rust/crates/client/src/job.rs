@@ -207,7 +207,7 @@ impl Job {
         let workload = &self.workload;
         let mode = self.schedule.get("mode").and_then(Json::as_str);
         let rules = [
-            (self.schema == 1, "this driver's program speaks schema 1"),
+            (self.schema == 2, "this driver's program speaks schema 2"),
             (self.connections > 0, "connections must be at least 1"),
             (self.duration_s > 0.0, "duration_s must be more than 0"),
             (self.timeout_s > 0.0, "timeout_s must be more than 0"),
@@ -272,7 +272,7 @@ impl TlsTerms {
 mod tests {
     use super::*;
 
-    const PLAIN: &str = r#"{"schema":1,"endpoint":{"kind":"tcp","host":"h","port":1},"seed":1,
+    const PLAIN: &str = r#"{"schema":2,"endpoint":{"kind":"tcp","host":"h","port":1},"seed":1,
         "account":{"user":"u","password":"p"},"tls":{"mode":"off"},"connections":1,"duration_s":1,
         "workload":{"statements":[{"sql":"SELECT 1"}]}}"#;
 
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn what_is_not_done_is_refused_by_name() {
         for (from, to, words) in [
-            (r#""schema":1"#, r#""schema":2"#, "schema 1"),
+            (r#""schema":2"#, r#""schema":1"#, "schema 2"),
             (r#""seed":1"#, r#""seed":1,"more":1"#, "more"),
             (
                 r#""mode":"off""#,

@@ -1,13 +1,41 @@
 //! The process as the kernel sees it: its CPU time, and the processors that it may run on.
 
+use std::time::Instant;
+
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-use crate::event::CpuTime;
+use serde::Serialize;
+
 use crate::failure::Failure;
+
+/// What the process has used.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[expect(clippy::struct_field_names, reason = "units stand last in a name")]
+pub struct CpuTime {
+    pub total_us: f64,
+    pub user_us: f64,
+    pub system_us: f64,
+}
+
+/// All clocks at one time.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    pub at: Instant,
+    pub cpu: CpuTime,
+}
+
+impl Moment {
+    pub fn now() -> Self {
+        Self {
+            at: Instant::now(),
+            cpu: cpu_time(),
+        }
+    }
+}
 
 /// What the process has used so far: the total by a nanosecond clock, the split as the kernel has it.
 #[expect(
@@ -32,6 +60,15 @@ impl CpuTime {
             total_us: self.total_us - before.total_us,
             user_us: self.user_us - before.user_us,
             system_us: self.system_us - before.system_us,
+        }
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            total_us: self.total_us + other.total_us,
+            user_us: self.user_us + other.user_us,
+            system_us: self.system_us + other.system_us,
         }
     }
 }

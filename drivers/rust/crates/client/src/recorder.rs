@@ -17,16 +17,16 @@ const SIGNIFICANT_FIGURES: u8 = 3;
 /// One worker's notes: a histogram for each of the contract's phases that occurred, and failures.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    pub started: u64,
     histograms: BTreeMap<&'static str, Histogram<u64>>,
     failures: BTreeMap<(&'static str, Option<i32>), u64>,
 }
 
 impl Recorder {
-    /// Notes how long a phase took.
-    pub fn record(&mut self, phase: &'static str, took: Duration) {
-        let ns = u64::try_from(took.as_nanos()).unwrap_or(LONGEST_NS);
-        self.histogram(phase).saturating_record(ns.max(1));
+    /// Notes how long a phase took; in nanoseconds, as it is noted.
+    pub fn record(&mut self, phase: &'static str, took: Duration) -> u64 {
+        let ns = u64::try_from(took.as_nanos()).map_or(LONGEST_NS, |ns| ns.clamp(1, LONGEST_NS));
+        self.histogram(phase).saturating_record(ns);
+        ns
     }
 
     fn histogram(&mut self, phase: &'static str) -> &mut Histogram<u64> {
@@ -46,7 +46,6 @@ impl Recorder {
 
     /// Takes another's notes in.
     pub fn add(&mut self, other: &Self) {
-        self.started += other.started;
         for (phase, theirs) in &other.histograms {
             self.histogram(phase)
                 .add(theirs)

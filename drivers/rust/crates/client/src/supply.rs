@@ -51,10 +51,14 @@ impl Supply {
         }
     }
 
-    /// Lets so many operations be started; `None` is as many as there is time for.
-    pub fn start(&self, operations: Option<u64>) {
+    /// Lets no more than N operations be started from now on; `None` sets no limit.
+    pub fn limit(&self, operations: Option<u64>) {
         self.stock.lock().expect("no holder panics").left = operations;
         self.limited.store(operations.is_some(), Relaxed);
+    }
+
+    /// Lets operations be started.
+    pub fn start(&self) {
         self.stopped.store(false, Relaxed);
     }
 
@@ -100,7 +104,7 @@ mod tests {
     fn numbers_are_given_once_and_run_out() {
         let (supply, mut numbers) = (Supply::new(vec![Sequence::new(1, 5, 2)]), Vec::new());
         assert!(!supply.reserve(&mut numbers));
-        supply.start(None);
+        supply.start();
         for first in [1, 3] {
             assert!(supply.reserve(&mut numbers));
             assert_eq!(numbers, [first]);
@@ -112,8 +116,11 @@ mod tests {
     #[test]
     fn no_more_operations_than_asked_for() {
         let supply = Supply::new(Vec::new());
-        supply.start(Some(2));
-        let started = (0..5).filter(|_| supply.reserve(&mut Vec::new())).count();
-        assert_eq!(started, 2);
+        supply.limit(Some(2));
+        let started = || {
+            supply.start();
+            (0..5).filter(|_| supply.reserve(&mut Vec::new())).count()
+        };
+        assert_eq!((started(), started()), (2, 0));
     }
 }

@@ -18,6 +18,8 @@ use crate::template::Template;
 #[derive(Debug, Default)]
 pub struct Counters {
     pub opened: AtomicU64,
+    pub started: AtomicU64,
+    pub latency_ns: AtomicU64,
     pub answers: AtomicU64,
     pub operations: AtomicU64,
     pub failures: AtomicU64,
@@ -70,15 +72,18 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// Does operations until no more may be started.
-    pub async fn work(mut self) -> Self {
+    /// Does operations until then, or until no more may be started.
+    pub async fn work(&mut self, until: Option<Instant>) {
         let shared = Arc::clone(&self.shared);
-        while shared.supply.reserve(&mut self.numbers) {
-            self.recorder.started += 1;
+        while until.is_none_or(|until| Instant::now() < until)
+            && shared.supply.reserve(&mut self.numbers)
+        {
+            self.counters.started.fetch_add(1, Relaxed);
             let began = Instant::now();
             match self.operation().await {
                 Ok(()) => {
-                    self.recorder.record("operation", began.elapsed());
+                    let ns = self.recorder.record("operation", began.elapsed());
+                    self.counters.latency_ns.fetch_add(ns, Relaxed);
                     self.counters.operations.fetch_add(1, Relaxed);
                     shared.succeeded();
                 }
@@ -93,7 +98,6 @@ impl<D: Driver> Worker<D> {
                 }
             }
         }
-        self
     }
 
     /// All statements once. With reconnect, on a connection that is opened and closed for them.
@@ -152,7 +156,7 @@ impl<D: Driver> Worker<D> {
     pub async fn samples(&mut self, wanted: usize) -> Result<Vec<RowSample>, Failure> {
         let shared = Arc::clone(&self.shared);
         let mut samples = Vec::new();
-        shared.supply.start(None);
+        shared.supply.start();
         while samples.len() < wanted && shared.supply.reserve(&mut self.numbers) {
             for template in &shared.program.templates {
                 if let Some(connection) =

@@ -37,7 +37,7 @@ pub struct Ending {
 /// Three connections that ask something again and again.
 pub fn job(server: &Server) -> Job {
     let text = format!(
-        r#"{{"schema": 1,
+        r#"{{"schema": 2,
             "endpoint": {{"kind": "tcp", "host": "127.0.0.1", "port": {}}},
             "account": {{"user": "app", "password": "correct horse"}},
             "tls": {{"mode": "off"}},
@@ -130,8 +130,11 @@ fn watch(job: &Job) -> Ending {
     loop {
         peak_bytes = peak_bytes.max(peak_memory_bytes(&child));
         match events.recv_timeout(LOOK_EVERY) {
-            Ok(Event::Ready(_)) => writeln!(orders.as_ref().unwrap(), "go").unwrap(),
+            Ok(Event::Ready(_)) => {
+                writeln!(orders.as_ref().unwrap(), "go {}", job.duration_s).unwrap();
+            }
             Ok(Event::Interval(_)) => {}
+            Ok(Event::Slice(_)) => writeln!(orders.as_ref().unwrap(), "end").unwrap(),
             Ok(Event::Error(told)) => error = Some(told),
             Ok(Event::Done(result)) => {
                 done = Some(*result);

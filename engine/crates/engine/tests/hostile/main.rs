@@ -1,5 +1,6 @@
 //! The engine against servers that mean harm: it says what is wrong, in time, and in little memory.
 
+mod client;
 mod closing;
 mod endless;
 mod engine;
@@ -11,6 +12,7 @@ mod oversized;
 mod refusals;
 mod server;
 mod silence;
+mod slices;
 mod storms;
 mod tls;
 mod turns;

@@ -126,6 +126,11 @@ impl Peer {
         }
     }
 
+    /// The socket, to be shut down by somebody else.
+    pub fn stream(&self) -> TcpStream {
+        self.bare.try_clone().unwrap()
+    }
+
     /// Says no more until the client hangs up.
     pub fn fall_silent(&mut self) -> io::Result<()> {
         while self.bare.read(&mut [0; 1024])? > 0 {}

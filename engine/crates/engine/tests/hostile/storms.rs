@@ -127,14 +127,14 @@ fn by_talking_on_after_the_goodbye() {
 }
 
 #[test]
-fn by_ending_before_the_last_round() {
+fn by_a_slice_shorter_than_a_round() {
     let server = server(|peer, _| behave(peer));
     let late = Job {
         duration_s: 1e-9,
         ..storm(&server)
     };
     let ending = run(&late);
-    assert_eq!(rounds_and_operations(ending.result()), (0, 0, 0));
+    assert_eq!(rounds_and_operations(ending.result()), (1, 3, 3));
 }
 
 #[test]

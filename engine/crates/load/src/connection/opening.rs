@@ -53,7 +53,7 @@ impl Connection {
     ) -> Result<Advance, Failure> {
         connect_result(socket(&mut self.transport)?.socket())
             .map_err(|error| Failure::connecting(&error))?;
-        desk.recorder.counts.connections += 1;
+        desk.recorder.slice.counts.connections += 1;
         if shared.target.is_tcp() {
             // The SYN and its answer.
             self.turns.counted(1);

@@ -114,7 +114,7 @@ fn driven(connections: usize, schedule: Option<OpenSchedule>, pause: (u64, u64))
 
 fn every_millisecond() -> OpenSchedule {
     let rng = Rng::with_seed(1);
-    OpenSchedule::new(RATE_PER_S, Arrivals::Uniform, 0, WINDOW, rng)
+    OpenSchedule::new(RATE_PER_S, Arrivals::Uniform, 1.0, (0, WINDOW), rng)
 }
 
 /// What an operation due at `due_ns` must take when the server stands still from [`PAUSE`] to
@@ -252,6 +252,32 @@ fn nothing_is_looked_for_at_once_when_the_stage_is_over() {
     assert_eq!(dispatch.next_look_ns(MS), REST_NS);
     assert_eq!(dispatch.next_look_ns(WINDOW), WINDOW + TICK_NS);
     assert_eq!(dispatch.rested(WINDOW), None);
+}
+
+#[test]
+fn a_stage_in_which_all_rest_is_over_in_time_and_they_go_on_in_the_next() {
+    let mut dispatch = idle(1);
+    let stage = |start_ns: u64| Stage {
+        end_ns: start_ns + 5 * MS,
+        give_up_ns: start_ns + 5 * MS,
+    };
+    dispatch.begin(stage(0), None);
+    dispatch.rest(0, MS);
+    assert!(!dispatch.is_over(2 * MS));
+    assert_eq!(dispatch.next_look_ns(2 * MS), 5 * MS);
+    assert!(dispatch.is_over(5 * MS));
+    dispatch.begin(stage(40 * MS), None);
+    assert_eq!(dispatch.rested(40 * MS), Some(0));
+}
+
+#[test]
+fn failures_are_in_a_row_however_many_stages_they_take() {
+    let mut dispatch = idle(1);
+    for attempt in 1..=HOPELESS {
+        dispatch.begin(STAGE, None);
+        dispatch.engage(0, 0, 0);
+        assert_eq!(dispatch.rest(0, 0), attempt < HOPELESS, "attempt {attempt}");
+    }
 }
 
 #[test]

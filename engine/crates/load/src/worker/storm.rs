@@ -7,7 +7,7 @@ use crate::clock::now_ns;
 use crate::connection::{Advance, RoundId};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
-use crate::recorder::RoundTimes;
+use crate::slice::RoundTimes;
 
 /// How soon a connection is tried again for which a Unix socket had no place in its queue: a client
 /// that blocks in `connect(2)` is woken when there is one, one that does not is told nothing.
@@ -17,23 +17,27 @@ const LONGEST_PARTING_NS: u64 = 2_000_000_000;
 
 impl Worker {
     /// Goes through rounds together with the other threads, until there were so many or the stage is
-    /// over. The next begins when the server has let go of the last one's connections, so that it finds
-    /// the server as the first one did. The closing is not timed.
+    /// over; one that is measured has a round however short it is. The next round begins when the server
+    /// has let go of the last one's connections, so that it finds the server as the first one did. The
+    /// closing is in no round's time, but the stage lasts until it is over.
     pub(super) fn storm(&mut self, stage: Stage, rounds: u32) -> Result<(), Failure> {
-        let (shared, measured) = (Arc::clone(&self.shared), self.measures);
+        let shared = Arc::clone(&self.shared);
+        self.storms += 1;
         self.dispatch.begin(stage, None);
-        for _ in 0..rounds {
-            if now_ns() >= stage.end_ns {
-                shared.meeting.end(measured);
+        for round in 0..rounds {
+            let is_owed = self.measures && round == 0;
+            if !is_owed && now_ns() >= stage.end_ns {
+                shared.meeting.end(self.storms);
             }
             shared.meeting.wait();
-            if shared.meeting.is_over(measured) {
+            if shared.meeting.is_over(self.storms) {
                 break;
             }
             let round = self.open_all()?;
-            self.desk.recorder.rounds.push(round);
+            self.desk.recorder.slice.rounds.push(round);
             shared.meeting.wait();
             self.close_all()?;
+            self.desk.recorder.slice.last_answer_ns = now_ns();
         }
         Ok(())
     }

@@ -1,0 +1,90 @@
+"""Proof of what was done in turns: a server counted of all clients of a sitting what they claim together.
+
+While clients take turns every few milliseconds, nobody asks the server in between. Each was proved by itself
+before that, over its connections, its warm-up and the work that was watched (`treatment`, `drivers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.checks.treatment import cache_hits, counts_handshakes, handshakes_at_server
+from tlstax.contract import Counts
+from tlstax.study import path_exclusions
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import UNSET
+
+COUNTERS = {
+    "Connections": "connections",
+    "Ssl_finished_accepts": "TLS handshakes",
+    "Ssl_session_cache_hits": "look-ups of resumed sessions",
+}
+"""What a server counts of connections (reference manual, "Server Status Variables"), in words."""
+
+Range = tuple[int, int | None]
+"""The least and the most of something; None for no limit."""
+
+
+def claims(made: Iterable[tuple[CaseLevels, Counts]]) -> dict[str, Range]:
+    """What a server must have counted, by its counters, when all its clients together opened this."""
+    every = [_claims(case, counts) for case, counts in made]
+    return {counter: _sum(claimed[counter] for claimed in every) for counter in COUNTERS}
+
+
+def together(trial: Complete) -> Iterator[Doubt]:
+    """The server counted, of all who took turns, what they claim together."""
+    seen = trial.evidence.together
+    if seen is None:
+        return
+    for counter, (least, most) in seen.claims.items():
+        if not _is_counted(trial, counter):
+            continue
+        counted = seen.status_delta.get(counter, 0)
+        if counted >= least and (most is None or counted <= most):
+            continue
+        if trial.evidence.guest and counted > least:
+            yield Doubt("note", "others used the server during the trial")
+            return
+        what = COUNTERS[counter]
+        yield Doubt(
+            "invalid",
+            f"while {seen.clients} clients took turns the server counted {counted} {what} ({counter}), "
+            f"the clients {least}",
+        )
+
+
+def _claims(case: CaseLevels, counts: Counts) -> dict[str, Range]:
+    """A driver counts no handshakes and may connect by itself: only that there are enough can be told."""
+    if kind_of(case.client).is_driver:
+        at_server = path_exclusions.tls_at_server(case)
+        encrypted, never = at_server not in {"off", UNSET}, at_server == "off"
+        return {
+            "Connections": (counts.connections, None),
+            "Ssl_finished_accepts": (counts.connections if encrypted else 0, 0 if never else None),
+            "Ssl_session_cache_hits": (0, 0 if never else None),
+        }
+    handshakes, hits = handshakes_at_server(case, counts), 0
+    if path_exclusions.is_of_client(case):
+        hits = cache_hits(counts.handshakes)
+    return {
+        "Connections": (counts.connections, counts.connections),
+        "Ssl_finished_accepts": (handshakes, handshakes),
+        "Ssl_session_cache_hits": (hits, hits if path_exclusions.is_of_client(case) else None),
+    }
+
+
+def _sum(ranges: Iterable[Range]) -> Range:
+    found = list(ranges)
+    most = [high for _, high in found]
+    return sum(low for low, _ in found), None if None in most else sum(high or 0 for high in most)
+
+
+def _is_counted(trial: Complete, counter: str) -> bool:
+    """YaSSL counts nothing of TLS, MariaDB no look-ups (see `treatment.server_counts`)."""
+    if counter == "Connections":
+        return True
+    if not counts_handshakes(trial.server):
+        return False
+    return counter == "Ssl_finished_accepts" or "MariaDB" not in trial.server.version

@@ -1,0 +1,117 @@
+"""Which trials of a block sit together and take turns, how often and in which order. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tlstax.plan import turns
+from tlstax.records.trial import Trial
+from tlstax.study import Study
+from tlstax.support.grouping import grouped
+
+MOST_IN_ROUND = 6
+"""Slices of one round, the baseline's among them: with more, the first and the last are no neighbours."""
+
+FEWEST_ROUNDS = 10
+"""Rounds of a sitting, however short its windows: a median of fewer pairs leaves hardly anything out."""
+
+WARMUP_S = 0.01
+"""Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
+a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
+
+WATCHED_S, WATCHED_SLICES = 0.05, 2
+"""How long each client works under all observers before the turns begin, at least: so long, and so many
+slices."""
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """Trials of a block whose clients are ready at once and take turns.
+
+    `number` is its own within the block. Each slice lasts `slice_s`, and every trial has `rounds` of them;
+    before that each works for `watched_s` alone. With one trial there are no turns.
+    """
+
+    number: int
+    trials: tuple[Trial, ...]
+    slice_s: float = 0.0
+    rounds: int = 0
+    watched_s: float = 0.0
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether there is anybody to take turns with."""
+        return len(self.trials) > 1
+
+    @property
+    def work_s(self) -> float:
+        """How long the client works at the most that has most of the slices, all of them together."""
+        return self.watched_s + self.rounds * self.parts * self.slice_s
+
+    @property
+    def parts(self) -> int:
+        """In how many rounds each of the other cases has one slice, and the baseline one in each."""
+        return -(-(len(self.trials) - 1) // (MOST_IN_ROUND - 1))
+
+
+def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sitting, ...]:
+    """The sittings of a block, in the order of their first trials, each trial in one.
+
+    Those that are compared with each other sit together, if they and their baseline can take turns; each
+    works for `window_s` all in all, or longer where that would be too few rounds.
+    """
+    together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
+    found, seated = [], set[int]()
+    for company in together.values():
+        connections = sum(trial.case.typed.connections for trial in company)
+        with_baseline = any(trial.case.role == "baseline" for trial in company)
+        if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
+            found.append(_sitting(company, window_s))
+            seated.update(trial.position for trial in company)
+    found += [Sitting(trial.position, (trial,)) for trial in block if trial.position not in seated]
+    return tuple(sorted(found, key=lambda sitting: sitting.number))
+
+
+def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:
+    """The rounds of a sitting, each in fresh random order.
+
+    In every round stands the baseline. Of more cases than a round holds, some are in one and the others in
+    the next, drawn anew each time; all come as often.
+    """
+    block = sitting.trials[0].block
+    generator = Random(f"{seed} {block} {sitting.number}")  # noqa: S311 (an order, not a secret)
+    baseline = next(trial for trial in sitting.trials if trial.case.role == "baseline")
+    others = [trial for trial in sitting.trials if trial is not baseline]
+    for _ in range(sitting.rounds):
+        mixed = _shuffled(others, generator)
+        for part in range(sitting.parts):
+            yield tuple(_shuffled([baseline, *mixed[part :: sitting.parts]], generator))
+
+
+def _can_sit(trial: Trial, study: Study) -> bool:
+    return trial.is_measured and turns.takes_turns(trial.case.levels, study)
+
+
+def _company(trial: Trial, study: Study) -> tuple[object, ...]:
+    """Equal for trials that sit together."""
+    return tuple(study.group_of(trial.case.levels).items())
+
+
+def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
+    slice_s = turns.slice_s(trial.case.levels for trial in company)
+    watched_s = max(WATCHED_S, WATCHED_SLICES * slice_s)
+    return Sitting(
+        number=min(trial.position for trial in company),
+        trials=tuple(company),
+        slice_s=slice_s,
+        rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),
+        watched_s=watched_s,
+    )
+
+
+def _shuffled(trials: Sequence[Trial], generator: Random) -> list[Trial]:
+    """In the order of one draw each from `random()`, the sequence of which no version of Python changes."""
+    draws = [generator.random() for _ in trials]
+    return [trials[place] for place in sorted(range(len(trials)), key=draws.__getitem__)]

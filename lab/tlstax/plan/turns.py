@@ -1,0 +1,67 @@
+"""Which cases can take turns in short slices, and how short those are. Pure.
+
+What disturbs a measurement comes in bursts: something else takes a processor for some milliseconds. Two long
+windows that follow each other are both hit, by different amounts; of hundreds of pairs of short slices few
+are, and a median leaves those out. So cases that are compared with each other take turns every few
+milliseconds, as long as nothing has to be set or put back between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.plan.jobs import counted_operations
+from tlstax.study import Levels, Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import DIRECT, UNIX_SOCKET
+from tlstax.study.workload_level import changes_data
+
+MOST_CONNECTIONS = 512
+"""All clients of a sitting keep their connections at once, and the server a thread for each of them."""
+
+KEPT_S, DRIVER_S = 0.005, 0.02
+"""The shortest slice on connections that are kept: some hundred operations. Of a driver, whose operations and
+wake-ups take longer."""
+
+OPERATION_S, OPERATIONS_EACH = 0.0001, 4
+"""About how long a server takes for a simple operation, and how many each connection has in a slice."""
+
+RECONNECT_CYCLE_S = 0.006
+"""How long a slice lasts for each connection that reconnects: a full handshake takes one processor about a
+millisecond, so that each of them has several. In a slice of one each, waiting for the first answer and for
+the last would be most of it."""
+
+
+def takes_turns(levels: Levels, study: Study) -> bool:
+    """Whether the case with these levels can take turns with others.
+
+    Not where its client cannot stop in the middle of a run, where its trial ends with a number of operations
+    or changes its data, which is put back before each; where operations are due at times of their own, so
+    that what is late waits for what is before it; where something is set at the server or between it and the
+    client for a time; nor where the observers are what is compared.
+    """
+    case = CaseLevels.of(levels)
+    return (
+        kind_of(case.client).takes_turns
+        and counted_operations(levels) is None
+        and study.schedule.mode == "closed"
+        and not changes_data(levels, study.workloads)
+        and not case.is_switched_at_server
+        and case.durability is None
+        and case.path in {DIRECT, UNIX_SOCKET}
+        and not case.distance.is_any
+        and "observers" not in study.levels_of()
+    )
+
+
+def slice_s(cases: Iterable[Levels]) -> float:
+    """How long each slice of these cases lasts, which is the same for all: what the slowest of them needs."""
+    return max(_least_s(CaseLevels.of(levels)) for levels in cases)
+
+
+def _least_s(case: CaseLevels) -> float:
+    shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
+    if case.workload == "reconnect":
+        return max(shortest_s, RECONNECT_CYCLE_S * case.connections)
+    return max(shortest_s, OPERATIONS_EACH * OPERATION_S * case.connections)

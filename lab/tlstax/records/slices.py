@@ -1,0 +1,55 @@
+"""What a case did in its slices of a sitting, slice by slice, as frozen types."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from tlstax.contract import Counts, Frozen
+
+
+class Slices(Frozen):
+    """The slices of one case in one sitting, in their order: a number for each in every column.
+
+    Cases with the same `sitting` of a block took turns. `rounds` has the round that each slice belongs to:
+    slices of one round are neighbours in time, within a fraction of a second, and no round has two of a case.
+    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation. `server_cpu_us`
+    and `path_cpu_us` were read at the slice's two ends, when nothing was in flight; empty where those
+    processes are out of reach, or there is no path. `took_s` is how long the whole sitting took, with
+    starting its clients and ending them.
+    """
+
+    sitting: int
+    length_s: float
+    took_s: float
+    rounds: tuple[int, ...]
+    operations: tuple[int, ...]
+    elapsed_s: tuple[float, ...]
+    latency_sum_s: tuple[float, ...]
+    client_cpu_us: tuple[float, ...]
+    server_cpu_us: tuple[float, ...] = ()
+    path_cpu_us: tuple[float, ...] = ()
+
+    @model_validator(mode="after")
+    def _columns_are_alike(self) -> Self:
+        count = len(self.rounds)
+        always = (self.operations, self.elapsed_s, self.latency_sum_s, self.client_cpu_us)
+        maybe = (self.server_cpu_us, self.path_cpu_us)
+        if any(len(column) != count for column in always) or any(len(c) not in {0, count} for c in maybe):
+            raise ValueError("the columns of slices have different lengths")
+        return self
+
+
+class Together(Frozen):
+    """What the server counted while the clients of a sitting took turns, which it cannot tell apart.
+
+    `clients` is how many took turns at this server. `status_delta` is the change of its counters of
+    connections, TLS handshakes and look-ups of sessions; `claims` what all these clients say, together, that
+    they made of each: the least and the most (None: any number). `own` is what this client opened meanwhile.
+    """
+
+    clients: int
+    status_delta: dict[str, int]
+    claims: dict[str, tuple[int, int | None]]
+    own: Counts

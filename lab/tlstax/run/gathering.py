@@ -1,0 +1,164 @@
+"""What is learned of a trial while it runs, kept when a later step fails, and made into its record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from tlstax.checks import judged
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
+from tlstax.mysql import connection_log
+from tlstax.mysql.database import SqlError
+from tlstax.observers import process
+from tlstax.observers.profiler import Sampled
+from tlstax.records.slices import Slices, Together
+from tlstax.records.trial import (
+    Evidence,
+    LibraryClaim,
+    MappedLibrary,
+    ServerClaim,
+    ServerCpu,
+    ServerObservation,
+    TableState,
+    Trial,
+    TrialRecord,
+)
+from tlstax.records.window import Window
+from tlstax.run import server_variables
+from tlstax.run.bench import Bench
+from tlstax.run.route_guard import Travelled
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server import Server
+from tlstax.study import Levels
+from tlstax.support.errors import MachineFault
+from tlstax.tap.capturing import Captured
+
+
+class Gathered:
+    """What has been learned of a trial so far. Not everything is learned of every trial."""
+
+    def __init__(self, trial: Trial, job: Job) -> None:
+        self.trial = trial
+        self.captured = Captured(job)
+        self.ready: Ready | None = None
+        self.done: Done | None = None
+        self.server: ServerObservation | None = None
+        self.window: Window | None = None
+        self.claim: ServerClaim | None = None
+        self.client_libraries: tuple[MappedLibrary, ...] = ()
+        self.client_errors: tuple[ErrorEvent, ...] = ()
+        self.client_log = ""
+        self.row_mismatches: tuple[str, ...] = ()
+        self.data: tuple[TableState, ...] = ()
+        self.travelled = Travelled()
+        self.sampled = Sampled(None)
+        self.slices: Slices | None = None
+        self.together: Together | None = None
+        self.failure = ""
+        self._started, self._started_at = time.monotonic(), datetime.now(UTC)
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Keeps what fails at the client or the server while the block runs, and ends the block with it."""
+        try:
+            yield
+        except ClientFailure as failure:
+            self.failure = str(failure)
+            self.client_errors = failure.errors
+        except (MachineFault, SqlError, OSError) as fault:
+            self.failure = (
+                fault.message if isinstance(fault, MachineFault) else f"the trial broke off ({fault})"
+            )
+
+    def of_client(self, client: LoadClient) -> None:
+        """Keep what the client has said of its errors and written down."""
+        self.client_errors, self.client_log = client.errors, client.log()
+
+    def record(self, bench: Bench, took_s: float | None = None) -> TrialRecord:
+        """All of it, judged. `took_s` is the trial's part of the run's time, None for all since it began."""
+        took_s = time.monotonic() - self._started if took_s is None else took_s
+        return judged(
+            Evidence(
+                trial=self.trial,
+                started_at=self._started_at.isoformat(timespec="milliseconds"),
+                took_s=round(took_s, 3),
+                job=self.captured.job.without_password(),
+                ready=self.ready,
+                done=self.done,
+                client_errors=self.client_errors,
+                client_log=self.client_log,
+                client_mapped_tls_libraries=self.client_libraries,
+                server=self.server,
+                window=self.window,
+                profile=self.sampled.profile,
+                why_no_profile=self.sampled.why_none,
+                claim=self.claim,
+                client_claim=_client_claim(self.captured.job, self.trial, bench),
+                server_log=bench.server.log_tail() if self.failure else "",
+                row_mismatches=self.row_mismatches,
+                data=self.data,
+                path=self.travelled.path,
+                distance=self.travelled.distance,
+                capture=self.captured.capture,
+                slices=self.slices,
+                together=self.together,
+                failure=self.failure,
+                guest=bench.guest,
+            )
+        )
+
+
+def observed_of_server(
+    levels: Levels, bench: Bench, window: Window, cpu: ServerCpu | None, status_delta: dict[str, int]
+) -> ServerObservation:
+    """What the server's side shows when the client has gone."""
+    server, admin, used = bench.server, bench.admin, window.server
+    answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
+    in_force = server_variables.in_force(levels, bench)
+    return ServerObservation(
+        version=answering.version if answering else server.version,
+        tls_library_version=server.tls_library_version,
+        status_delta=status_delta,
+        cpu=cpu,
+        rss_bytes=used.rss_bytes if used else None,
+        mapped_tls_libraries=process.mapped_tls_libraries(server.pid) if server.pid else (),
+        mapped_faults=process.mapped_faults(server.pid) if server.pid else None,
+        answering_pid=answering.pid if answering else None,
+        program=answering.program if answering else None,
+        listening_port=answering.listening_port if answering else None,
+        data_directory=answering.data_directory if answering else None,
+        tls_versions=in_force.tls_versions,
+        durability=in_force.durability,
+        connections=None if bench.client_asks(levels) else connection_log.read(admin),
+    )
+
+
+def made_ready(gathered: Gathered, bench: Bench) -> None:
+    """Make the server ready for the trial: its claim, its data, the account at an external server."""
+    server, levels = bench.server, gathered.trial.case.levels
+    if isinstance(server, PrivateServer):
+        gathered.claim = server.claim()
+    if bench.data is not None:
+        gathered.data = bench.data.ready(bench.admin, levels)
+    if bench.guest and isinstance(gathered.captured.job.tls, TlsOff):
+        _fill_authentication_cache(server)
+
+
+def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
+    """Which TLS library the client was to load; none is loaded for plaintext."""
+    if isinstance(job.tls, TlsOff):
+        return None
+    return bench.client_claims.get(trial.case.typed.client_tls_library)
+
+
+def _fill_authentication_cache(server: Server) -> None:
+    """Log in over TLS, so that the server needs no more than a challenge's answer from a client in the clear.
+
+    With caching_sha2_password it keeps a hash of the password from any login in which it saw the whole of it,
+    until FLUSH PRIVILEGES or a restart (reference manual, "Caching SHA-2 Pluggable Authentication"). Where
+    this login fails, the load client's own is what is reported.
+    """
+    server.is_alive()

@@ -1,0 +1,61 @@
+"""What is watched of a trial: the sides, and the observers that its case is to have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tlstax.contract import Job
+from tlstax.mysql import status
+from tlstax.observers.counters import Counters
+from tlstax.observers.window import Side, Watched
+from tlstax.run.bench import Bench
+from tlstax.study import Levels
+from tlstax.study.case_levels import CaseLevels
+
+
+def watched(levels: Levels, job: Job, bench: Bench, client: Side, others: int) -> Watched:
+    """The sides of a trial and what is watched of them, beside `others` who are connected to the server."""
+    path = bench.route(levels).path
+    sides = Watched(
+        client=client,
+        server=Side(bench.server.pid),
+        path=tuple(path.pids) if path else (),
+    )
+    if not CaseLevels.of(levels).is_observed:
+        return sides
+    return _all_observers(sides, _kept(job, bench.client_asks(levels)), others, bench)
+
+
+def counters_of(levels: Levels, bench: Bench) -> Counters:
+    """What is counted of the case's client; nothing where it is not observed."""
+    return Counters(bench.counted_events if CaseLevels.of(levels).is_observed else ())
+
+
+def _kept(job: Job, asks: bool) -> tuple[int, int]:
+    """How many connections the client keeps before the window, and after it."""
+    if not asks:
+        return 1, 0
+    kept = 0 if job.workload.reconnect else job.connections
+    return kept, kept
+
+
+def _all_observers(sides: Watched, kept: tuple[int, int], others: int, bench: Bench) -> Watched:
+    """What is watched beside the CPU clocks and memory, which results need.
+
+    Beside `others`, `kept` of the client's connections are there before the window and after it; at an
+    external server those of others come and go.
+    """
+    expected = iter(kept)
+
+    def read_status() -> dict[str, int]:
+        if bench.guest:
+            return status.read_status(bench.admin)
+        return status.read_settled_status(bench.admin, others + next(expected))
+
+    return replace(
+        sides,
+        server=replace(sides.server, counters=bench.counters),
+        read_status=read_status,
+        machine=True,
+        server_cpus=bench.machine.server_cpus,
+    )

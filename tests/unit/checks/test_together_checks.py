@@ -1,0 +1,161 @@
+"""What a server counts of all who take turns is held against what all claim, the rest against the one."""
+
+from __future__ import annotations
+
+import pytest
+from test_checks import FULL, PLAIN, RESUMED, record_of
+
+from check_by_check import doubts
+from tlstax.checks import judge
+from tlstax.checks.complete import less
+from tlstax.checks.together import claims, together
+from tlstax.contract import Counts, Handshakes
+from tlstax.records.slices import Together
+from tlstax.records.trial import TrialRecord
+from tlstax.study.case_levels import CaseLevels
+
+NOTHING = Counts(connections=0, handshakes=(), authentications={})
+
+
+def opened(connections: int, *, resumed: int = 0, full: int = 0, again: bool = False) -> Counts:
+    """So many connections, and their handshakes; with `again` the server asked for a second ClientHello."""
+    kind = {"version": "TLSv1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "x25519", "hello_retry": again}
+    shaken = [(resumed, True), (full, False)]
+    return Counts(
+        connections=connections,
+        handshakes=tuple(
+            Handshakes.model_validate({**kind, "resumed": how, "count": count})
+            for count, how in shaken
+            if count
+        ),
+        authentications={"fast": connections},
+    )
+
+
+def case(**levels: str) -> CaseLevels:
+    return CaseLevels.of({"tls": "1.3", "workload": "reconnect", **levels})
+
+
+def in_turns(record: TrialRecord, own: Counts = NOTHING, **seen: object) -> TrialRecord:
+    """The same trial, whose client took turns with two others."""
+    alike = {"clients": 3, "status_delta": {}, "claims": claims([]), "own": own}
+    return record.model_copy(update={"together": Together.model_validate({**alike, **seen})})
+
+
+def test_claims_are_the_sums_of_what_all_clients_say() -> None:
+    made = [(case(tls="off"), opened(10)), (case(), opened(5, full=5)), (case(), opened(4, resumed=4))]
+    assert claims(made) == {
+        "Connections": (19, 19),
+        "Ssl_finished_accepts": (9, 9),
+        "Ssl_session_cache_hits": (4, 4),
+    }
+    second = [(case(), opened(4, resumed=4, again=True))]
+    assert claims(second)["Ssl_session_cache_hits"] == (8, 8), "once for each ClientHello"
+
+
+@pytest.mark.parametrize(
+    ("tls", "handshakes", "hits"),
+    [("off", (0, 0), (0, 0)), ("1.3", (10, None), (0, None)), ("required", (10, None), (0, None))],
+)
+def test_of_a_driver_only_the_least_is_known(
+    tls: str, handshakes: tuple[int, int | None], hits: tuple[int, int | None]
+) -> None:
+    driver = case(tls=tls, client="pymysql-1.1")
+    assert claims([(driver, opened(10))]) == {
+        "Connections": (10, None),
+        "Ssl_finished_accepts": handshakes,
+        "Ssl_session_cache_hits": hits,
+    }
+    left_to_it = claims([(case(tls="unset", client="pymysql-1.1"), opened(10))])
+    assert left_to_it["Ssl_finished_accepts"] == (0, None)
+    both = claims([(driver, opened(10)), (case(tls="off"), opened(7))])
+    assert both["Connections"] == (17, None)
+
+
+def test_a_server_that_counts_what_was_claimed_is_believed() -> None:
+    claimed = claims([(case(), opened(9, full=5, resumed=4))])
+    counted = {"Connections": 9, "Ssl_finished_accepts": 9, "Ssl_session_cache_hits": 4}
+    assert doubts(together, in_turns(record_of(FULL), claims=claimed, status_delta=counted)) == []
+    assert doubts(together, record_of(FULL)) == [], (
+        "of a trial that had the server to itself nothing is asked"
+    )
+
+
+@pytest.mark.parametrize(
+    ("counter", "words"),
+    [
+        ("Connections", "9 connections"),
+        ("Ssl_finished_accepts", "9 TLS handshakes"),
+        ("Ssl_session_cache_hits", "4 look-ups of resumed sessions"),
+    ],
+)
+@pytest.mark.parametrize("off", [-1, 1])
+def test_one_more_or_less_of_anything_is_found(counter: str, words: str, off: int) -> None:
+    claimed = claims([(case(), opened(9, full=5, resumed=4))])
+    counted = {"Connections": 9, "Ssl_finished_accepts": 9, "Ssl_session_cache_hits": 4}
+    number, what = words.split(" ", 1)
+    seen = {**counted, counter: int(number) + off}
+    assert doubts(together, in_turns(record_of(FULL), claims=claimed, status_delta=seen)) == [
+        (
+            "invalid",
+            f"while 3 clients took turns the server counted {int(number) + off} {what} ({counter}), the "
+            f"clients {number}",
+        )
+    ]
+
+
+def test_where_others_use_the_server_more_is_no_fault_and_less_is() -> None:
+    external = record_of(PLAIN).model_copy(update={"guest": True})
+    claimed = claims([(case(tls="off"), opened(9))])
+    more, fewer = (in_turns(external, claims=claimed, status_delta={"Connections": n}) for n in (10, 8))
+    assert doubts(together, more) == [("note", "others used the server during the trial")]
+    assert [weight for weight, _ in doubts(together, fewer)] == ["invalid"]
+
+
+def test_what_a_server_does_not_count_is_not_asked() -> None:
+    claimed = claims([(case(), opened(9, full=5, resumed=4))])
+    record = in_turns(
+        record_of(RESUMED), claims=claimed, status_delta={"Connections": 9, "Ssl_finished_accepts": 9}
+    )
+    assert record.server is not None
+    maria = record.model_copy(
+        update={"server": record.server.model_copy(update={"version": "11.8.6-MariaDB-0+deb13u1"})}
+    )
+    assert doubts(together, maria) == []
+    old = {"version": "5.6.14", "tls_library_version": None, "status_delta": {"Connections": 9}}
+    without = record.model_copy(
+        update={
+            "server": record.server.model_copy(update=old),
+            "together": Together(clients=3, status_delta={"Connections": 9}, claims=claimed, own=NOTHING),
+        }
+    )
+    assert doubts(together, without) == []
+
+
+def test_what_was_opened_in_turns_is_not_asked_of_the_servers_counters_a_second_time() -> None:
+    """The counters of one client end before the turns; what it opened later is claimed with the others'."""
+    record = record_of(FULL)
+    assert record.done is not None
+    lifetime = record.done.lifetime
+    (kind, *_) = lifetime.handshakes
+    own = Counts(
+        connections=5, handshakes=(kind.model_copy(update={"count": 5}),), authentications={"fast": 5}
+    )
+    longer = lifetime.model_copy(
+        update={
+            "connections": lifetime.connections + 5,
+            "handshakes": (kind.model_copy(update={"count": kind.count + 5}), *lifetime.handshakes[1:]),
+        }
+    )
+    whole = record.model_copy(update={"done": record.done.model_copy(update={"lifetime": longer})})
+    assert judge(whole).value == "invalid"
+    counted = {"Connections": 5, "Ssl_finished_accepts": 5}
+    taken = in_turns(whole, own, claims=claims([(case(), own)]), status_delta=counted)
+    assert judge(taken).value == "valid", judge(taken)
+
+
+def test_a_part_taken_from_counts_leaves_the_rest_by_kind() -> None:
+    whole, part = opened(9, full=5, resumed=4), opened(4, full=4)
+    assert less(whole, part) == opened(5, full=1, resumed=4)
+    assert less(whole, whole) == NOTHING
+    assert less(part, whole) == NOTHING

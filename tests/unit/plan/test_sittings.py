@@ -1,0 +1,120 @@
+"""Who sits together, how long a slice is, and in which order turns are taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tlstax.contract import OpenLoop
+from tlstax.plan.order import blocks
+from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, order, sittings
+from tlstax.plan.turns import MOST_CONNECTIONS
+from tlstax.records.trial import Trial
+from tlstax.study import Case, Study
+
+
+def study(**changed: Any) -> Study:
+    terms: dict[str, Any] = {
+        "name": "made-up",
+        "title": "Made up",
+        "question": "What?",
+        "factors": {"tls": ("off", "1.2", "1.3"), "workload": ("point-select", "reconnect")},
+        "baseline": {"tls": "off"},
+        "control_within": {},
+    }
+    return Study(**(terms | changed))
+
+
+def first_block(of: Study) -> tuple[Trial, ...]:
+    return next(blocks(of, seed=7))
+
+
+def test_cases_that_are_compared_sit_together_and_each_trial_sits_once() -> None:
+    made_up = study()
+    block = first_block(made_up)
+    found = sittings(made_up, block, window_s=0.3)
+    assert [{trial.case.typed.workload for trial in sitting.trials} for sitting in found] in (
+        [{"point-select"}, {"reconnect"}],
+        [{"reconnect"}, {"point-select"}],
+    )
+    assert sorted(trial.position for sitting in found for trial in sitting.trials) == list(range(len(block)))
+    assert all(sitting.takes_turns and len(sitting.trials) == 4 for sitting in found)
+    assert len({sitting.number for sitting in found}) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "alone"),
+    [
+        ({"factors": {"tls": ("off", "1.3"), "client": ("engine", "sysbench")}}, {"sysbench"}),
+        ({"schedule": OpenLoop(rate_per_s=100), "deciding_outcome": "latency_p99_us"}, {"engine"}),
+        ({"factors": {"tls": ("off", "1.3"), "workload": ("update",)}}, {"engine"}),
+        ({"factors": {"tls": ("off", "1.3"), "rtt_ms": (5,)}}, {"engine"}),
+        ({"factors": {"tls": ("off", "1.3"), "connections": (MOST_CONNECTIONS,)}}, {"engine"}),
+    ],
+)
+def test_what_cannot_be_changed_in_a_millisecond_has_the_server_to_itself(
+    changed: dict[str, Any], alone: set[str]
+) -> None:
+    made_up = study(**changed)
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    by_itself = [sitting.trials[0].case.typed.client for sitting in found if not sitting.takes_turns]
+    assert set(by_itself) == alone
+
+
+def test_trials_that_are_sampled_have_the_server_to_themselves_beside_those_that_take_turns() -> None:
+    made_up = study(profile=True)
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    profiled = [sitting for sitting in found if any(trial.profiled for trial in sitting.trials)]
+    assert all(len(sitting.trials) == 1 for sitting in profiled)
+    assert sum(sitting.takes_turns for sitting in found) == 2
+
+
+def test_a_sitting_is_as_long_as_its_windows_and_has_rounds_enough_however_short_they_are() -> None:
+    made_up = study(factors={"tls": ("off", "1.3"), "connections": (8,)})
+    block = first_block(made_up)
+    (long,), (short,) = (sittings(made_up, block, window_s) for window_s in (2.0, 0.1))
+    assert long.work_s == pytest.approx(2.0, rel=0.01)
+    assert short.rounds == FEWEST_ROUNDS
+
+
+def test_each_round_has_every_case_once_in_fresh_order_and_the_same_for_the_same_seed() -> None:
+    made_up = study(factors={"tls": ("off", "1.2", "1.3")})
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=1.0)
+    rounds = list(order(sitting, seed=1))
+    assert len(rounds) == sitting.rounds
+    assert all(Counter(at(one)) == Counter(at(sitting.trials)) for one in rounds)
+    assert len({at(one) for one in rounds}) == 24  # every order of four
+    assert at_all(order(sitting, seed=1)) == at_all(rounds) != at_all(order(sitting, seed=2))
+
+
+def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_come_as_often() -> None:
+    made_up = study(factors={"tls": ("off", "1.3"), "connections": (1,)})
+    baseline, treatment = first_block(made_up)[:2]
+    if baseline.case.role != "baseline":
+        baseline, treatment = treatment, baseline
+    many = [
+        treatment.model_copy(update={"position": 2 + place, "case": another(treatment.case, place)})
+        for place in range(11)
+    ]
+    sitting = Sitting(0, (baseline, *many), slice_s=0.005, rounds=20, watched_s=0.05)
+    rounds = list(order(sitting, seed=1))
+    assert len(rounds) == 20 * 3
+    assert all(len(one) <= MOST_IN_ROUND and baseline in one for one in rounds)
+    assert set(Counter(trial.position for one in rounds for trial in one if trial != baseline).values()) == {
+        20
+    }
+    assert sitting.work_s == pytest.approx(0.05 + 60 * 0.005)
+
+
+def another(case: Case, place: int) -> Case:
+    return case.model_copy(update={"levels": {**case.levels, "connections": place + 2}})
+
+
+def at(trials: tuple[Trial, ...]) -> tuple[int, ...]:
+    return tuple(trial.position for trial in trials)
+
+
+def at_all(rounds: Any) -> list[tuple[int, ...]]:
+    return [at(one) for one in rounds]

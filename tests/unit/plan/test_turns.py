@@ -1,0 +1,72 @@
+"""Which cases can take turns, and how short a slice of theirs is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tlstax.contract import OpenLoop
+from tlstax.plan.order import cases
+from tlstax.plan.turns import DRIVER_S, KEPT_S, slice_s, takes_turns
+from tlstax.study import Study, load_study
+
+TAX = load_study("tax")
+KEPT: dict[str, Any] = {"workload": "point-select", "connections": 8, "tls": "1.3"}
+
+
+def test_most_of_the_default_run_takes_turns() -> None:
+    assert all(takes_turns(case.levels, TAX) for case in cases(TAX))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client": "sysbench"},
+        {"client": "mysqlslap-9.7"},
+        {"workload": "storm"},
+        {"workload": "update"},
+        {"workload": "people-select", "queries": 100},
+        {"tls_switch": "server"},
+        {"durability": "durable"},
+        {"path": "ssh-aes256-ctr"},
+        {"rtt_ms": 5},
+    ],
+)
+def test_what_takes_longer_than_a_slice_to_change_keeps_a_case_from_taking_turns(
+    changed: dict[str, Any],
+) -> None:
+    assert takes_turns(KEPT, TAX)
+    assert not takes_turns({**KEPT, **changed}, TAX)
+
+
+@pytest.mark.parametrize("client", ["engine", "pymysql-1.1", "connector-j-9.7"])
+def test_the_engine_and_drivers_take_turns_over_a_unix_socket_too(client: str) -> None:
+    assert takes_turns({**KEPT, "client": client}, TAX)
+    assert takes_turns({**KEPT, "path": "unix-socket"}, TAX)
+
+
+def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
+    late = TAX.model_copy(update={"schedule": OpenLoop(rate_per_s=100.0)})
+    assert not takes_turns(KEPT, late)
+    observers = Study.model_validate(
+        {
+            "name": "made-up",
+            "title": "Made up",
+            "question": "What?",
+            "factors": {"observers": ("all", "none")},
+            "baseline": {"observers": "none"},
+        }
+    )
+    assert not takes_turns(KEPT, observers)
+
+
+def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
+    def of(**changed: Any) -> float:
+        return slice_s([KEPT, {**KEPT, **changed}])
+
+    assert of() == KEPT_S
+    assert of(client="pymysql-1.1") == DRIVER_S
+    assert of(connections=100) == pytest.approx(0.04)
+    assert of(workload="reconnect") == pytest.approx(0.048)
+    assert of(workload="reconnect", client="pymysql-1.1", connections=1) == DRIVER_S
