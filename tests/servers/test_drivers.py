@@ -125,6 +125,28 @@ def failed(name: str, asked: Job) -> tuple[str, str]:
     return errors[0].kind, errors[0].message
 
 
+@pytest.mark.parametrize("reconnect", [False, True])
+def test_a_driver_that_takes_turns_answers_each_with_what_it_did(
+    name: str, filled: PrivateServer, reconnect: bool
+) -> None:
+    """Between two turns it does nothing: the server counts no statement."""
+    with filled.admin() as admin, LoadClient(command(name), job(filled, reconnect=reconnect)) as client:
+        client.wait_ready(WITHIN_S)
+        slices = [client.slice(0.05, WITHIN_S) for _ in range(3)]
+        resting = read_status(admin)
+        time.sleep(0.1)
+        assert status_delta(resting, read_status(admin)).get("Com_select", 0) == 0
+        slices.append(client.slice(0.05, WITHIN_S))
+        done = client.finish(WITHIN_S)
+    assert done.operations == sum(one.operations for one in slices) > 0
+    assert done.elapsed_s == pytest.approx(sum(one.elapsed_s for one in slices), rel=1e-6)
+    assert done.cpu.total_us == pytest.approx(sum(one.cpu_us for one in slices), rel=0.01, abs=2.0)
+    opened = sum(one.counts.connections for one in slices)
+    assert opened == done.window.connections
+    assert (opened > 0) == reconnect
+    assert all(one.latency_sum_s > 0 for one in slices if one.operations)
+
+
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
 @pytest.mark.parametrize("mode", ["off", "on"])
 def test_the_server_counts_what_a_driver_tells(
