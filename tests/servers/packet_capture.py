@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,10 @@ SO_RCVBUFFORCE = 33
 
 BUFFER_BYTES = 64 << 20
 FRAME_BYTES = 1 << 17
-SYN, ACK = 0x02, 0x10
+FIN, SYN, ACK = 0x01, 0x02, 0x10
+
+LATEST_S = 10.0
+"""On a busy machine packets wait for their processor; so long is the end of connections waited for."""
 
 SSL_REQUEST_BYTES = 36
 """Protocol::SSLRequest with its packet header (MySQL's client/server protocol)."""
@@ -34,6 +38,7 @@ class Conversation:
 
     segments: list[tuple[bool, bytes]] = field(default_factory=list)
     seen: set[tuple[bool, int]] = field(default_factory=set)
+    client_has_left: bool = False
 
     def until_the_goodbye(self) -> list[tuple[bool, bytes]]:
         """The segments before the last that the client sent, which is its COM_QUIT."""
@@ -92,6 +97,8 @@ class Capture:
         flags = packet[header + 13]
         if flags & SYN and not flags & ACK:
             self.conversations[peer] = Conversation()
+        if from_client and flags & FIN and peer in self.conversations:
+            self.conversations[peer].client_has_left = True
         payload = packet[header + (packet[header + 12] >> 4) * 4 : total]
         known = self.conversations.get(peer)
         # What is sent again is one segment, not two.
@@ -117,8 +124,12 @@ def _opened() -> socket.socket:
 
 @contextmanager
 def captured(port: int) -> Iterator[Capture]:
-    """What crosses loopback on that port while the block runs; complete when it has ended."""
+    """What crosses loopback on that port while the block runs; complete when it has ended.
+
+    Its clients are to have left by then: the last of what they sent may be under way for a while.
+    """
     capture, over = Capture(port), threading.Event()
+    ended_at = float("inf")
     with _opened() as watching:
         watching.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
         watching.settimeout(0.2)
@@ -128,7 +139,8 @@ def captured(port: int) -> Iterator[Capture]:
                 try:
                     packet, address = watching.recvfrom(FRAME_BYTES)
                 except TimeoutError:
-                    if over.is_set():
+                    all_left = all(one.client_has_left for one in capture.conversations.values())
+                    if over.is_set() and (all_left or time.monotonic() > ended_at + LATEST_S):
                         return
                     continue
                 if address[2] == PACKET_HOST:
@@ -139,5 +151,6 @@ def captured(port: int) -> Iterator[Capture]:
         try:
             yield capture
         finally:
+            ended_at = time.monotonic()
             over.set()
             watcher.join()

@@ -37,7 +37,7 @@ def restless(study: Study, warmups: Iterable[DriverWarmup]) -> Iterator[str]:
             name = full_label(Case(levels=warmup.case, role="treatment"), study)
             yield (
                 f"{name}: in {missed} of {counted(warmup.trials, 'trial')} the driver was measured before it "
-                "was steady: its CPU per operation still fell when the time for warming up was over"
+                "was steady: its CPU per operation was still falling when the time for warming up was over"
             )
 
 

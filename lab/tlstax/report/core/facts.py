@@ -112,11 +112,23 @@ def _pinning(machine: Machine) -> str:
 
 
 def trials_words(stored: StoredRun, document: RunDocument) -> str:
-    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s."""
+    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s.
+
+    Where cases took turns it is said in slices of what length.
+    """
     counts = document.trials
     blocks = len({record.trial.block for record in stored.measured})
     verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
-    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {_lengths(stored)}"
+    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {_lengths(stored)}{_slices(stored)}"
+
+
+def _slices(stored: StoredRun) -> str:
+    """How long the slices were in which cases took turns; empty where none did."""
+    lengths = {record.slices.length_s for record in stored.measured if record.slices is not None}
+    if not lengths:
+        return ""
+    ends = sorted({min(lengths), max(lengths)})
+    return f", in slices of {' to '.join(figures.quantity(length_s * 1e6, 'us') for length_s in ends)}"
 
 
 def _lengths(stored: StoredRun) -> str:
