@@ -52,15 +52,18 @@ def takes_turns(levels: Levels, study: Study) -> bool:
         and case.path in {DIRECT, UNIX_SOCKET}
         and not case.distance.is_any
         and "observers" not in study.levels_of()
+        and case.slice_ms != 0
     )
 
 
 def slice_s(cases: Iterable[Levels]) -> float:
-    """How long each slice of these cases lasts, which is the same for all: what the slowest of them needs."""
+    """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs."""
     return max(_least_s(CaseLevels.of(levels)) for levels in cases)
 
 
 def _least_s(case: CaseLevels) -> float:
+    if case.slice_ms:
+        return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
     if case.workload == "reconnect":
         return max(shortest_s, RECONNECT_CYCLE_S * case.connections)
