@@ -59,7 +59,8 @@ def stalled(server: PrivateServer, job: Job, *, after_s: float) -> tuple[Done, S
 
 
 def nth_slowest_s(latencies: Histogram, number: float) -> float:
-    (found_us,) = latencies.percentiles_us((100 * (1 - (number - 0.5) / latencies.count),))
+    # HdrHistogram rounds the share of values to a whole number of them: a half would fall on either side.
+    (found_us,) = latencies.percentiles_us((100 * (1 - (number - 1) / latencies.count),))
     return found_us / 1e6
 
 

@@ -71,8 +71,15 @@ def first_block(found: StoredRun) -> list[TrialRecord]:
     return [record for record in found.trials if record.trial.block == 0]
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"])
-@pytest.mark.parametrize("workload", ["point-select", "reconnect"])
+@pytest.mark.parametrize(
+    ("server", "workload"),
+    [
+        ("mysql-9.7", "reconnect"),
+        ("mariadb-11.8", "point-select"),
+        pytest.param("mysql-9.7", "point-select", marks=pytest.mark.long),
+        pytest.param("mariadb-11.8", "reconnect", marks=pytest.mark.long),
+    ],
+)
 def test_cases_that_are_compared_take_turns_and_each_is_proved(
     store: Store, mysql_build: object, mariadb_build: object, server: str, workload: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Proof of settings: the server showed the certificate, took TLS and kept commits as the case has it."""
+"""Proof of settings: turns, the server's certificate, its TLS and its commits were as the case has it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.verification import verified
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.server_words import key_of
+
+ROUNDING = 1e-6
+"""By how much of itself a length may differ that was turned from milliseconds into seconds and back."""
+
+
+def slices(trial: Complete) -> Iterator[Doubt]:
+    """The case took turns in slices of the length that it names, or had the server to itself."""
+    wanted_ms, seen = trial.case.slice_ms, trial.evidence.slices
+    if wanted_ms is None:
+        return
+    if not wanted_ms and seen is not None:
+        yield Doubt("invalid", "it took turns with others, where it was to have the server to itself")
+    elif wanted_ms and (seen is None or abs(seen.length_s * 1000 - wanted_ms) > wanted_ms * ROUNDING):
+        lasted = "it took no turns" if seen is None else f"its slices were of {seen.length_s * 1000:g} ms"
+        yield Doubt("invalid", f"{lasted}, where it was to take turns in slices of {wanted_ms:g} ms")
 
 
 def certificate(trial: Complete) -> Iterator[Doubt]:

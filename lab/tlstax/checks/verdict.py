@@ -40,6 +40,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     rows_changed.rows_changed,
     rows_changed.came_to_its_number,
     verification.unverified,
+    settings.slices,
     settings.certificate,
     settings.tls_switch,
     settings.durability,

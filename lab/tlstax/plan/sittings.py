@@ -9,6 +9,7 @@ from random import Random
 from tlstax.plan import turns
 from tlstax.records.trial import Trial
 from tlstax.study import Study
+from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.support.grouping import grouped
 
 MOST_IN_ROUND = 6
@@ -64,7 +65,8 @@ def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sit
     """
     together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
     found, seated = [], set[int]()
-    for company in together.values():
+    for everyone in together.values():
+        company = _each_on_its_own_way(everyone)
         connections = sum(trial.case.typed.connections for trial in company)
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
@@ -97,6 +99,18 @@ def _can_sit(trial: Trial, study: Study) -> bool:
 def _company(trial: Trial, study: Study) -> tuple[object, ...]:
     """Equal for trials that sit together."""
     return tuple(study.group_of(trial.case.levels).items())
+
+
+def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
+    """The trials of which no two share the programs of a path: what those count is of one client then."""
+    taken, found = set[object](), []
+    for trial in sorted(company, key=lambda trial: trial.case.role != "baseline"):
+        case = trial.case.typed
+        way = None if case.path in {DIRECT, UNIX_SOCKET} else (case.server_choice, case.path)
+        if way is None or way not in taken:
+            found.append(trial)
+            taken.add(way)
+    return sorted(found, key=lambda trial: trial.position)
 
 
 def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:

@@ -35,6 +35,10 @@ CONNECT_ROUND_TRIPS = 7
 """About how many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
 HelloRetryRequest, the login with a switch of its method. Fewer where there is no TLS."""
 
+WHOLE_WINDOW_S = 1.0
+"""A window that stands beside short slices, to show that they say the same, is long enough that how it begins
+and ends makes no difference."""
+
 CYCLES_IN_WINDOW, ROUND_TRIPS_IN_WINDOW = 3, 10
 """The fewest operations of each connection, and the fewest round trips, in a window at a distance. An
 operation takes its round trips there whatever the processors do, and what is under way at the window's end is
@@ -81,6 +85,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
     least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
+    if case.slice_ms == 0:
+        least_s = WHOLE_WINDOW_S
     if case.workload == "reconnect":
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
     round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)

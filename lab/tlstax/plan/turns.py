@@ -14,7 +14,6 @@ from tlstax.plan.jobs import counted_operations
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.study.workload_level import changes_data
 
 MOST_CONNECTIONS = 512
@@ -38,8 +37,8 @@ def takes_turns(levels: Levels, study: Study) -> bool:
 
     Not where its client cannot stop in the middle of a run, where its trial ends with a number of operations
     or changes its data, which is put back before each; where operations are due at times of their own, so
-    that what is late waits for what is before it; where something is set at the server or between it and the
-    client for a time; nor where the observers are what is compared.
+    that what is late waits for what is before it; where something is set at the server, or a distance
+    between it and the client, for a time; nor where the observers are what is compared.
     """
     case = CaseLevels.of(levels)
     return (
@@ -49,18 +48,20 @@ def takes_turns(levels: Levels, study: Study) -> bool:
         and not changes_data(levels, study.workloads)
         and not case.is_switched_at_server
         and case.durability is None
-        and case.path in {DIRECT, UNIX_SOCKET}
         and not case.distance.is_any
         and "observers" not in study.levels_of()
+        and case.slice_ms != 0
     )
 
 
 def slice_s(cases: Iterable[Levels]) -> float:
-    """How long each slice of these cases lasts, which is the same for all: what the slowest of them needs."""
+    """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs."""
     return max(_least_s(CaseLevels.of(levels)) for levels in cases)
 
 
 def _least_s(case: CaseLevels) -> float:
+    if case.slice_ms:
+        return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
     if case.workload == "reconnect":
         return max(shortest_s, RECONNECT_CYCLE_S * case.connections)

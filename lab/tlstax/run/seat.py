@@ -17,6 +17,7 @@ from tlstax.records.slices import Slices
 from tlstax.records.trial import ServerCpu, Trial
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import Gathered, made_ready, observed_of_server
+from tlstax.run.route_guard import travelling
 from tlstax.run.trial import GRACE_S
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
@@ -40,6 +41,10 @@ class Seat:
         self._job, self._stack = job, stack
         self._client: LoadClient | None = None
         self._clock = CpuClock(bench.server.pid)
+        self._route = bench.route(trial.case.levels)
+        path = self._route.path
+        self._path_clocks = [CpuClock(pid) for pid in path.pids] if path is not None else []
+        self._path_cpu_us: list[float] = []
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._rounds: list[int] = []
         self._slices: list[Slice] = []
@@ -68,12 +73,13 @@ class Seat:
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
         with self.gathered.failures():
-            client, before_us = self._seated(), self._clock.read_us()
+            client, path_before_us, before_us = self._seated(), self._path_us(), self._clock.read_us()
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
-            after_us = self._settled_us()
+            after_us, path_after_us = self._settled_us(), self._path_us()
             self._rounds.append(number)
             self._slices.append(done)
             self._server_cpu_us.append(after_us - before_us)
+            self._path_cpu_us.append(path_after_us - path_before_us)
 
     def finish(self) -> None:
         """Get the result of all slices; the connections stay until the client is ended."""
@@ -107,7 +113,8 @@ class Seat:
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
         # Where other cases have a distance, the server stands at its far end, and this client beside it.
-        command = [*bench.route(levels).entering, *bench.command_of(levels)]
+        command = [*self._route.entering, *bench.command_of(levels)]
+        self._stack.enter_context(travelling(self._route, gathered.travelled))
         client = self._stack.enter_context(LoadClient(command, job, before_exec))
         self._client = client
         try:
@@ -129,6 +136,9 @@ class Seat:
         if self._client is None:
             raise RuntimeError("a client takes its turn that was not started")
         return self._client
+
+    def _path_us(self) -> float:
+        return sum(clock.read_us() for clock in self._path_clocks)
 
     def _settled_us(self) -> float:
         now_us = self._clock.read_us()
@@ -168,6 +178,7 @@ class Seat:
             latency_sum_s=tuple(round(one.latency_sum_s, 9) for one in self._slices),
             client_cpu_us=tuple(round(one.cpu_us, 3) for one in self._slices),
             server_cpu_us=tuple(round(us, 3) for us in self._server_cpu_us) if self._clock.is_known else (),
+            path_cpu_us=tuple(round(us, 3) for us in self._path_cpu_us) if self._path_clocks else (),
         )
 
 

@@ -107,6 +107,7 @@ class CaseLevels:
     durability: str | None = None
     queries: int | None = None
     rounds: int | None = None
+    slice_ms: float | None = None
     path: str = DIRECT
     rtt_ms: float = 0.0
     jitter_ms: float = 0.0

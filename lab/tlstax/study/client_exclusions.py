@@ -15,7 +15,7 @@ def why_not(wanted: Wanted) -> str:
     What only shows when a job is read is the client's to refuse.
     """
     kind = kind_of(wanted.case.client)
-    words = _why_no_account(wanted) or _why_no_driver(kind, wanted.case)
+    words = _why_no_account(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
     if words or wanted.case.workload == STORM:
         return words or _why_no_storm(kind, wanted)
     return kind.why_not(wanted)
@@ -38,6 +38,13 @@ def _why_no_driver(kind: ClientKind, case: CaseLevels) -> str:
     for option in case.options:
         return f"{kind.name} is not a driver and has no option {option}"
     return f"{kind.name} is not a driver and sends no batches" if case.batch > 1 else ""
+
+
+def _why_no_turns(kind: ClientKind, case: CaseLevels) -> str:
+    """Why the client cannot take turns in slices of the length that the case names; empty where it can."""
+    if not case.slice_ms or kind.takes_turns:
+        return ""
+    return f"{kind.name} cannot stop in the middle of a run, to take turns with others"
 
 
 def _why_no_storm(kind: ClientKind, wanted: Wanted) -> str:

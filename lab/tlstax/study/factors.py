@@ -92,6 +92,12 @@ FACTORS: dict[str, Factor] = {
         Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
         Factor("queries", "how many operations a trial's round has, in place of a time"),
         Factor("rounds", "how many rounds of N operations a trial has"),
+        Factor(
+            "slice_ms",
+            "how long the slices are in which cases take turns; 0 is one window for each trial by itself",
+            least=0,
+            decimals=True,
+        ),
         Factor("path", "what carries the bytes between client and server", PATHS),
         Factor("rtt_ms", "the round trip time between client and server, put there", least=0, decimals=True),
         Factor("jitter_ms", "by how much each packet's delay varies at most", least=0, decimals=True),

@@ -85,11 +85,12 @@ _NAMED_WHERE_VARIED = (
     "tls_switch",
     "queries",
     "rounds",
+    "slice_ms",
     "path",
     "cipher",
     *_DISTANCE,
 )
-_LOAD = ("workload", "connections", "client", "queries", "rounds")
+_LOAD = ("workload", "connections", "client", "queries", "rounds", "slice_ms")
 _GROUP = (*_SERVER, "group", *_LOAD, *_DISTANCE)
 _WAY = ("group", "path", *_DISTANCE)
 LOGIN = ("auth", "batch")
@@ -329,6 +330,9 @@ def _load_words(levels: Levels) -> Iterator[str]:
         yield f"{counted(levels['queries'], 'operation')} a round"
     if "rounds" in levels:
         yield counted(levels["rounds"], "round")
+    if "slice_ms" in levels:
+        slice_ms = CaseLevels.of(levels).slice_ms
+        yield f"slices of {slice_ms:.10g} ms" if slice_ms else "one window"
 
 
 def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str]:

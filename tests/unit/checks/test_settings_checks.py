@@ -12,6 +12,7 @@ from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
+from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial
 from tlstax.report.core.evidence import evidence as evidence_of
 from tlstax.report.core.groups import Row
@@ -190,4 +191,40 @@ def test_the_sentences_on_settings_are_whole() -> None:
     ]
     assert list(settings.durability(trial(levels={"durability": "none"}, durability=None))) == [
         Doubt("unknown", "it is not known when the server had a commit on the disk")
+    ]
+
+
+def in_turns(length_s: float | None) -> list[Doubt]:
+    """What is said of a trial that was to take turns in slices of 5 ms, and whose slices lasted this long."""
+    return turns(5, length_s)
+
+
+def turns(slice_ms: float | None, length_s: float | None) -> list[Doubt]:
+    """What is said of one that was to have slices of `slice_ms`, and had them of `length_s` (None: none)."""
+    made = trial(levels={} if slice_ms is None else {"slice_ms": slice_ms})
+    one = {
+        "rounds": (0,),
+        "operations": (1,),
+        "elapsed_s": (0.1,),
+        "latency_sum_s": (0.1,),
+        "client_cpu_us": (1.0,),
+    }
+    slices = None if length_s is None else Slices(sitting=0, length_s=length_s, took_s=1.0, **one)
+    return list(settings.slices(made._replace(evidence=made.evidence.model_copy(update={"slices": slices}))))
+
+
+def test_turns_are_taken_in_slices_of_the_length_that_a_case_names() -> None:
+    assert in_turns(0.005) == in_turns(5 / 1000) == []
+    assert in_turns(0.006) == [
+        Doubt("invalid", "its slices were of 6 ms, where it was to take turns in slices of 5 ms")
+    ]
+    assert in_turns(None) == [
+        Doubt("invalid", "it took no turns, where it was to take turns in slices of 5 ms")
+    ]
+
+
+def test_a_case_that_is_to_have_the_server_to_itself_takes_no_turns() -> None:
+    assert turns(0, None) == turns(None, None) == turns(None, 0.005) == []
+    assert turns(0, 0.005) == [
+        Doubt("invalid", "it took turns with others, where it was to have the server to itself")
     ]

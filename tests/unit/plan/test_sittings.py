@@ -63,6 +63,18 @@ def test_what_cannot_be_changed_in_a_millisecond_has_the_server_to_itself(
     assert set(by_itself) == alone
 
 
+def test_no_two_who_take_turns_share_the_programs_of_a_path() -> None:
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "path": ("direct", "stunnel", "haproxy")},
+        baseline={"tls": "off", "path": "direct"},
+    )
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    together, *alone = sorted(found, key=lambda one: -len(one.trials))
+    paths = [trial.case.typed.path for trial in together.trials if trial.case.typed.path != "direct"]
+    assert sorted(paths) == sorted(set(paths)) != []
+    assert all(len(sitting.trials) == 1 for sitting in alone)
+
+
 def test_trials_that_are_sampled_have_the_server_to_themselves_beside_those_that_take_turns() -> None:
     made_up = study(profile=True)
     found = sittings(made_up, first_block(made_up), window_s=0.3)

@@ -8,6 +8,7 @@ import pytest
 
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
+from tlstax.plan.timing import window_s
 from tlstax.plan.turns import DRIVER_S, KEPT_S, slice_s, takes_turns
 from tlstax.study import Study, load_study
 
@@ -29,8 +30,8 @@ def test_most_of_the_default_run_takes_turns() -> None:
         {"workload": "people-select", "queries": 100},
         {"tls_switch": "server"},
         {"durability": "durable"},
-        {"path": "ssh-aes256-ctr"},
         {"rtt_ms": 5},
+        {"slice_ms": 0},
     ],
 )
 def test_what_takes_longer_than_a_slice_to_change_keeps_a_case_from_taking_turns(
@@ -41,9 +42,10 @@ def test_what_takes_longer_than_a_slice_to_change_keeps_a_case_from_taking_turns
 
 
 @pytest.mark.parametrize("client", ["engine", "pymysql-1.1", "connector-j-9.7"])
-def test_the_engine_and_drivers_take_turns_over_a_unix_socket_too(client: str) -> None:
+def test_the_engine_and_drivers_take_turns_whatever_carries_their_bytes(client: str) -> None:
     assert takes_turns({**KEPT, "client": client}, TAX)
-    assert takes_turns({**KEPT, "path": "unix-socket"}, TAX)
+    for path in ("unix-socket", "ssh-aes256-ctr", "stunnel"):
+        assert takes_turns({**KEPT, "path": path}, TAX)
 
 
 def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
@@ -70,3 +72,11 @@ def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
     assert of(connections=100) == pytest.approx(0.04)
     assert of(workload="reconnect") == pytest.approx(0.048)
     assert of(workload="reconnect", client="pymysql-1.1", connections=1) == DRIVER_S
+
+
+def test_a_case_may_name_the_length_of_its_slices() -> None:
+    assert slice_s([{**KEPT, "slice_ms": 50}]) == pytest.approx(0.05)
+    assert slice_s([{**KEPT, "slice_ms": 7.5, "workload": "reconnect"}]) == pytest.approx(0.0075)
+    assert takes_turns({**KEPT, "slice_ms": 5}, TAX)
+    assert window_s({**KEPT, "slice_ms": 0}, 0.1) == 1.0
+    assert window_s({**KEPT, "slice_ms": 5}, 0.1) == 0.1

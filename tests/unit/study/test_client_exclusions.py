@@ -105,6 +105,13 @@ def test_only_the_engine_makes_a_storm(client: str) -> None:
     assert why_no_client({"workload": "storm"}, {}, CLOSED) == ""
 
 
+@pytest.mark.parametrize("client", ["sysbench", "mysqlslap-9.7"])
+def test_a_client_that_cannot_stop_in_the_middle_takes_no_turns(client: str) -> None:
+    assert "middle of a run" in why_no_client({"client": client, "slice_ms": 5}, {}, CLOSED)
+    assert why_no_client({"client": client, "slice_ms": 0, "protocol": "text"}, {}, CLOSED) == ""
+    assert why_no_client({"slice_ms": 5}, {}, CLOSED) == ""
+
+
 def test_a_storm_has_neither_a_rate_nor_queries() -> None:
     assert "rate" in why_no_client({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
     assert "queries" in why_no_client({"workload": "storm", "queries": 5}, {}, CLOSED)
