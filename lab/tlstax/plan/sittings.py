@@ -15,15 +15,15 @@ from tlstax.support.grouping import grouped
 MOST_IN_ROUND = 6
 """Slices of one round, the baseline's among them: with more, the first and the last are no neighbours."""
 
-FEWEST_ROUNDS = 10
-"""Rounds of a sitting, however short its windows: a median of fewer pairs leaves hardly anything out."""
+FEWEST_ROUNDS = 5
+"""Rounds of a sitting, however short its windows: of fewer pairs a median leaves nothing out."""
 
 WARMUP_S = 0.01
 """Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
 a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
 
-WATCHED_S, WATCHED_SLICES = 0.05, 2
-"""How long each client works under all observers before the turns begin, at least: so long, and so many
+WATCHED_S, WATCHED_SLICES = 0.05, 1
+"""How long each client works under all observers before the turns begin, at least: this long, and this many
 slices."""
 
 

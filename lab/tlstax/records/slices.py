@@ -14,8 +14,8 @@ class Slices(Frozen):
 
     Cases with the same `sitting` of a block took turns. `rounds` has the round that each slice belongs to:
     slices of one round are neighbours in time, within a fraction of a second, and no round has two of a case.
-    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation. `server_cpu_us`
-    and `path_cpu_us` were read at the slice's two ends, when nothing was in flight; empty where those
+    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation, and until
+    the server has done with connections that were closed. `server_cpu_us` and `path_cpu_us` were read at the slice's two ends, when nothing was in flight; empty where those
     processes are out of reach, or there is no path. `took_s` is how long the whole sitting took, with
     starting its clients and ending them.
     """

@@ -23,9 +23,10 @@ from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workloads import writes
 
-SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.002
-"""After a slice in which connections came and went the server goes on for a moment with those that the client
-has left. Its clock is read when it has used less than so much in so long, or at the latest then."""
+SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
+"""After a slice in which connections came and went the server may go on for a moment with those that the
+client has left, which belongs to the slice. Its clock is read when it has used less than this in this time,
+or at the latest then."""
 
 
 class Seat:
@@ -48,6 +49,7 @@ class Seat:
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._rounds: list[int] = []
         self._slices: list[Slice] = []
+        self._elapsed_s: list[float] = []
         self._server_cpu_us: list[float] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
@@ -75,9 +77,11 @@ class Seat:
         with self.gathered.failures():
             client, path_before_us, before_us = self._seated(), self._path_us(), self._clock.read_us()
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
-            after_us, path_after_us = self._settled_us(), self._path_us()
+            after_us, settling_s = self._settled()
+            path_after_us = self._path_us()
             self._rounds.append(number)
             self._slices.append(done)
+            self._elapsed_s.append(done.elapsed_s + settling_s)
             self._server_cpu_us.append(after_us - before_us)
             self._path_cpu_us.append(path_after_us - path_before_us)
 
@@ -140,18 +144,18 @@ class Seat:
     def _path_us(self) -> float:
         return sum(clock.read_us() for clock in self._path_clocks)
 
-    def _settled_us(self) -> float:
-        now_us = self._clock.read_us()
-        if not self._comes_and_goes:
-            return now_us
-        deadline = time.monotonic() + LONGEST_SETTLING_S
-        while time.monotonic() < deadline:
+    def _settled(self) -> tuple[float, float]:
+        """The server's clock when it has done with the slice, and for how long it went on after the slice."""
+        now_us, ended = self._clock.read_us(), time.monotonic()
+        busy_until = now = ended
+        while self._comes_and_goes and now - ended < LONGEST_SETTLING_S:
             then_us = now_us
             time.sleep(SETTLING_S)
-            now_us = self._clock.read_us()
+            now_us, now = self._clock.read_us(), time.monotonic()
             if now_us - then_us < SETTLED_US:
                 break
-        return now_us
+            busy_until = now
+        return now_us, busy_until - ended
 
     def _whole_cpu(self) -> ServerCpu | None:
         """The server's CPU time over all slices, the watched one among them, split as it was in that one."""
@@ -174,7 +178,7 @@ class Seat:
             took_s=round(took_s, 3),
             rounds=tuple(self._rounds),
             operations=tuple(one.operations for one in self._slices),
-            elapsed_s=tuple(round(one.elapsed_s, 9) for one in self._slices),
+            elapsed_s=tuple(round(elapsed_s, 9) for elapsed_s in self._elapsed_s),
             latency_sum_s=tuple(round(one.latency_sum_s, 9) for one in self._slices),
             client_cpu_us=tuple(round(one.cpu_us, 3) for one in self._slices),
             server_cpu_us=tuple(round(us, 3) for us in self._server_cpu_us) if self._clock.is_known else (),
