@@ -13,11 +13,11 @@ class Slices(Frozen):
     """The slices of one case in one sitting, in their order: a number for each in every column.
 
     Cases with the same `sitting` of a block took turns. `rounds` has the round that each slice belongs to:
-    slices of one round are neighbours in time, within a fraction of a second, and no round has two of a case.
-    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation, and until
-    the server has done with connections that were closed. `server_cpu_us` and `path_cpu_us` were read at the slice's two ends, when nothing was in flight; empty where those
-    processes are out of reach, or there is no path. `took_s` is how long the whole sitting took, with
-    starting its clients and ending them.
+    slices of one round are neighbours in time, within a second or so, and no round has two of a case.
+    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation, and until the
+    server has done with connections that were closed. `server_cpu_us` and `path_cpu_us` were read at the
+    slice's two ends, when nothing was in flight; empty where those processes are out of reach, or there is
+    no path. `took_s` is how long the whole sitting took, with starting its clients and ending them.
     """
 
     sitting: int
