@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import Request, run
 from tlstax.run.progress import Step
@@ -97,7 +98,7 @@ def test_cases_that_are_compared_take_turns_and_each_is_proved(
         assert together is not None
         assert window.operations is not None
         assert sum(slices.operations) + window.operations == done.operations
-        assert len(set(slices.rounds)) == len(slices.rounds) == len(slices.server_cpu_us) >= 10
+        assert len(set(slices.rounds)) == len(slices.rounds) == len(slices.server_cpu_us) >= FEWEST_ROUNDS
         assert all(us > 0 for us in slices.server_cpu_us)
         assert trial.server is not None
         assert trial.server.cpu is not None
