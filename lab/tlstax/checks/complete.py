@@ -20,13 +20,6 @@ class Complete(NamedTuple):
     evidence: Evidence
 
     @property
-    def watched_operations(self) -> int:
-        """How many operations were finished in the window that was watched."""
-        window = self.evidence.window
-        watched = window.operations if window is not None else None
-        return self.done.operations if watched is None else watched
-
-    @property
     def alone(self) -> Counts:
         """What the client opened while the server could count it alone: less what it opened in turns."""
         lifetime, together = self.done.lifetime, self.evidence.together

@@ -70,7 +70,7 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
         )
     ran: Counter[str] = Counter()
     for statement in job.workload.statements:
-        ran[verb_of(statement).lower()] += statement.repeat * trial.watched_operations
+        ran[verb_of(statement).lower()] += statement.repeat * trial.evidence.watched_operations
     # The first statement on connecting is the proof, which has a counter of its own.
     others = restores or len(job.workload.on_connect) > 1 or trial.evidence.guest
     for verb in ran.keys() & COUNTERS.keys():

@@ -42,11 +42,11 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
     for change, each in workloads.rows_changed(job.workload)._asdict().items():
         if not each:
             continue
-        kind, wanted = _KINDS[change], each * trial.watched_operations
+        kind, wanted = _KINDS[change], each * trial.evidence.watched_operations
         counted = delta.get(_counter(kind, trial.server.version), 0)
         if counted < wanted:
             yield Doubt("invalid", f"of {wanted:,} {kind.statements} {wanted - counted:,} {kind.missed}")
-        elif exact and counted > each * (trial.watched_operations + failed):
+        elif exact and counted > each * (trial.evidence.watched_operations + failed):
             yield Doubt(
                 "invalid",
                 f"the server counted {counted:,} rows {change}, where the client claims {wanted:,}",

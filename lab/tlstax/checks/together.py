@@ -65,13 +65,12 @@ def _claims(case: CaseLevels, counts: Counts) -> dict[str, Range]:
             "Ssl_finished_accepts": (counts.connections if encrypted else 0, 0 if never else None),
             "Ssl_session_cache_hits": (0, 0 if never else None),
         }
-    handshakes, hits = handshakes_at_server(case, counts), 0
-    if path_exclusions.is_of_client(case):
-        hits = cache_hits(counts.handshakes)
+    handshakes, own = handshakes_at_server(case, counts), path_exclusions.is_of_client(case)
+    hits = cache_hits(counts.handshakes) if own else 0
     return {
         "Connections": (counts.connections, counts.connections),
         "Ssl_finished_accepts": (handshakes, handshakes),
-        "Ssl_session_cache_hits": (hits, hits if path_exclusions.is_of_client(case) else None),
+        "Ssl_session_cache_hits": (hits, hits if own else None),
     }
 
 

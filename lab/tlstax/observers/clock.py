@@ -1,4 +1,4 @@
-"""The CPU clock of one process, read in a microsecond: what it used over a slice of a few milliseconds."""
+"""The CPU clock of one process, read in a microsecond: what it has used, to the nanosecond."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 class CpuClock:
     """The CPU time that all threads of a process have used, those that have ended among them.
 
-    The clock's id is made from the process id as clock_getcpuclockid(3) makes it (see `process.read_cpu`).
+    The clock's id is made from the process id as clock_getcpuclockid(3) makes it (the kernel's
+    MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
     `pid` None is a process that is out of reach: its clock stands still at 0.
     """
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from functools import lru_cache
 from pathlib import Path
 
 from tlstax.contract import Frozen
+from tlstax.observers.clock import CpuClock
 from tlstax.records.trial import MappedLibrary, ServerCpu
 from tlstax.records.window import ProcessUse
 from tlstax.support.checksums import sha256_of
@@ -28,13 +28,11 @@ class CpuReading(Frozen):
 def read_cpu(pid: int) -> CpuReading | None:
     """CPU time that all threads of `pid` have used so far; None when it is out of reach.
 
-    The total is the process's CPU-time clock, whose id is made from the process id as
-    clock_getcpuclockid(3) makes it (the kernel's MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
-    The split comes from /proc/PID/stat, fields 14 and 15 (proc(5)), which count ticks.
+    The total is that of its CPU-time clock (`CpuClock`). The split comes from /proc/PID/stat, fields 14 and
+    15 (proc(5)), which count ticks.
     """
-    clock_id = (~pid << 3) | 2
     try:
-        total_us = time.clock_gettime_ns(clock_id) / 1e3
+        total_us = CpuClock(pid).read_us()
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from random import Random
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import ConfigDict, Field, NonNegativeFloat
 
@@ -14,6 +14,8 @@ from tlstax.records.trial import Trial
 from tlstax.study import Case, Level, Study, within
 from tlstax.study.level_names import ENGINE
 from tlstax.study.needs import clients, faults, needs_distance, server_choices, tls_libraries
+
+Thing = TypeVar("Thing")
 
 CAPTURE_BLOCK = -1
 """The block of captured trials, before all others: they are not estimated from."""
@@ -91,16 +93,20 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
         all_trials += [(case, True) for case, _ in all_trials]
     block = 0
     while True:
-        draws = [generator.random() for _ in all_trials]
-        order = sorted(range(len(all_trials)), key=draws.__getitem__)
         trials = tuple(
-            Trial(block=block, position=position, case=all_trials[place][0], profiled=all_trials[place][1])
-            for position, place in enumerate(order)
+            Trial(block=block, position=position, case=case, profiled=profiled)
+            for position, (case, profiled) in enumerate(shuffled(all_trials, generator))
             if (block, position) not in done
         )
         if trials:
             yield trials
         block += 1
+
+
+def shuffled(things: Sequence[Thing], generator: Random) -> list[Thing]:
+    """The things in the order of one draw each from `random()` (see `blocks`)."""
+    draws = [generator.random() for _ in things]
+    return [things[place] for place in sorted(range(len(things)), key=draws.__getitem__)]
 
 
 def captures(study: Study) -> tuple[Trial, ...]:

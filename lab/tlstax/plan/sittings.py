@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import turns
+from tlstax.plan.order import shuffled
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
@@ -87,9 +88,9 @@ def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:
     baseline = next(trial for trial in sitting.trials if trial.case.role == "baseline")
     others = [trial for trial in sitting.trials if trial is not baseline]
     for _ in range(sitting.rounds):
-        mixed = _shuffled(others, generator)
+        mixed = shuffled(others, generator)
         for part in range(sitting.parts):
-            yield tuple(_shuffled([baseline, *mixed[part :: sitting.parts]], generator))
+            yield tuple(shuffled([baseline, *mixed[part :: sitting.parts]], generator))
 
 
 def _can_sit(trial: Trial, study: Study) -> bool:
@@ -123,9 +124,3 @@ def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
         rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),
         watched_s=watched_s,
     )
-
-
-def _shuffled(trials: Sequence[Trial], generator: Random) -> list[Trial]:
-    """In the order of one draw each from `random()`, the sequence of which no version of Python changes."""
-    draws = [generator.random() for _ in trials]
-    return [trials[place] for place in sorted(range(len(trials)), key=draws.__getitem__)]

@@ -26,7 +26,7 @@ of them. Of a driver, whose operations and wake-ups take longer."""
 OPERATION_S, OPERATIONS_EACH = 0.0001, 4
 """About how long a server takes for a simple operation, and how many each connection has in a slice."""
 
-RECONNECT_CYCLE_S = 0.025
+RECONNECT_S = 0.025
 """How long a slice lasts for each connection that reconnects, some twenty times what a full handshake takes
 one processor. All begin a slice at once, and at its end fewer and fewer are left: client and server keep each
 other waiting then, and two virtual processors of one core are both faster alone. Slices of 2.5 ms for each of
@@ -66,5 +66,5 @@ def _least_s(case: CaseLevels) -> float:
         return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
     if case.workload == "reconnect":
-        return max(shortest_s, RECONNECT_CYCLE_S * case.connections)
+        return max(shortest_s, RECONNECT_S * case.connections)
     return max(shortest_s, OPERATIONS_EACH * OPERATION_S * case.connections)

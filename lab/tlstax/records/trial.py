@@ -279,6 +279,14 @@ class Evidence(Frozen):
     guest: bool = False
     beside_another: bool = False
 
+    @property
+    def watched_operations(self) -> int:
+        """How many operations were finished while observers watched: all of the trial's, or a part."""
+        watched = self.window.operations if self.window is not None else None
+        if watched is not None:
+            return watched
+        return self.done.operations if self.done is not None else 0
+
 
 class TrialRecord(Evidence):
     """What is stored of a trial: its evidence and the verdict on it."""

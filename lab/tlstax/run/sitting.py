@@ -104,15 +104,18 @@ def _counted_together(seats: Sequence[Seat]) -> Iterator[None]:
     yield
     for key, of_server in servers.items():
         delta = status.status_delta(before[key], _status(of_server))
-        claims = together.claims((seat.trial.case.typed, seat.opened_in_turns) for seat in of_server)
+        opened = [seat.opened_in_turns for seat in of_server]
+        claims = together.claims(
+            (seat.trial.case.typed, own) for seat, own in zip(of_server, opened, strict=True)
+        )
         if any(seat.is_out for seat in of_server):
             claims = {name: (least, None) for name, (least, _) in claims.items()}
-        for seat in of_server:
+        for seat, own in zip(of_server, opened, strict=True):
             seat.gathered.together = Together(
                 clients=len(of_server),
                 status_delta={name: delta.get(name, 0) for name in together.COUNTERS},
                 claims=claims,
-                own=seat.opened_in_turns,
+                own=own,
             )
 
 

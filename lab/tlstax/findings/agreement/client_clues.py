@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.outcomes import watched_operations
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
@@ -86,7 +85,7 @@ def seen_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Seen]:
         if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
             continue
         levels = frozen(case.levels)
-        operations[levels] += watched_operations(record)
+        operations[levels] += record.watched_operations
         statements[levels] += sum(window.status_delta.get(name, 0) for name in STATEMENTS)
         connections[levels] += window.status_delta.get("Connections", 0)
     return {

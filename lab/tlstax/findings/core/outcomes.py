@@ -35,7 +35,6 @@ __all__ = [
     "outcomes",
     "phases_together",
     "storm_rates",
-    "watched_operations",
 ]
 
 MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
@@ -116,12 +115,6 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
     }
 
 
-def watched_operations(record: TrialRecord) -> int:
-    """How many operations were finished while observers watched: all of the trial's, or a part."""
-    watched = record.window.operations if record.window is not None else None
-    return watched if watched is not None else record.done.operations if record.done is not None else 0
-
-
 def storm_rates(done: Done) -> tuple[float, ...]:
     """Connections a second in each round of a storm; none where there was no storm.
 
@@ -175,7 +168,7 @@ def _statements(record: TrialRecord) -> dict[str, float]:
     More than the operation has are the driver's own; fewer were put together. Told of drivers alone, and not
     of a server that others use too.
     """
-    window, job, operations = record.window, record.job, watched_operations(record)
+    window, job, operations = record.window, record.job, record.watched_operations
     if window is None or job is None or job.driver is None or record.guest or not operations:
         return {}
     counted = sum(times for name, times in window.status_delta.items() if is_statement(name))
@@ -238,7 +231,7 @@ def _path(record: TrialRecord, done: Done) -> dict[str, float]:
     between = window.path if window is not None else None
     used_us = between.cpu_total_us if between is not None else None
     is_known = "path" in record.trial.case.levels and (record.path is None or used_us is not None)
-    operations = watched_operations(record)
+    operations = record.watched_operations
     if not done.operations or not operations or not is_known:
         return {}
     found = {} if used_us is None else {"path_cpu_us_per_op": used_us / operations}
@@ -273,7 +266,7 @@ def _events(record: TrialRecord) -> dict[str, float]:
                 found[f"{side}_{name}_per_op"] = times
     if window is None and record.server is not None and record.server.instructions is not None:
         found["server_instructions_per_op"] = record.server.instructions
-    operations = watched_operations(record)
+    operations = record.watched_operations
     return {name: times / operations for name, times in found.items()} if operations else {}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tlstax.contract import TlsView
-from tlstax.findings.core.outcomes import is_statement, watched_operations
+from tlstax.findings.core.outcomes import is_statement
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
@@ -97,7 +97,7 @@ def _commands(trials: Sequence[TrialRecord]) -> dict[str, float]:
     operations = 0
     for record in trials:
         if record.window is not None and record.done is not None:
-            operations += watched_operations(record)
+            operations += record.watched_operations
             counted.update({n: x for n, x in record.window.status_delta.items() if is_statement(n)})
     if not operations:
         return {}
