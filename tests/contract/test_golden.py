@@ -112,6 +112,15 @@ def test_a_slice_counts_what_was_opened_in_it_and_a_round_for_each_opening_of_al
     assert sum(storm.rounds_s) < storm.elapsed_s
 
 
+def test_under_full_load_a_slice_did_less_than_in_all() -> None:
+    job, slice_ = JOB.validate_python(example("job-full-load")), EVENT.validate_python(example("event-slice"))
+    part = slice_.full_load
+    assert part.operations + job.full_load.after_operations < slice_.operations
+    assert part.elapsed_s < slice_.elapsed_s
+    assert part.cpu_us < slice_.cpu_us
+    assert len(part.cpu_of_us) == len(job.full_load.cpu_of)
+
+
 def test_work_of_an_open_loop_that_was_never_started_is_in_its_histograms() -> None:
     done = EVENT.validate_python(example("event-done-open-loop"))
     assert isinstance(done, Done)
@@ -180,6 +189,10 @@ def with_value(value: object, *path: str | int) -> Callable[[Any], None]:
         ("job-storm", with_value(False, "workload", "storm")),
         ("job-plaintext-without-key", with_value(2, "tls", "get_server_public_key")),
         ("job-tls13-resumed", with_value(True, "tls", "get_server_public_key")),
+        ("job-full-load", with_value(0, "full_load", "after_operations")),
+        ("job-full-load", with_value(0, "full_load", "cpu_of", 0)),
+        ("event-slice", with_value(0, "full_load", "operations")),
+        ("event-slice", without("full_load", "cpu_of_us")),
         ("job-tls13-resumed", with_value(-1, "cpus", 0)),
         ("job-tls13-resumed", without("account")),
         ("job-open-loop-prepared", with_value(0, "schedule", "rate_per_s")),

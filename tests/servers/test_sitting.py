@@ -19,6 +19,7 @@ from tlstax.study import Study
 from tlstax.support.errors import Interrupted
 
 IN_TURNS = "cases take turns"
+CONNECTIONS = 4
 
 
 class Watching:
@@ -54,7 +55,7 @@ def study(server: str, workload: str, **changed: object) -> Study:
         "factors": {
             "tls": ("off", "1.2", "1.3"),
             "workload": (workload,),
-            "connections": (4,),
+            "connections": (CONNECTIONS,),
             "server": (server,),
         },
         "baseline": {"tls": "off"},
@@ -97,15 +98,15 @@ def test_cases_that_are_compared_take_turns_and_each_is_proved(
         assert done is not None
         assert together is not None
         assert window.operations is not None
-        assert sum(slices.operations) + window.operations == done.operations
+        assert slices.lead_in == CONNECTIONS
+        in_ends = done.operations - window.operations - sum(slices.operations)
+        assert CONNECTIONS <= in_ends / len(slices.rounds) < 2 * CONNECTIONS
         assert len(set(slices.rounds)) == len(slices.rounds) == len(slices.server_cpu_us) >= FEWEST_ROUNDS
         assert all(us > 0 for us in slices.server_cpu_us)
         assert trial.server is not None
         assert trial.server.cpu is not None
         assert window.server is not None
-        assert trial.server.cpu.total_us == pytest.approx(
-            sum(slices.server_cpu_us) + (window.server.cpu_total_us or 0), rel=1e-6
-        )
+        assert trial.server.cpu.total_us > sum(slices.server_cpu_us) + (window.server.cpu_total_us or 0)
         assert together.clients == 4
         claimed = together.claims["Connections"]
         assert claimed[0] == together.status_delta["Connections"] == claimed[1]

@@ -127,13 +127,30 @@ class Counts(Frozen):
     authentications: dict[str, NonNegativeInt]
 
 
+class FullLoadSpan(Frozen):
+    """What was done in a slice while all connections were at work.
+
+    From the answer of the last operation of its lead-in (`FullLoad.after_operations`) to the first answer
+    after the slice's length, when every connection still has an operation in flight. `elapsed_s` lies between
+    these two answers; `operations` were finished after the first, the second included; `cpu_us` is the
+    client's process's, `cpu_of_us` that of each of the job's `full_load.cpu_of`, in its order.
+    """
+
+    elapsed_s: PositiveFloat
+    operations: PositiveInt
+    latency_sum_s: NonNegativeFloat
+    cpu_us: NonNegativeFloat
+    cpu_of_us: tuple[NonNegativeFloat, ...]
+
+
 class Slice(Frozen):
     """What was done in one slice: from one `go` to the answer of the last operation that was started in it.
 
     `elapsed_s` lasts until that answer, as long as the slice was to last where nothing was done. `operations`
     are those that succeeded, `latency_sum_s` the sum of their latencies as the histogram `operation` has
     them. `cpu_us` is the CPU time of the client's process, less what it takes to report this. `counts` is
-    what was opened in the slice, `rounds_s` the times of a storm's rounds (see `Done`).
+    what was opened in the slice, `rounds_s` the times of a storm's rounds (see `Done`). `full_load` is the
+    part in which all connections were at work: None where the job does not ask, or the slice was too short.
     """
 
     event: Literal["slice"] = "slice"
@@ -143,6 +160,7 @@ class Slice(Frozen):
     cpu_us: NonNegativeFloat
     counts: Counts
     rounds_s: tuple[PositiveFloat, ...] = ()
+    full_load: FullLoadSpan | None = Field(default=None, exclude_if=lambda part: part is None)
 
 
 class CpuTime(Frozen):

@@ -88,6 +88,17 @@ class DriverTerms(Frozen):
     batch: PositiveInt = 1
 
 
+class FullLoad(Frozen):
+    """Has each slice report what was done while all connections were at work (see `FullLoadSpan`).
+
+    A slice counts when `after_operations` of its operations have been answered. `cpu_of` are ids of other
+    processes of this machine, whose CPU time the client reads at both ends.
+    """
+
+    after_operations: PositiveInt
+    cpu_of: tuple[PositiveInt, ...] = ()
+
+
 class Job(Frozen):
     """All that a client is told. Never stored as it is: `without_password` is.
 
@@ -95,7 +106,9 @@ class Job(Frozen):
     long all slices together will last. With `operations`, the window ends when that many were started, and
     `duration_s` is the longest that it may last; a client that works in rounds does them in `rounds` equal
     parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
-    operations each. `driver` is for clients that are drivers alone.
+    operations each. `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
+    is `measure_overhead` where it is false; the two are left out otherwise, since other clients do not know
+    them.
     """
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
@@ -118,6 +131,8 @@ class Job(Frozen):
     row_samples: NonNegativeInt = 16
     attributes: dict[str, str] = {}
     driver: DriverTerms | None = None
+    full_load: FullLoad | None = Field(default=None, exclude_if=lambda asked: asked is None)
+    measure_overhead: bool = Field(default=True, exclude_if=lambda asked: asked is True)
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 

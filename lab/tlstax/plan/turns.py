@@ -14,6 +14,7 @@ from tlstax.plan.jobs import counted_operations
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import STORM
 from tlstax.study.workload_level import changes_data
 
 MOST_CONNECTIONS = 512
@@ -54,6 +55,16 @@ def takes_turns(levels: Levels, study: Study) -> bool:
         and "observers" not in study.levels_of()
         and case.slice_ms != 0
     )
+
+
+def lead_in(levels: Levels) -> int | None:
+    """How many operations of a slice are answered before it counts; None where all of it does.
+
+    One for each connection: they all begin at once and in step. Not in a storm, which is all beginning.
+    """
+    case = CaseLevels.of(levels)
+    whole = not kind_of(case.client).tells_full_load or case.workload == STORM
+    return None if whole else case.connections
 
 
 def slice_s(cases: Iterable[Levels]) -> float:

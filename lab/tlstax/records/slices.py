@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import PositiveInt, model_validator
 
 from tlstax.contract import Counts, Frozen
 
@@ -14,10 +14,12 @@ class Slices(Frozen):
 
     Cases with the same `sitting` of a block took turns. `rounds` has the round that each slice belongs to:
     slices of one round are neighbours in time, within a second or so, and no round has two of a case.
-    `length_s` is what each was to last; `elapsed_s` until the answer of its last operation, and until the
-    server has done with connections that were closed. `server_cpu_us` and `path_cpu_us` were read at the
-    slice's two ends, when nothing was in flight; empty where those processes are out of reach, or there is
-    no path. `took_s` is how long the whole sitting took, with starting its clients and ending them.
+    `length_s` is what each was to last. With `lead_in` the other columns are of the part of each slice in
+    which all connections were at work (`contract.FullLoadSpan`), after this many operations. Without, they
+    are of whole slices: `elapsed_s` until the answer of the last operation, and until the server has done
+    with connections that were closed; CPU times read at the slice's two ends, when nothing was in flight.
+    `server_cpu_us` and `path_cpu_us` are empty where those processes are out of reach, or there is no path.
+    `took_s` is how long the whole sitting took, with starting its clients and ending them.
     """
 
     sitting: int
@@ -30,6 +32,7 @@ class Slices(Frozen):
     client_cpu_us: tuple[float, ...]
     server_cpu_us: tuple[float, ...] = ()
     path_cpu_us: tuple[float, ...] = ()
+    lead_in: PositiveInt | None = None
 
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from tlstax.clients.process import LoadClient
-from tlstax.contract import Counts, Handshakes, Job, Slice
+from tlstax.contract import Counts, FullLoad, Handshakes, Job
 from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.window import Side, Watch
+from tlstax.plan import turns
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Slices
 from tlstax.records.trial import ServerCpu, Trial
+from tlstax.run import columns
 from tlstax.run.bench import Bench
+from tlstax.run.columns import Turn
 from tlstax.run.gathering import Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
 from tlstax.run.trial import GRACE_S
@@ -29,6 +33,10 @@ client has left, which belongs to the slice. Its clock is read when it has used 
 or at the latest then."""
 
 
+OVERHEAD_BLOCKS = 3
+"""In how many blocks the engine measures what its own loop costs: it takes as long as starting it."""
+
+
 class Seat:
     """A trial's client, and what has been learned of it.
 
@@ -38,19 +46,18 @@ class Seat:
 
     def __init__(self, trial: Trial, job: Job, bench: Bench, stack: ExitStack) -> None:
         self.trial, self.bench = trial, bench
-        self.gathered = Gathered(trial, job)
-        self._job, self._stack = job, stack
+        self._stack = stack
         self._client: LoadClient | None = None
         self._clock = CpuClock(bench.server.pid)
         self._route = bench.route(trial.case.levels)
         path = self._route.path
-        self._path_clocks = [CpuClock(pid) for pid in path.pids] if path is not None else []
-        self._path_cpu_us: list[float] = []
+        path_pids = path.pids if path is not None else ()
+        self._path_clocks = [CpuClock(pid) for pid in path_pids]
+        self._lead_in = turns.lead_in(trial.case.levels)
+        self._job = self._telling_full_load(job, path_pids)
+        self.gathered = Gathered(trial, self._job)
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
-        self._rounds: list[int] = []
-        self._slices: list[Slice] = []
-        self._elapsed_s: list[float] = []
-        self._server_cpu_us: list[float] = []
+        self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
 
@@ -62,7 +69,7 @@ class Seat:
     @property
     def opened_in_turns(self) -> Counts:
         """What its client says that it opened in its slices."""
-        return _together([slice_.counts for slice_ in self._slices])
+        return _together([turn.slice.counts for turn in self._turns])
 
     def sit_down(self, watched_s: float) -> None:
         """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
@@ -79,11 +86,9 @@ class Seat:
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
             after_us, settling_s = self._settled()
             path_after_us = self._path_us()
-            self._rounds.append(number)
-            self._slices.append(done)
-            self._elapsed_s.append(done.elapsed_s + settling_s)
-            self._server_cpu_us.append(after_us - before_us)
-            self._path_cpu_us.append(path_after_us - path_before_us)
+            self._turns.append(
+                Turn(number, done, settling_s, after_us - before_us, path_after_us - path_before_us)
+            )
 
     def finish(self) -> None:
         """Get the result of all slices; the connections stay until the client is ended."""
@@ -109,6 +114,15 @@ class Seat:
             gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
             if not writes(self._job.workload):
                 gathered.row_mismatches = row_samples.mismatches(self.bench.admin, done.row_samples)
+
+    def _telling_full_load(self, job: Job, path_pids: Sequence[int]) -> Job:
+        """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""
+        if self._lead_in is None:
+            return job
+        server = () if self.bench.server.pid is None else (self.bench.server.pid,)
+        full_load = FullLoad(after_operations=self._lead_in, cpu_of=(*server, *path_pids))
+        overhead = self.trial.block < OVERHEAD_BLOCKS
+        return job.model_copy(update={"full_load": full_load, "measure_overhead": overhead})
 
     def _sit_down(self, watched_s: float) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
@@ -162,7 +176,8 @@ class Seat:
         watched_cpu = self._watched_cpu
         if watched_cpu is None or not watched_cpu.total_us:
             return watched_cpu
-        factor = (watched_cpu.total_us + sum(self._server_cpu_us)) / watched_cpu.total_us
+        in_turns_us = sum(turn.server_cpu_us for turn in self._turns)
+        factor = (watched_cpu.total_us + in_turns_us) / watched_cpu.total_us
         return ServerCpu(
             total_us=watched_cpu.total_us * factor,
             user_us=watched_cpu.user_us * factor,
@@ -170,20 +185,12 @@ class Seat:
         )
 
     def _columns(self, sitting: Sitting, took_s: float) -> Slices | None:
-        if not self._slices:
+        if not self._turns:
             return None
-        return Slices(
-            sitting=sitting.number,
-            length_s=sitting.slice_s,
-            took_s=round(took_s, 3),
-            rounds=tuple(self._rounds),
-            operations=tuple(one.operations for one in self._slices),
-            elapsed_s=tuple(round(elapsed_s, 9) for elapsed_s in self._elapsed_s),
-            latency_sum_s=tuple(round(one.latency_sum_s, 9) for one in self._slices),
-            client_cpu_us=tuple(round(one.cpu_us, 3) for one in self._slices),
-            server_cpu_us=tuple(round(us, 3) for us in self._server_cpu_us) if self._clock.is_known else (),
-            path_cpu_us=tuple(round(us, 3) for us in self._path_cpu_us) if self._path_clocks else (),
+        measured = columns.of(
+            self._turns, self._lead_in, of_server=self._clock.is_known, of_path=bool(self._path_clocks)
         )
+        return Slices(sitting=sitting.number, length_s=sitting.slice_s, took_s=round(took_s, 3), **measured)
 
 
 def _together(counts: list[Counts]) -> Counts:

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::full_load::FullLoadSpan;
+
 /// One line from the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -293,6 +295,9 @@ pub struct Slice {
     /// Of each round of a storm, from its first SYN to its last connection's OK.
     #[serde(default)]
     pub rounds_s: Vec<f64>,
+    /// What of it was done under full load; absent where the job does not ask, or the slice was too short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_load: Option<FullLoadSpan>,
 }
 
 /// The result of all slices together, which are the window: what lies between two of them counts nowhere.

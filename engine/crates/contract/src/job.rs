@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::full_load::FullLoad;
 use crate::limits::{HIGHEST_RATE_PER_S, LONGEST_S, MOST_CONNECTIONS};
 use crate::workload::Workload;
 
@@ -296,6 +297,12 @@ pub struct Job {
     /// What a driver is told; the engine is none and refuses it.
     #[serde(default)]
     pub driver: Option<DriverTerms>,
+    /// Has slices tell what was done under full load; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_load: Option<FullLoad>,
+    /// Whether to measure what the client's own loop costs; left out where it is.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub measure_overhead: bool,
 }
 
 fn closed() -> Schedule {
@@ -392,10 +399,17 @@ impl Job {
             JobError::unless(holds, field, expected)?;
         }
         self.workload.check()?;
+        if let Some(full_load) = &self.full_load {
+            full_load.check(self.is_a_closed_loop_of_operations())?;
+        }
         if self.workload.storm {
             self.check_storm()?;
         }
         Ok(())
+    }
+
+    fn is_a_closed_loop_of_operations(&self) -> bool {
+        matches!(self.schedule, Schedule::Closed {}) && !self.workload.storm
     }
 
     /// A storm is made of rounds in which all connections are opened, as fast as it goes.

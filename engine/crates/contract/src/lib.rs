@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod event;
+mod full_load;
 mod job;
 mod limits;
 mod order;
@@ -16,6 +17,7 @@ pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
     Negotiated, Overhead, PhaseWire, Ready, RowSample, Slice, TlsLibrary, TlsView, Wire,
 };
+pub use full_load::{FullLoad, FullLoadSpan};
 pub use job::{
     Account, Arrivals, Endpoint, Job, JobError, Schedule, Tls, TlsSettings, TlsVersion, Verify,
 };

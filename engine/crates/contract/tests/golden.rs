@@ -51,6 +51,18 @@ fn every_golden_event_is_understood_and_written_back_as_it_was() {
     }
 }
 
+#[test]
+fn what_most_clients_do_not_know_is_left_out_where_it_is_not_asked() {
+    for (path, text) in examples("job-") {
+        let job = Job::from_json(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let written = serde_json::to_value(&job).expect("a job can be written");
+        let asks = path.ends_with("job-full-load.json");
+        for field in ["full_load", "measure_overhead"] {
+            assert_eq!(written.get(field).is_some(), asks, "{path}: {field}");
+        }
+    }
+}
+
 fn refusal(change: impl FnOnce(&mut Value)) -> String {
     let (_, text) = examples("job-mix").remove(0);
     let mut job: Value = serde_json::from_str(&text).expect("an example is JSON");

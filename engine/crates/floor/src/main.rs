@@ -97,6 +97,7 @@ impl Window {
             cpu_us,
             counts: counts(floor.connections - opened_before),
             rounds_s: Vec::new(),
+            full_load: None,
         })
     }
 

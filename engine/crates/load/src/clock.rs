@@ -31,13 +31,18 @@ pub fn thread_cpu_ns() -> u64 {
     since_zero_ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// CPU time of this process so far, in nanoseconds (`CLOCK_PROCESS_CPUTIME_ID`).
+pub fn process_cpu_ns() -> u64 {
+    since_zero_ns(clock_gettime(ClockId::ProcessCPUTime))
+}
+
 /// CPU time of this process so far.
 ///
 /// The total comes from `CLOCK_PROCESS_CPUTIME_ID`, which counts nanoseconds. `getrusage(2)` may
 /// count ticks, so it only gives the shares of user and system in that total.
 #[allow(clippy::cast_precision_loss)]
 pub fn process_cpu() -> CpuTime {
-    let total_us = since_zero_ns(clock_gettime(ClockId::ProcessCPUTime)) as f64 / 1e3;
+    let total_us = process_cpu_ns() as f64 / 1e3;
     let (user, system) = getrusage(UsageWho::RUSAGE_SELF).map_or((0.0, 0.0), |usage| {
         (
             usage.user_time().num_microseconds() as f64,

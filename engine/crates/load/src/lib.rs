@@ -11,6 +11,7 @@ mod connection;
 mod dispatch;
 mod failure;
 mod fleet;
+mod full_load;
 mod limits;
 mod meeting;
 mod null_server;

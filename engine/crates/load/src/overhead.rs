@@ -44,6 +44,7 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
         login: Arc::new(login(job, false, false)),
         tls: None,
         library: OnceLock::new(),
+        full_load: None,
         meeting: Meeting::of(1),
         sources: Vec::new(),
         timeout_ns: TIMEOUT_NS,

@@ -8,6 +8,7 @@ use tlstax_wire::LoginConfig;
 
 use crate::clock::nanoseconds;
 use crate::failure::Failure;
+use crate::full_load::Meter;
 use crate::limits::allow_open_files;
 use crate::meeting::Meeting;
 use crate::ports::allow_ports;
@@ -57,6 +58,7 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         login: Arc::new(login),
         tls,
         library,
+        full_load: Meter::of(job.full_load.as_ref())?,
         meeting: Meeting::of(job.threads),
         sources: job.source_addresses.clone(),
         timeout_ns: nanoseconds(job.timeout_s),

@@ -10,6 +10,7 @@ use tlstax_tls::{Context, Library};
 use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
+use crate::full_load::Meter;
 use crate::meeting::Meeting;
 use crate::recorder::Recorder;
 use crate::script::Script;
@@ -43,6 +44,8 @@ pub struct Shared {
     /// The TLS library of this job; in the clear it is loaded only when the server wants a password
     /// encrypted with its RSA key.
     pub library: OnceLock<Library>,
+    /// Notes what is done under full load; none where the job does not ask.
+    pub full_load: Option<Meter>,
     /// Where the threads of a storm meet.
     pub meeting: Meeting,
     /// Where they come from, in turn.

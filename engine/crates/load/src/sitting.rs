@@ -26,6 +26,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// The threads of a job, which are ready, and what all slices so far came to.
 struct Sitting {
+    shared: Arc<Shared>,
     threads: Vec<Thread>,
     inbox: Receiver<Report>,
     gauges: Vec<Arc<Gauge>>,
@@ -65,6 +66,9 @@ pub fn run(
 
 /// What the loop itself costs, measured where the first thread will run, before there is another.
 fn own_cost(job: &Job) -> Option<Overhead> {
+    if !job.measure_overhead {
+        return None;
+    }
     let job = job.clone();
     let measuring = thread::Builder::new()
         .name("overhead".into())
@@ -116,6 +120,7 @@ impl Sitting {
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
+            shared: Arc::clone(shared),
             threads,
             inbox,
             gauges,
@@ -129,6 +134,9 @@ impl Sitting {
     fn slice(&mut self, length_s: f64, say: &mut impl FnMut(Event)) -> Result<Slice, Failure> {
         let cpu_before = process_cpu();
         let span = Span::new(now_ns(), length_s);
+        if let Some(meter) = &self.shared.full_load {
+            meter.begin(span.end_ns);
+        }
         for thread in &self.threads {
             thread.tell(Task::Slice(span))?;
         }
@@ -170,6 +178,11 @@ impl Sitting {
             operations: all.operations,
             latency_sum_s: seconds(all.latency_sum_ns),
             cpu_us: self.cpu.add(cpu_before, cpu_after),
+            full_load: self
+                .shared
+                .full_load
+                .as_ref()
+                .and_then(|meter| meter.span(&all)),
             counts: all.counts,
             rounds_s,
         })

@@ -21,6 +21,10 @@ pub struct SliceRecord {
     pub operations: u64,
     /// Their latencies, added up.
     pub latency_sum_ns: u64,
+    /// Those of them that were finished under full load.
+    pub counted: u64,
+    /// The latencies of these, added up.
+    pub counted_latency_sum_ns: u64,
     /// Connections and handshakes.
     pub counts: Counts,
     /// Of each round of a storm, when it began and when its last connection was open.
@@ -30,11 +34,15 @@ pub struct SliceRecord {
 }
 
 impl SliceRecord {
-    /// Notes a finished operation.
+    /// Notes a finished operation, which `counts` when it was finished under full load.
     #[inline]
-    pub fn answered(&mut self, took_ns: u64, at_ns: u64) {
+    pub fn answered(&mut self, took_ns: u64, at_ns: u64, counts: bool) {
         self.operations += 1;
         self.latency_sum_ns += took_ns;
+        if counts {
+            self.counted += 1;
+            self.counted_latency_sum_ns += took_ns;
+        }
         self.last_answer_ns = at_ns;
     }
 
@@ -43,6 +51,8 @@ impl SliceRecord {
     pub fn merge(&mut self, other: Self) {
         self.operations += other.operations;
         self.latency_sum_ns += other.latency_sum_ns;
+        self.counted += other.counted;
+        self.counted_latency_sum_ns += other.counted_latency_sum_ns;
         merge_counts(&mut self.counts, &other.counts);
         self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
         if self.rounds.is_empty() {
@@ -99,12 +109,13 @@ mod tests {
         assert_eq!(slice.elapsed_ns(1_000, 500), 500);
         slice.last_answer_ns = 9_000;
         assert_eq!(slice.elapsed_ns(1_000, 500), 8_000);
-        slice.answered(40, 1_050);
+        slice.answered(40, 1_050, true);
         assert_eq!(slice.elapsed_ns(1_000, 500), 50);
         let mut other = SliceRecord::default();
-        other.answered(30, 1_700);
+        other.answered(30, 1_700, false);
         slice.merge(other);
         assert_eq!((slice.operations, slice.latency_sum_ns), (2, 70));
+        assert_eq!((slice.counted, slice.counted_latency_sum_ns), (1, 40));
         assert_eq!(slice.elapsed_ns(1_000, 500), 700);
     }
 }

@@ -293,7 +293,9 @@ impl Worker {
         let took_ns = self.dispatch.answered(index, at_ns);
         let recorder = &mut self.desk.recorder;
         recorder.phase(Phase::Operation, took_ns);
-        recorder.slice.answered(took_ns, at_ns);
+        let meter = self.shared.full_load.as_ref();
+        let counts = meter.is_some_and(|meter| meter.answered(at_ns));
+        recorder.slice.answered(took_ns, at_ns, counts);
         let operations = recorder.operations + recorder.slice.operations;
         self.gauge.operations.store(operations, Ordering::Relaxed);
     }

@@ -83,6 +83,7 @@ class ClientKind:
     `works_in_rounds` does all operations of a round in one go, and the data is put back between rounds;
     one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
+    One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
     """
@@ -95,6 +96,7 @@ class ClientKind:
     works_in_rounds: bool = False
     makes_storms: bool = False
     takes_turns: bool = False
+    tells_full_load: bool = False
     verifies: Callable[[str], bool | None] = _not_known
 
     def why_not(self, wanted: Wanted) -> str:

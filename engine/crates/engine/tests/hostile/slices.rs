@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use tlstax_contract::{Arrivals, Counts, Done, ErrorKind, Fault, Job, Schedule, Slice, Workload};
+use tlstax_contract::{
+    Arrivals, Counts, Done, ErrorKind, Fault, FullLoad, Job, Schedule, Slice, Workload,
+};
 
 use crate::client::Client;
-use crate::engine::{job, tls_job};
+use crate::engine::{job, offer, tls_job};
 use crate::messages::{OK, packet};
 use crate::server::{Peer, Server, tls_config};
 
@@ -112,6 +114,50 @@ fn add_up_to_the_result() {
             assert_eq!(logins(&slice.counts), expected);
         }
     }
+}
+
+#[test]
+fn tell_what_was_done_under_full_load_where_they_are_asked() {
+    let server = obliging();
+    let full_load = FullLoad {
+        after_operations: 5,
+        cpu_of: vec![std::process::id()],
+    };
+    let job = Job {
+        threads: 2,
+        measure_overhead: false,
+        full_load: Some(full_load),
+        ..reconnecting(job(&server))
+    };
+    let mut client = Client::start(&job);
+    for slice in client.go_on(&[0.1; 5]) {
+        let part = slice.full_load.unwrap();
+        // Each of three connections may have one more after the slice's length, of which one is the end.
+        let in_ends = slice.operations - part.operations;
+        assert!((5..5 + 3).contains(&in_ends), "{in_ends} in both ends");
+        assert!(part.elapsed_s < slice.elapsed_s && part.cpu_us < slice.cpu_us);
+        assert!(part.latency_sum_s < slice.latency_sum_s);
+        assert!(part.cpu_of_us.len() == 1 && part.cpu_of_us[0] > 0.0);
+    }
+    let too_short = client.go(NOTHING_S);
+    assert!(too_short.full_load.is_none());
+    assert!(client.end().overhead.is_none());
+}
+
+#[test]
+fn of_a_process_that_is_not_there_are_refused() {
+    let server = obliging();
+    let full_load = FullLoad {
+        after_operations: 1,
+        cpu_of: vec![u32::MAX],
+    };
+    let job = Job {
+        full_load: Some(full_load),
+        ..job(&server)
+    };
+    let ending = offer(&job);
+    let message = ending.fatal(ErrorKind::BadJob, Fault::Job);
+    assert!(message.contains("full_load.cpu_of"), "{message}");
 }
 
 #[test]

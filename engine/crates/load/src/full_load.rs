@@ -1,0 +1,232 @@
+//! The part of a slice in which all connections are at work: when it begins, when it ends, and what the clocks
+//! say at either.
+//!
+//! At the beginning of a slice all connections start at once, in step; at its end fewer and fewer are left, and
+//! client and server keep each other waiting. Where operations are long, as when connections come and go, a
+//! short slice is made of little else. So what counts is what lies between two answers: the last one of the
+//! lead-in, and the first one after the slice's length, when every connection still has an operation in flight.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
+use tlstax_contract::{ErrorKind, Fault, FullLoad, FullLoadSpan};
+
+use crate::clock::{process_cpu_ns, seconds};
+use crate::failure::Failure;
+use crate::slice::SliceRecord;
+
+/// The clocks at one end.
+#[derive(Debug)]
+struct Reading {
+    own_ns: u64,
+    others_ns: Vec<u64>,
+}
+
+/// Both ends of the part of a slice that counts, for all threads.
+#[derive(Debug)]
+pub struct Meter {
+    after_operations: u64,
+    others: Vec<ClockId>,
+    until_ns: AtomicU64,
+    answered: AtomicU64,
+    begun_ns: AtomicU64,
+    ended_ns: AtomicU64,
+    readings: Mutex<[Option<Reading>; 2]>,
+}
+
+impl Meter {
+    /// A meter for a job; none where it does not ask for one.
+    ///
+    /// # Errors
+    /// A process that it names has no clock here.
+    pub fn of(asked: Option<&FullLoad>) -> Result<Option<Self>, Failure> {
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            after_operations: u64::from(asked.after_operations),
+            others: asked
+                .cpu_of
+                .iter()
+                .copied()
+                .map(clock_of)
+                .collect::<Result<_, _>>()?,
+            until_ns: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            begun_ns: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
+            readings: Mutex::default(),
+        }))
+    }
+
+    /// A slice begins in which operations are started until `until_ns`.
+    pub fn begin(&self, until_ns: u64) {
+        for counter in [&self.answered, &self.begun_ns, &self.ended_ns] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.readings().fill_with(|| None);
+        self.until_ns.store(until_ns, Ordering::Release);
+    }
+
+    /// Notes an answer; whether its operation counts. Of several threads the first one that sees an end reads
+    /// the clocks there, and the others count what they had been answered until then.
+    #[inline]
+    pub fn answered(&self, at_ns: u64) -> bool {
+        let begun_ns = self.begun_ns.load(Ordering::Acquire);
+        if begun_ns == 0 {
+            self.lead_in(at_ns);
+            return false;
+        }
+        if at_ns <= begun_ns {
+            return false;
+        }
+        let mut ended_ns = self.ended_ns.load(Ordering::Acquire);
+        if ended_ns == 0 && at_ns >= self.until_ns.load(Ordering::Acquire) {
+            ended_ns = self.end(at_ns);
+        }
+        ended_ns == 0 || at_ns <= ended_ns
+    }
+
+    /// What was done between both ends of the slice that is over; none where it had not both.
+    pub fn span(&self, slice: &SliceRecord) -> Option<FullLoadSpan> {
+        let (begun_ns, ended_ns) = (
+            self.begun_ns.load(Ordering::Acquire),
+            self.ended_ns.load(Ordering::Acquire),
+        );
+        let [Some(before), Some(after)] = &*self.readings() else {
+            return None;
+        };
+        let elapsed_ns = ended_ns.checked_sub(begun_ns).filter(|ns| *ns > 0)?;
+        let spent_us = |from: u64, to: u64| seconds(to.saturating_sub(from)) * 1e6;
+        let others = before.others_ns.iter().zip(&after.others_ns);
+        Some(FullLoadSpan {
+            elapsed_s: seconds(elapsed_ns),
+            operations: slice.counted,
+            latency_sum_s: seconds(slice.counted_latency_sum_ns),
+            cpu_us: spent_us(before.own_ns, after.own_ns),
+            cpu_of_us: others.map(|(from, to)| spent_us(*from, *to)).collect(),
+        })
+    }
+
+    /// Counts an answer of the lead-in; the last one is the beginning, unless the slice is over by then.
+    fn lead_in(&self, at_ns: u64) {
+        let answered = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
+        if answered == self.after_operations && at_ns < self.until_ns.load(Ordering::Acquire) {
+            self.readings()[0] = self.read();
+            self.begun_ns.store(at_ns, Ordering::Release);
+        }
+    }
+
+    /// Ends what counts with an answer at `at_ns`, unless another thread has done it before; when it ended.
+    fn end(&self, at_ns: u64) -> u64 {
+        let mut readings = self.readings();
+        let ended_ns = self.ended_ns.load(Ordering::Acquire);
+        if ended_ns > 0 {
+            return ended_ns;
+        }
+        readings[1] = self.read();
+        self.ended_ns.store(at_ns, Ordering::Release);
+        at_ns
+    }
+
+    /// None where a process has ended.
+    fn read(&self) -> Option<Reading> {
+        let read_ns = |clock: &ClockId| {
+            let time = clock_gettime(*clock).ok()?;
+            let whole_s = u64::try_from(time.tv_sec()).ok()?;
+            Some(whole_s * 1_000_000_000 + u64::try_from(time.tv_nsec()).ok()?)
+        };
+        Some(Reading {
+            own_ns: process_cpu_ns(),
+            others_ns: self.others.iter().map(read_ns).collect::<Option<_>>()?,
+        })
+    }
+
+    fn readings(&self) -> std::sync::MutexGuard<'_, [Option<Reading>; 2]> {
+        // A thread that died while it held the lock ends the job anyhow.
+        self.readings
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The CPU clock of the process with this id.
+fn clock_of(pid: u32) -> Result<ClockId, Failure> {
+    let known = i32::try_from(pid).map_or(Err(Errno::ESRCH), |pid| {
+        clock_getcpuclockid(Pid::from_raw(pid))
+    });
+    known.map_err(|error| {
+        let message =
+            format!("job field full_load.cpu_of: process {pid} has no clock here ({error})");
+        Failure::new(ErrorKind::BadJob, Fault::Job, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(after_operations: u32) -> Meter {
+        let asked = FullLoad {
+            after_operations,
+            cpu_of: vec![std::process::id()],
+        };
+        Meter::of(Some(&asked)).unwrap().unwrap()
+    }
+
+    /// What a slice until `until_ns` with answers at these times came to.
+    fn told(meter: &Meter, until_ns: u64, answers: &[u64]) -> Option<(u64, f64)> {
+        meter.begin(until_ns);
+        let mut slice = SliceRecord::default();
+        for at_ns in answers {
+            slice.answered(1, *at_ns, meter.answered(*at_ns));
+        }
+        let span = meter.span(&slice)?;
+        assert_eq!(span.cpu_of_us.len(), 1);
+        assert!((span.latency_sum_s * 1e9 - seconds(span.operations) * 1e9).abs() < 1e-6);
+        Some((span.operations, (span.elapsed_s * 1e9).round()))
+    }
+
+    #[test]
+    fn what_counts_lies_between_the_last_answer_of_the_lead_in_and_the_first_after_the_end() {
+        let meter = meter(2);
+        let answers = [10, 20, 30, 40, 50, 105, 107, 109];
+        assert_eq!(told(&meter, 100, &answers), Some((4, 85.0)));
+        // Each slice begins anew.
+        assert_eq!(
+            told(&meter, 200, &[110, 120, 150, 200, 201]),
+            Some((2, 80.0))
+        );
+    }
+
+    #[test]
+    fn a_slice_that_is_over_in_its_lead_in_or_ends_early_tells_nothing() {
+        let meter = meter(3);
+        assert_eq!(told(&meter, 100, &[10, 20, 100, 130]), None);
+        assert_eq!(told(&meter, 100, &[10, 20, 30, 40]), None);
+        assert_eq!(told(&meter, 100, &[]), None);
+    }
+
+    #[test]
+    fn an_answer_that_another_thread_notes_late_counts_by_its_time() {
+        let meter = meter(1);
+        assert_eq!(
+            told(&meter, 100, &[10, 9, 30, 104, 99, 110]),
+            Some((3, 94.0))
+        );
+    }
+
+    #[test]
+    fn who_does_not_ask_has_no_meter_and_a_process_that_is_not_there_no_clock() {
+        assert!(Meter::of(None).unwrap().is_none());
+        let gone = FullLoad {
+            after_operations: 1,
+            cpu_of: vec![u32::MAX],
+        };
+        let refused = Meter::of(Some(&gone)).unwrap_err();
+        assert!(refused.message.contains("full_load.cpu_of"), "{refused:?}");
+    }
+}
