@@ -44,7 +44,7 @@ def noisy_run() -> StoredRun:
     return fake_run()
 
 
-def one_workload_one_level(blocks: int = 5) -> StoredRun:
+def one_workload_one_level(blocks: int = 5, **changes: object) -> StoredRun:
     """The smallest comparison: plaintext, its control, one TLS version, kept connections."""
     study = load_study("tax").model_copy(
         update={
@@ -52,7 +52,7 @@ def one_workload_one_level(blocks: int = 5) -> StoredRun:
             "factors": {"workload": ("point-select",), "connections": (1,)},
         }
     )
-    return fake_run(study, number_of_blocks=blocks, invalid=False)
+    return fake_run(study, number_of_blocks=blocks, invalid=False, **changes)  # type: ignore[arg-type]
 
 
 def one_block() -> StoredRun:

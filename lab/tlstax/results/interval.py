@@ -8,11 +8,15 @@ from typing import Literal
 
 from tlstax.contract.frozen import Frozen
 
-Judgement = Literal["higher", "lower", "no difference seen", "no interval yet"]
-"""Of a figure beside another one, from its interval and the noise floor; the last of one block alone."""
+Judgement = Literal["higher", "lower", "no difference seen", "no interval yet", "too wide to tell"]
+"""Of a figure beside another one, from its interval and the noise floor; the fourth of one block alone, the
+fifth where the interval holds no difference and differences of many times as well."""
 
 DIFFERENCES: tuple[Judgement, ...] = ("higher", "lower")
 """The judgements by which a difference is seen."""
+
+WIDEST_SPAN = 10.0
+"""An interval over more than this factor tells nothing but that there are too few blocks."""
 
 ClaimVerdict = Literal["held", "held in part", "did not hold", "could not be told"]
 """Of a claim that was published, from all that a run shows of it."""
@@ -38,6 +42,11 @@ class Interval(Frozen):
         if self.low is None or self.high is None:
             return None
         return sqrt(self.high / self.low) - 1
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a ratio's interval, if it has one, lies within one order of magnitude."""
+        return self.low is None or self.high is None or self.high <= WIDEST_SPAN * self.low
 
     @property
     def excludes_one(self) -> bool:

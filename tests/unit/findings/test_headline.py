@@ -9,7 +9,7 @@ from tlstax.findings.answer.headline import headline
 from tlstax.findings.core.stats import (
     judge,
 )
-from tlstax.findings.core.wording import alike, capitalised, is_telling, known_to, percent, signed_percent
+from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.report.core.facts import facts
 from tlstax.report.core.figures import interval
 from tlstax.results.document import (
@@ -201,10 +201,11 @@ def test_one_thing_is_not_many() -> None:
 def test_an_interval_of_any_width_is_not_spelled_out() -> None:
     """Two blocks that scatter give intervals like -99 to +8685 %, which tell only that they are too few."""
     found = document(fake_run(number_of_blocks=2, noise=0.5, seed=3, invalid=False))
-    wide = [f for f in found.findings if f.outcome == "ops_per_s" and not is_telling(f.ratio)]
+    wide = [f for f in found.findings if f.outcome == "ops_per_s" and not f.ratio.is_telling]
     assert wide, "the noise was meant to be too much"
     said = [sentence for sentence in headline(found) if "2 blocks are too few" in sentence]
     assert len(said) == len([f for f in wide if f.role == "treatment"])
+    assert not any("no difference seen" in sentence for sentence in said)
     assert percent(461.38) == ">1,000 %"
     assert interval(wide[0].ratio) == "too wide"
 

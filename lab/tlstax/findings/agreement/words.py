@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.stats import relative_difference
-from tlstax.findings.core.wording import alike, is_telling, microseconds, percent, signed_percent, with_sign
+from tlstax.findings.core.wording import alike, microseconds, percent, signed_percent, with_sign
 from tlstax.results.document import Agreement, ClientAgreement
 from tlstax.study import Levels, Study
 from tlstax.study.labels import client_words, group_label, label_levels
@@ -102,7 +102,7 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
 def untold_words(client: ClientAgreement) -> str:
     """What is said where neither agreement nor a difference is shown."""
     ratio = client.ratio
-    if not is_telling(ratio) or ratio.low is None or ratio.high is None:
+    if not ratio.is_telling or ratio.low is None or ratio.high is None:
         return NOTHING_TOLD
     return NO_DIFFERENCE if ratio.low <= 1 <= ratio.high else WITHIN_NOISE
 
@@ -112,7 +112,7 @@ def interval_words(client: ClientAgreement) -> str:
     ratio = client.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
-    if not is_telling(ratio):
+    if not ratio.is_telling:
         return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
     ends = alike(*(100 * (value - 1) for value in (ratio.point, ratio.low, ratio.high)))
     point, low, high = (with_sign(text) for text in ends)
@@ -145,7 +145,7 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAg
 
 def _hidden(untold: Sequence[ClientAgreement]) -> str:
     """How large a difference the intervals leave room for, where none is seen."""
-    if not all(is_telling(client.ratio) for client in untold):
+    if not all(client.ratio.is_telling for client in untold):
         return "it cannot be told"
     ends = (end for client in untold for end in (client.ratio.low, client.ratio.high) if end is not None)
     room = max(map(relative_difference, ends), default=None)

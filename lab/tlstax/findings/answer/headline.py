@@ -17,7 +17,6 @@ from tlstax.findings.core.wording import (
     MANY_TIMES,
     alike,
     change_words,
-    is_telling,
     percent,
     signed_percent,
     with_sign,
@@ -44,6 +43,7 @@ NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOT_SEEN: Mapping[str, str] = {
     "no difference seen": ", which is no difference seen",
     "no interval yet": ", of which there is no interval yet",
+    "too wide to tell": ", which is too wide to tell",
 }
 _WORK = {
     "point-select": "point selects a second",
@@ -179,6 +179,8 @@ def _difference(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} {_what(finding)} in one block: no interval yet"
+    if finding.judgement == "too wide to tell":
+        return f"{signed_percent(ratio.point - 1)} {_what(finding)}, but {_too_few(ratio)}"
     if finding.judgement == "no difference seen":
         return f"no difference seen in {_what(finding)} ({_evidence(finding)})"
     more = ratio.point > 1
@@ -205,12 +207,14 @@ def _percents(point: float, low: float, high: float) -> tuple[str, str]:
     return f"{size} %", f"{start} to {end} %"
 
 
+def _too_few(ratio: Interval) -> str:
+    return f"{counted(ratio.blocks, 'block')} are too few: the interval spans more than a factor of ten"
+
+
 def _evidence(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
-    if not is_telling(ratio):
-        return f"{counted(ratio.blocks, 'block')} are too few: the interval spans more than a factor of ten"
     start, end = (with_sign(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
@@ -237,7 +241,7 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
         return []
     if full.baseline.get("tls") != "off" or not _apart(full.ratio, resumed.ratio):
         return []
-    if not is_telling(resumed.ratio):
+    if not resumed.ratio.is_telling:
         return []
     share = 1 - (1 / resumed.ratio.point - 1) / (1 / full.ratio.point - 1)
     back = "all" if resumed.judgement == "no difference seen" or share >= 1 else percent(share)

@@ -126,13 +126,16 @@ def relative_difference(ratio: float) -> float:
 def judge(ratio: Interval, floor: float | None) -> Judgement:
     """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor.
 
-    One block alone has no interval, and says nothing either way.
+    One block alone has no interval, and says nothing either way; nor does an interval that holds 1 and is too
+    wide to tell anything.
 
     Simulated with trials that scatter by 2 %, run until every ratio is known to 2 %: of two equal things,
     under 2 % of studies call one higher or lower; a true difference of 3 % is found in more than 90 %.
     """
     if ratio.low is None or ratio.high is None:
         return "no interval yet"
+    if not ratio.excludes_one and not ratio.is_telling:
+        return "too wide to tell"
     if not ratio.excludes_one or relative_difference(ratio.point) <= max(floor or 0.0, ROUNDING):
         return "no difference seen"
     return "higher" if ratio.point > 1 else "lower"

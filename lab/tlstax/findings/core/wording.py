@@ -10,8 +10,6 @@ from tlstax.study.driver_catalogue import DRIVERS
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
 
-WIDEST_SPAN = 10.0
-
 _PRODUCTS = frozenset(driver.product.split(" ", 1)[0] for driver in DRIVERS.values())
 """First words of drivers' names, as their makers write them."""
 
@@ -19,11 +17,6 @@ MINUS = "\N{MINUS SIGN}"
 
 MANY_TIMES = 2.0
 """From here on a factor is easier to grasp than a percentage."""
-
-
-def is_telling(ratio: Interval) -> bool:
-    """Whether a ratio's interval, if it has one, lies within one order of magnitude."""
-    return ratio.low is None or ratio.high is None or ratio.high <= WIDEST_SPAN * ratio.low
 
 
 def percent(fraction: float) -> str:
@@ -70,7 +63,7 @@ def change_words(ratio: Interval) -> str:
     """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
-    if not is_telling(ratio):
+    if not ratio.is_telling:
         return "known to no better than a factor of ten"
     if ratio.point >= MANY_TIMES:
         point, low, high = alike(ratio.point, ratio.low, ratio.high)

@@ -174,7 +174,7 @@ def _less(costs: Iterable[RetryCost]) -> str:
     ]
     if moved:
         parts.append(f"a connection costs {enumerated(moved)}")
-    for way in ("no difference seen", "no interval yet"):
+    for way in ("no difference seen", "no interval yet", "too wide to tell"):
         unseen = [COST_WORDS[cost.cost] for cost in known if cost.judgement == way]
         if unseen:
             parts.append(f"{way} {'in' if way == 'no difference seen' else 'of'} {enumerated(unseen)}")

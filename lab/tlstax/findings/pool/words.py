@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor, log10
 
 from tlstax.findings.core.naming import subject_label, tls_label
-from tlstax.findings.core.wording import alike, is_telling, percent
+from tlstax.findings.core.wording import alike, percent
 from tlstax.results.document import (
     PoolSaving,
     RunDocument,
@@ -38,7 +38,7 @@ def rounded(ratio: Interval) -> str:
     """A number of operations and its interval: "12.3 (11.8 to 12.9)"."""
     if ratio.low is None or ratio.high is None:
         return f"{alike(ratio.point)[0]} in one block alone"
-    if not is_telling(ratio):
+    if not ratio.is_telling:
         return "not known to a factor of ten"
     point, low, high = alike(ratio.point, ratio.low, ratio.high)
     return f"{point} ({low} to {high})"
@@ -63,7 +63,7 @@ def _sentence(side: str, several: list[PoolSaving]) -> str:
 
 def _enough(needed: Interval) -> str:
     """How many are enough for certain: the upper end of the interval."""
-    return whole(needed.point if needed.high is None or not is_telling(needed) else needed.high)
+    return whole(needed.point if needed.high is None or not needed.is_telling else needed.high)
 
 
 def _with_key(found: PoolSaving) -> str:

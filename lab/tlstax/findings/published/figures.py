@@ -13,7 +13,7 @@ from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Series
 from tlstax.findings.core.twins import twins
-from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, is_telling, percent
+from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, percent
 from tlstax.records.trial import Machine
 from tlstax.results.document import (
     PublishedFigure,
@@ -111,7 +111,7 @@ def _verdict(figure: Published, reference: Published, ratio: Interval, series: S
 
 def _sized(ratio: Interval) -> str:
     """The ratio as a factor, or where it is small as a change, with its interval."""
-    if _is_many(ratio) and ratio.low is not None and ratio.high is not None and is_telling(ratio):
+    if _is_many(ratio) and ratio.low is not None and ratio.high is not None and ratio.is_telling:
         point, low, high = alike(ratio.point, ratio.low, ratio.high)
         return f"{point}× ({low} to {high}×)"
     return change_words(ratio)

@@ -207,8 +207,11 @@ def noise_words(group: Group, outcome: str) -> str:
         return "One block alone shows no scatter: there is no interval (?) and no noise floor yet."
     known = _noise_floor_words(group, floor)
     found = (finding for row in group.compared() for finding in row.findings.values())
-    if any(finding.judgement == "no interval yet" for finding in found):
+    judgements = {finding.judgement for finding in found}
+    if "no interval yet" in judgements:
         return f"One block alone shows no scatter: there is no interval yet (?). {known}"
+    if "too wide to tell" in judgements:
+        return f"An interval that spans more than a factor of ten tells nothing (?): too few blocks. {known}"
     return known
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from tlstax.findings.core.wording import MANY_TIMES, MINUS, is_telling
+from tlstax.findings.core.wording import MANY_TIMES, MINUS
 from tlstax.results.interval import Interval
 
 NOTHING = "\N{EN DASH}"
@@ -14,9 +14,9 @@ NOTHING = "\N{EN DASH}"
 
 ALIKE, UNKNOWN = "≈", "?"
 """Mark a difference that is not seen: smaller than the noise, or with an interval that holds none; and one
-that has no interval yet."""
+that has no interval yet, or one that is too wide."""
 
-_MARKS = {"no difference seen": ALIKE, "no interval yet": UNKNOWN}
+_MARKS = {"no difference seen": ALIKE, "no interval yet": UNKNOWN, "too wide to tell": UNKNOWN}
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIVIDED = "\N{DIVISION SIGN}"
@@ -97,7 +97,7 @@ def interval(ratio: Interval) -> str:
     """
     if ratio.low is None or ratio.high is None:
         return ""
-    if not is_telling(ratio):
+    if not ratio.is_telling:
         return "too wide"
     sign, _ = _form(ratio.point)
     low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
