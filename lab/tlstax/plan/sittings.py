@@ -33,7 +33,9 @@ class Sitting:
     """Trials of a block whose clients are ready at once and take turns.
 
     `number` is its own within the block. Each slice lasts `slice_s`, and every trial has `rounds` of them;
-    before that each works for `watched_s` alone. With one trial there are no turns.
+    before that each works for `watched_s` alone. With one trial there are no turns. With `full_load`
+    what counts of a slice is what is done while all connections are at work: where every client reports that,
+    since what is compared is measured in the same way.
     """
 
     number: int
@@ -41,6 +43,7 @@ class Sitting:
     slice_s: float = 0.0
     rounds: int = 0
     watched_s: float = 0.0
+    full_load: bool = False
 
     @property
     def takes_turns(self) -> bool:
@@ -123,4 +126,5 @@ def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
         slice_s=slice_s,
         rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),
         watched_s=watched_s,
+        full_load=all(turns.lead_in(trial.case.levels) is not None for trial in company),
     )

@@ -41,10 +41,10 @@ class Seat:
     """A trial's client, and what has been learned of it.
 
     Whatever fails ends up in `gathered.failure`, and the seat `is_out`: it takes no further turns. Leaving
-    `stack` ends the client.
+    `stack` ends the client. With `full_load` it reports what it did while all connections were at work.
     """
 
-    def __init__(self, trial: Trial, job: Job, bench: Bench, stack: ExitStack) -> None:
+    def __init__(self, trial: Trial, job: Job, bench: Bench, stack: ExitStack, *, full_load: bool) -> None:
         self.trial, self.bench = trial, bench
         self._stack = stack
         self._client: LoadClient | None = None
@@ -53,7 +53,7 @@ class Seat:
         path = self._route.path
         path_pids = path.pids if path is not None else ()
         self._path_clocks = [CpuClock(pid) for pid in path_pids]
-        self._lead_in = turns.lead_in(trial.case.levels)
+        self._lead_in = turns.lead_in(trial.case.levels) if full_load else None
         self._job = self._telling_full_load(job, path_pids)
         self.gathered = Gathered(trial, self._job)
         self._comes_and_goes = job.workload.reconnect or job.workload.storm

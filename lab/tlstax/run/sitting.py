@@ -49,7 +49,7 @@ def run_sitting(
         for trial in sitting.trials:
             interruption.check()
             watcher.begins(trial)
-            seat = Seat(trial, *places[trial.position], stack)
+            seat = Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
             seat.sit_down(sitting.watched_s)
             if seat.is_out:
                 watcher.failed(seat.gathered.record(seat.bench))

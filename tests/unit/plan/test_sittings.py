@@ -45,6 +45,16 @@ def test_cases_that_are_compared_sit_together_and_each_trial_sits_once() -> None
 
 
 @pytest.mark.parametrize(
+    ("clients", "full_load"),
+    [(("engine",), True), (("engine", "pymysql-1.1"), False), (("pymysql-1.1",), False)],
+)
+def test_full_load_counts_where_every_client_reports_it(clients: tuple[str, ...], full_load: bool) -> None:
+    made_up = study(factors={"tls": ("off", "1.3"), "client": clients})
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    assert {sitting.full_load for sitting in found} == {full_load}
+
+
+@pytest.mark.parametrize(
     ("changed", "alone"),
     [
         ({"factors": {"tls": ("off", "1.3"), "client": ("engine", "sysbench")}}, {"sysbench"}),

@@ -9,7 +9,7 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.plan.timing import window_s
-from tlstax.plan.turns import DRIVER_S, KEPT_S, slice_s, takes_turns
+from tlstax.plan.turns import DRIVER_S, KEPT_S, lead_in, slice_s, takes_turns
 from tlstax.study import Study, load_study
 
 TAX = load_study("tax")
@@ -70,8 +70,16 @@ def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
     assert of() == KEPT_S
     assert of(client="pymysql-1.1") == DRIVER_S
     assert of(connections=100) == pytest.approx(0.04)
-    assert of(workload="reconnect") == pytest.approx(0.2)
+    assert of(workload="reconnect") == pytest.approx(0.06)
+    assert of(workload="reconnect", client="pymysql-1.1") == pytest.approx(0.2)
     assert of(workload="reconnect", client="pymysql-1.1", connections=1) == DRIVER_S
+
+
+def test_what_begins_a_slice_is_left_out_where_the_client_can_tell() -> None:
+    assert lead_in(KEPT) == 8
+    assert lead_in({**KEPT, "workload": "reconnect", "connections": 3}) == 3
+    assert lead_in({**KEPT, "workload": "storm"}) is None
+    assert lead_in({**KEPT, "client": "pymysql-1.1"}) is None
 
 
 def test_a_case_may_name_the_length_of_its_slices() -> None:
