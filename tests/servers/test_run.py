@@ -163,13 +163,13 @@ def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subpro
 
 
 @pytest.mark.long
-def test_a_server_that_dies_costs_one_trial_and_is_started_again(
+def test_a_server_that_dies_costs_those_who_took_turns_at_it_and_is_started_again(
     home: Home, running: subprocess.Popen[str]
 ) -> None:
     first = server_of(running).pid
     before = home.trials()
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: home.trials() >= before + 4 or running.poll() is not None)
+    wait_until(lambda: home.trials() >= before + 6 or running.poll() is not None)
     assert running.poll() is None, running.communicate()
     assert server_of(running).pid != first
     running.send_signal(signal.SIGINT)
@@ -178,14 +178,15 @@ def test_a_server_that_dies_costs_one_trial_and_is_started_again(
     with home.store() as store:
         trials = store.load("last").trials
     dead = [trial for trial in trials if trial.verdict.value != "valid"]
-    assert len(dead) == 1
+    assert 1 <= len(dead) <= 5
+    assert len({(trial.trial.block, trial.trial.case.typed.workload) for trial in dead}) == 1
     assert trials[-1].verdict.value == "valid"
 
 
 @pytest.mark.long
 def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, mariadb_build: object) -> None:
     assert mariadb_build
-    with small_disk(tmp_path / "small", 160) as small:
+    with small_disk(tmp_path / "small", 400) as small:
         home = Home(small)
         result = home.run("run", *LONG)
         assert result.returncode == 3, result.stderr
@@ -197,7 +198,7 @@ def test_a_full_disk_is_said_in_one_sentence_and_loses_nothing(tmp_path: Path, m
 
 @pytest.mark.long
 def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
-    running: subprocess.Popen[str], tmp_path: Path
+    home: Home, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     second = Home(tmp_path / "second")
     with second.start("run", *QUICK, "--json") as waiting:
@@ -214,6 +215,9 @@ def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
     assert f"process {running.pid}, since" in beside.stderr
     caveats = json.loads(beside.stdout)["caveats"]
     assert any(text.startswith("another run was measuring on the same processors") for text in caveats)
+    # What was under way meanwhile is kept when all who take turns are done.
+    before = home.trials()
+    wait_until(lambda: home.trials() > before or running.poll() is not None)
     running.send_signal(signal.SIGINT)
     out, _ = running.communicate(timeout=WITHIN_S)
     assert "another run was measuring on the same processors" in " ".join(out.split())

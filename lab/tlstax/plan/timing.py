@@ -25,7 +25,9 @@ WANTED_BLOCKS_IN_TURNS = 12
 """The same where cases take turns. What is left of scatter then is that of connections and threads, which are
 made anew in each block and cost as much time however short the block is."""
 
-SHORTEST_S, LONGEST_S = 0.1, 10.0
+SHORTEST_S, LONGEST_S, LONGEST_IN_TURNS_S = 0.1, 10.0, 0.8
+"""Of a large budget trials get longer, up to here. Where cases take turns, more blocks with connections of
+their own soon tell more than longer ones; and who interrupts a run loses at most the turns under way."""
 
 RECONNECT_CYCLE_S = 0.003
 """How long a window lasts for each connection that reconnects, about what a full handshake takes on one core:
@@ -167,9 +169,11 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     if not least:
         return SHORTEST_S
     in_turns = sum(takes_turns(case.levels, study) for case in cases)
-    wanted = WANTED_BLOCKS_IN_TURNS if 2 * in_turns > len(cases) else WANTED_BLOCKS
+    most_in_turns = 2 * in_turns > len(cases)
+    wanted = WANTED_BLOCKS_IN_TURNS if most_in_turns else WANTED_BLOCKS
+    longest_s = LONGEST_IN_TURNS_S if most_in_turns else LONGEST_S
     room_s = (study.budget_s / wanted - overhead) / times - sum(counted)
-    return round(min(LONGEST_S, max(SHORTEST_S, _shared_out(room_s, least))), 3)
+    return round(min(longest_s, max(SHORTEST_S, _shared_out(room_s, least))), 3)
 
 
 def _shared_out(room_s: float, least: Sequence[float]) -> float:

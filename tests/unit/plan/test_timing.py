@@ -122,8 +122,9 @@ def budgeted(study: Study, seconds: float) -> float:
     [
         (TAX, 60.0, (5.0 - OVERHEAD_S) / 10),
         (TAX, 1.0, 0.1),
-        (TAX, 1e6, 10.0),
-        (PROFILED, 480.0, (40.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 10),
+        (TAX, 1e6, 0.8),
+        (override(TAX, "client", ["sysbench"]), 1e6, 10.0),
+        (PROFILED, 240.0, (20.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 10),
         (WITH_STORMS, 60.0, (3.0 - 2 * OF_KEPT - STORMS_S) / 5),
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
