@@ -11,7 +11,7 @@ def until_full(store: Store, run: str, trials: tuple[TrialRecord, ...]) -> tuple
     """Adds the trials to the run until the disk is full; how many were kept, and the fault then."""
     for kept, record in enumerate(trials):
         try:
-            store.add_trial(run, record)
+            store.add_trials(run, (record,))
         except MachineFault as fault:
             return kept, fault
     raise AssertionError("the disk never became full")

@@ -16,7 +16,7 @@ NAME = RUN.header.run
 def keep(store: Store, stored: StoredRun, name: str = NAME) -> None:
     store.begin(stored.header.model_copy(update={"run": name}))
     for record in stored.trials:
-        store.add_trial(name, record)
+        store.add_trials(name, (record,))
 
 
 def sentence_of(kind: type[TlstaxError], caught: pytest.ExceptionInfo[TlstaxError]) -> str:

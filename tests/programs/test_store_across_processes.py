@@ -29,7 +29,7 @@ run = fake_run(number_of_blocks=int(sys.argv[3]))
 store.begin(run.header.model_copy(update={"run": sys.argv[2]}))
 print("begun", flush=True)
 for record in run.trials:
-    store.add_trial(sys.argv[2], record)
+    store.add_trials(sys.argv[2], (record,))
     print(record.trial.block, record.trial.position, flush=True)
 sys.stdin.readline()
 """

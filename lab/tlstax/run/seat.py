@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from tlstax.clients.process import LoadClient
-from tlstax.contract import Counts, FullLoad, Handshakes, Job
+from tlstax.contract import Counts, FullLoad, Job
 from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
@@ -15,6 +15,7 @@ from tlstax.observers.window import Side, Watch
 from tlstax.plan import turns
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.plan.sittings import Sitting
+from tlstax.records.counts import total
 from tlstax.records.slices import Slices
 from tlstax.records.trial import ServerCpu, Trial
 from tlstax.run import columns
@@ -69,7 +70,7 @@ class Seat:
     @property
     def opened_in_turns(self) -> Counts:
         """What its client says that it opened in its slices."""
-        return _together([turn.slice.counts for turn in self._turns])
+        return total(turn.slice.counts for turn in self._turns)
 
     def sit_down(self, watched_s: float) -> None:
         """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
@@ -191,19 +192,3 @@ class Seat:
             self._turns, self._lead_in, of_server=self._clock.is_known, of_path=bool(self._path_clocks)
         )
         return Slices(sitting=sitting.number, length_s=sitting.slice_s, took_s=round(took_s, 3), **measured)
-
-
-def _together(counts: list[Counts]) -> Counts:
-    handshakes: dict[Handshakes, int] = {}
-    ways: dict[str, int] = {}
-    for one in counts:
-        for seen in one.handshakes:
-            kind = seen.model_copy(update={"count": 1})
-            handshakes[kind] = handshakes.get(kind, 0) + seen.count
-        for way, count in one.authentications.items():
-            ways[way] = ways.get(way, 0) + count
-    return Counts(
-        connections=sum(one.connections for one in counts),
-        handshakes=tuple(kind.model_copy(update={"count": count}) for kind, count in handshakes.items()),
-        authentications=ways,
-    )

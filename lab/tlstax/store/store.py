@@ -142,12 +142,11 @@ class Store:
             )
         return self.load(run)
 
-    def add_trial(self, run: str, record: TrialRecord) -> None:
-        """Keep a trial; when this returns, it is on disk. The job's password, were there one, is not kept."""
-        self.add_trials(run, [record])
-
     def add_trials(self, run: str, records: Iterable[TrialRecord]) -> None:
-        """Keep trials that count together or not at all; when this returns, all are on disk."""
+        """Keep trials that count together or not at all; when this returns, all are on disk.
+
+        No job's password, were there one, is kept.
+        """
         rows = []
         for record in records:
             job = record.job.without_password() if record.job is not None else None

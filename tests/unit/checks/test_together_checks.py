@@ -7,7 +7,6 @@ from test_checks import FULL, PLAIN, RESUMED, record_of
 
 from check_by_check import doubts
 from tlstax.checks import judge
-from tlstax.checks.complete import less
 from tlstax.checks.together import claims, together
 from tlstax.contract import Counts, Handshakes
 from tlstax.records.slices import Together
@@ -152,10 +151,3 @@ def test_what_was_opened_in_turns_is_not_asked_of_the_servers_counters_a_second_
     counted = {"Connections": 5, "Ssl_finished_accepts": 5}
     taken = in_turns(whole, own, claims=claims([(case(), own)]), status_delta=counted)
     assert judge(taken).value == "valid", judge(taken)
-
-
-def test_a_part_taken_from_counts_leaves_the_rest_by_kind() -> None:
-    whole, part = opened(9, full=5, resumed=4), opened(4, full=4)
-    assert less(whole, part) == opened(5, full=1, resumed=4)
-    assert less(whole, whole) == NOTHING
-    assert less(part, whole) == NOTHING

@@ -107,7 +107,7 @@ def test_a_password_never_reaches_the_file(store: Store) -> None:
     account = Account(user="u", password=secret)
     careless = record.model_copy(update={"job": record.job.model_copy(update={"account": account})})
     store.begin(RUN.header)
-    store.add_trial(NAME, careless)
+    store.add_trials(NAME, (careless,))
     kept = store.load(NAME).trials[0]
     assert kept.job is not None
     assert kept.job.account.password == ""
@@ -141,9 +141,9 @@ def test_an_export_has_everything_of_every_trial(store: Store) -> None:
 
 def test_the_same_trial_is_not_taken_twice(store: Store) -> None:
     store.begin(RUN.header)
-    store.add_trial(NAME, RUN.trials[0])
+    store.add_trials(NAME, (RUN.trials[0],))
     with pytest.raises(MachineFault, match=f"already has this run or trial \\(of run {NAME} 1 trial kept"):
-        store.add_trial(NAME, RUN.trials[0])
+        store.add_trials(NAME, (RUN.trials[0],))
     assert len(store.load(NAME).trials) == 1
 
 
@@ -157,11 +157,11 @@ def test_what_is_written_waits_for_the_disk(store: Store) -> None:
 
 def test_a_run_goes_on_where_it_stopped(store: Store) -> None:
     store.begin(RUN.header)
-    store.add_trial(NAME, RUN.trials[0])
+    store.add_trials(NAME, (RUN.trials[0],))
     store.finish(NAME, "interrupted", "Ctrl-C")
     left = store.resume(NAME)
     assert (left.status, left.stopped_because, len(left.trials)) == ("running", "", 1)
-    store.add_trial(NAME, RUN.trials[1])
+    store.add_trials(NAME, (RUN.trials[1],))
     store.finish(NAME, "complete", "done")
     assert len(store.load(NAME).trials) == 2
 

@@ -20,10 +20,10 @@ def test_a_locked_store_is_waited_for_then_named(path: Path, store: Store) -> No
     other.execute("BEGIN IMMEDIATE")
     with Store.open(path, lock_timeout_s=0.05) as impatient:
         with pytest.raises(MachineFault) as caught:
-            impatient.add_trial(NAME, RUN.trials[0])
+            impatient.add_trials(NAME, (RUN.trials[0],))
         assert "another program keeps it locked (of run " in sentence_of(MachineFault, caught)
         other.execute("ROLLBACK")
-        impatient.add_trial(NAME, RUN.trials[0])
+        impatient.add_trials(NAME, (RUN.trials[0],))
     other.close()
 
 
@@ -31,7 +31,7 @@ def test_a_store_that_became_read_only_is_named(path: Path, store: Store) -> Non
     store.begin(RUN.header)
     store._connection.execute("PRAGMA query_only = ON")
     with pytest.raises(MachineFault) as caught:
-        store.add_trial(NAME, RUN.trials[0])
+        store.add_trials(NAME, (RUN.trials[0],))
     assert f"the store {path} cannot be used: it cannot be written (of run" in sentence_of(
         MachineFault, caught
     )
