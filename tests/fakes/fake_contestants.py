@@ -22,7 +22,7 @@ from tlstax.contract import (
 )
 from tlstax.records.slices import Slices
 from tlstax.records.trial import Machine, ServerCpu, Specimen
-from tlstax.selfbench.plan import RESUMED, WHOLE, Cell, Contestant, Sitting, Trial
+from tlstax.selfbench.plan import BESIDE, RESUMED, WHOLE, Cell, Contestant, Sitting, Trial
 from tlstax.selfbench.proof import Work, claims
 from tlstax.selfbench.records import Header, Instructions, InTurns, Observation, ServerFacts
 
@@ -57,7 +57,7 @@ def header(*cells: Cell, budget_s: float = 60.0, seed: int = 1) -> Header:
         seed=seed,
         rows=1000,
         budget_s=budget_s,
-        window_s=0.4,
+        window_s=0.3,
         cells=cells,
         machine=MACHINE,
         specimens=(Specimen(name="tlstax-engine", kind="client", version="0.1.0", origin="this project"),),
@@ -117,20 +117,27 @@ def observation(trial: Trial, *, cpu_us_per_op: float, operations: int = 10_000)
 
 
 def in_turns(
-    trial: Trial, *, slice_s: float, costs_us: Sequence[float], others_operations: int = 0
+    trial: Trial,
+    *,
+    slice_s: float,
+    costs_us: Sequence[float],
+    beside_us: Sequence[float] = (),
+    others_operations: int = 0,
 ) -> Observation:
     """What one leaves behind that does as it is told in turns: `costs_us` is what an operation cost in each.
 
-    A slice that costs more lasts no longer and has no fewer operations. The watched one is as the first.
+    A slice that costs more lasts no longer and has no fewer operations. The watched one is as the first,
+    `beside_us` are the costs in those beside a window, which have ten times as many operations.
     Others had `others_operations` in their turns meanwhile.
     """
     each = round(OPS_PER_S * slice_s)
     alone = observation(trial, cpu_us_per_op=costs_us[0], operations=each)
-    all_of_it = observation(trial, cpu_us_per_op=1.0, operations=each * (len(costs_us) + 1)).done
+    turns = each * (len(costs_us) + 10 * len(beside_us))
+    all_of_it = observation(trial, cpu_us_per_op=1.0, operations=each + turns).done
     assert alone.done is not None
     assert all_of_it is not None
-    all_us = each * (costs_us[0] + sum(costs_us))
-    together = Work(operations=each * len(costs_us), handshakes=alone.done.window.handshakes[:1])
+    all_us = each * (costs_us[0] + sum(costs_us) + 10 * sum(beside_us))
+    together = Work(operations=turns, handshakes=alone.done.window.handshakes[:1])
     hits = together.model_copy(
         update={
             "handshakes": tuple(
@@ -148,17 +155,8 @@ def in_turns(
                 cpu_us=each * costs_us[0],
                 counts=alone.done.window,
             ),
-            "slices": Slices(
-                sitting=0,
-                length_s=slice_s,
-                took_s=1.0,
-                rounds=tuple(range(len(costs_us))),
-                operations=tuple(each for _ in costs_us),
-                elapsed_s=tuple(slice_s for _ in costs_us),
-                latency_sum_s=tuple(0.0 for _ in costs_us),
-                client_cpu_us=tuple(each * cost_us for cost_us in costs_us),
-                server_cpu_us=tuple(each * SERVER_US for _ in costs_us),
-            ),
+            "slices": slices_of(each, slice_s, costs_us),
+            "beside": slices_of(each * 10, slice_s * 10, beside_us) if beside_us else None,
             "in_turns": InTurns(
                 clients=2 if others_operations else 1,
                 status_delta={counter: least for counter, (least, _) in claimed.items()},
@@ -166,6 +164,21 @@ def in_turns(
             ),
             "done": done(all_us, all_of_it.operations, all_of_it.window),
         }
+    )
+
+
+def slices_of(each: int, slice_s: float, costs_us: Sequence[float]) -> Slices:
+    """Slices of so many operations, and what each of them cost in each."""
+    return Slices(
+        sitting=0,
+        length_s=slice_s,
+        took_s=1.0,
+        rounds=tuple(range(len(costs_us))),
+        operations=tuple(each for _ in costs_us),
+        elapsed_s=tuple(slice_s for _ in costs_us),
+        latency_sum_s=tuple(0.0 for _ in costs_us),
+        client_cpu_us=tuple(each * cost_us for cost_us in costs_us),
+        server_cpu_us=tuple(each * SERVER_US for _ in costs_us),
     )
 
 
@@ -190,7 +203,8 @@ class World:
     """Contestants that cost so much CPU per operation, on a machine that scatters and drifts.
 
     Time stands still but for sittings: each takes `sitting_s` on the world's own clock. `burst` gives how
-    many times as much a contestant's operations cost in the round with a number (-1: in its window).
+    many times as much a contestant's operations cost in the round with a number (-1: in its window, or in
+    the first of the two slices beside it; -2: in the second).
     """
 
     cpu_us_per_op: Mapping[Contestant, float]
@@ -216,11 +230,13 @@ class World:
         if trial.contestant == WHOLE:
             return observation(trial, cpu_us_per_op=cost_us * self.burst(trial.contestant, -1))
         lengths = sitting.lengths
+        is_beside = trial.contestant == BESIDE and lengths.slices_are_shorter
         others = sum(other.contestant not in {WHOLE, trial.contestant} for other in sitting.trials)
         return in_turns(
             trial,
             slice_s=lengths.slice_s,
             costs_us=[cost_us * self.burst(trial.contestant, number) for number in range(lengths.rounds)],
+            beside_us=[cost_us * self.burst(trial.contestant, number) for number in (-1, -2) if is_beside],
             others_operations=others * lengths.rounds * round(OPS_PER_S * lengths.slice_s),
         )
 

@@ -32,7 +32,7 @@ Document = SelfBenchDocument | HoldDocument
 FORMATS = ("terminal", "md", "json")
 
 DEFAULT_BUDGET_S = 600.0
-"""Six or seven blocks of all cells, which show most ratios of CPU to within a few per cent."""
+"""About ten blocks of all cells, on a machine that does nothing else."""
 
 
 @dataclass(frozen=True)

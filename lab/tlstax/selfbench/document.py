@@ -37,10 +37,11 @@ class CellFigures(Lengths, Cell):
     """A cell: every contestant (None: it has no valid trial here), and the engine's ratios to the others.
 
     A ratio is the engine's value over the other's, within a block; None where no block has both.
-    In each block the engine and the floor had `rounds` slices of `slice_s`, around a window of `window_s` of
-    sysbench's. The ratio to the floor is the median of that of neighbouring slices (where there are enough,
-    else that of totals), to sysbench that of all slices around its window together. A value of its own is the
-    median slice's, of sysbench the window's: ratios are not their quotients.
+    In each block the engine and the floor had `rounds` slices of `slice_s`; sysbench worked for one window of
+    `window_s`, and the engine for as long before it and after it. The ratio to the floor is the median of
+    that of neighbouring slices (where there are enough, else that of totals), to sysbench that of what the
+    engine did on both sides of the window. A value of its own is the median slice's, of sysbench the
+    window's: ratios are not their quotients.
     """
 
     engine: ContestantFigures | None = None

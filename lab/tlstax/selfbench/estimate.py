@@ -17,7 +17,7 @@ from tlstax.selfbench.document import (
     TrialCounts,
 )
 from tlstax.selfbench.outcomes import OUTCOMES, turns_of
-from tlstax.selfbench.plan import CONTESTANTS, Cell, Contestant, lengths
+from tlstax.selfbench.plan import CONTESTANTS, WHOLE, Cell, Contestant, lengths
 from tlstax.selfbench.records import Result, Run
 
 CONFIDENCE = 0.95
@@ -63,12 +63,15 @@ def log_ratio(outcome: str, ours: Result, theirs: Result) -> float | None:
     """Ln of the ratio of two valid trials of one cell and block; None for an outcome that one does not have.
 
     Of two that took turns it is the median of that of neighbours, where there are enough of them. A whole
-    window holds every burst of other work that fell into it, so it is compared with the slices around it
-    together, which hold theirs: a median would leave out what disturbed the one and not the other.
+    window is compared with slices as long around it, and with both together: it holds every burst of other
+    work that fell into it, and a median would leave out what disturbed the one and not the other.
     """
-    if ours.slices is None or theirs.slices is None:
+    own = ours.slices
+    if theirs.trial.contestant == WHOLE and ours.beside is not None:
+        own = ours.beside
+    if own is None or theirs.slices is None:
         return None
-    sides = turns_of(ours.trial, ours.slices), turns_of(theirs.trial, theirs.slices)
+    sides = turns_of(ours.trial, own), turns_of(theirs.trial, theirs.slices)
     of_neighbours = log_ratio_of_neighbours(outcome, sides)
     return log_ratio_of_totals(outcome, sides) if of_neighbours is None else of_neighbours
 

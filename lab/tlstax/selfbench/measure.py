@@ -12,7 +12,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.plan.jobs import WARMUP_S, job_for
 from tlstax.run.bench import Bench
 from tlstax.run.sitting import undisturbed
-from tlstax.selfbench.plan import WATCHED_S, WHOLE, Contestant, Sitting, Trial
+from tlstax.selfbench.plan import BESIDE, WATCHED_S, WHOLE, Contestant, Sitting, Trial
 from tlstax.selfbench.proof import COUNTERS, claims
 from tlstax.selfbench.records import InTurns, Observation
 from tlstax.selfbench.seat import Seat
@@ -49,18 +49,22 @@ class Measurer:
             seats = self._seats(sitting, stack)
             in_turns = [seat for seat in seats if seat.trial.contestant != WHOLE]
             whole = [seat for seat in seats if seat.trial.contestant == WHOLE]
+            beside = [seat for seat in in_turns if seat.trial.contestant == BESIDE]
+            beside = beside if whole and sitting.lengths.slices_are_shorter else []
             self._sit_down(seats)
             with undisturbed():
                 with self._counted(seats, turns):
                     _take_turns(sitting, range(half), in_turns)
+                    _work_beside(0, sitting.lengths.window_s, beside)
                 for seat in whole:
                     if not seat.is_out:
                         seat.work_whole()
                 with self._counted(seats, turns):
+                    _work_beside(1, sitting.lengths.window_s, beside)
                     _take_turns(sitting, range(half, len(sitting.rounds)), in_turns)
             for seat in in_turns:
                 if not seat.is_out:
-                    seat.finish(sitting.lengths.slice_s)
+                    seat.finish(sitting.lengths)
             for seat in seats:
                 seat.hang_up()
         together = InTurns(
@@ -121,7 +125,7 @@ class Measurer:
             # What the others do alone is no part of their turns either: it warms them further.
             longer = {"warmup_s": WARMUP_S + WATCHED_S, "duration_s": lengths.window_s}
             return job.model_copy(update=longer)
-        all_s = WATCHED_S + lengths.rounds * lengths.slice_s
+        all_s = WATCHED_S + lengths.rounds * lengths.slice_s + 2 * lengths.window_s
         return _over(job.model_copy(update={"duration_s": all_s}), self._client_tls_library)
 
 
@@ -132,6 +136,13 @@ def _take_turns(sitting: Sitting, rounds: Iterable[int], seats: Iterable[Seat]) 
         for name in sitting.rounds[number]:
             if not of[name].is_out:
                 of[name].take_turn(number, sitting.lengths.slice_s)
+
+
+def _work_beside(number: int, window_s: float, seats: Iterable[Seat]) -> None:
+    for seat in seats:
+        interruption.check()
+        if not seat.is_out:
+            seat.work_beside(number, window_s)
 
 
 def _over(job: Job, library: str | None) -> Job:

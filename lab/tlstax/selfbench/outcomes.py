@@ -44,6 +44,7 @@ def judged(seen: Observation, header: Header) -> Result:
         trial=seen.trial,
         outcomes=outcomes(seen, seen.done, header.machine),
         slices=slices(seen, seen.done),
+        beside=seen.beside,
         negotiated=_negotiated(seen),
         tls_library=library.version if library is not None else "",
     )

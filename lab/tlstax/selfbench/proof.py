@@ -204,7 +204,8 @@ def _in_window(seen: Observation, done: Done) -> Work:
 def _in_slices(seen: Observation) -> int | None:
     if seen.watched is None or seen.slices is None:
         return None
-    return seen.watched.operations + sum(seen.slices.operations)
+    long = seen.beside.operations if seen.beside is not None else ()
+    return seen.watched.operations + sum(seen.slices.operations) + sum(long)
 
 
 CHECKS: tuple[Callable[[Complete], Iterator[str]], ...] = (

@@ -40,8 +40,9 @@ class Observation(Frozen):
     The window is all that a contestant does in one piece and by itself: of one that takes turns the slice
     that is `watched` before them, of any other all its work. `setup_delta` is the change of the server's
     global status counters from before the client started to its `ready`, `window_delta` over the window. At
-    these moments nothing is in flight. `slices` are the turns, at which the server counted `in_turns`.
-    `server_cpu` and `instructions` (None where the machine has no counters) are of the window.
+    these moments nothing is in flight. `slices` are the turns, `beside` those two that are as long as the
+    window between them; over all of them the server counted `in_turns`. `server_cpu` and
+    `instructions` (None where the machine has no counters) are of the window.
     `row_mismatches` names statements whose rows were not the server's. `failure` says why the trial did not
     come to its end; empty when it did.
     """
@@ -50,6 +51,7 @@ class Observation(Frozen):
     ready: Ready | None = None
     watched: Slice | None = None
     slices: Slices | None = None
+    beside: Slices | None = None
     in_turns: InTurns | None = None
     done: Done | None = None
     setup_delta: dict[str, int] = {}
@@ -63,12 +65,13 @@ class Observation(Frozen):
 class Result(Frozen):
     """A judged trial: its outcomes, or, where it was not what it claims to be, the reasons.
 
-    `slices` are its turns, a whole window one of them.
+    `slices` are its turns, a whole window one of them, `beside` what is compared with a whole window.
     """
 
     trial: Trial
     outcomes: dict[str, float] = {}
     slices: Slices | None = None
+    beside: Slices | None = None
     reasons: tuple[str, ...] = ()
     negotiated: str = ""
     tls_library: str = ""

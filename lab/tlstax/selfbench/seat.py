@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Handshakes, Job, Slice
@@ -20,13 +20,21 @@ from tlstax.records.slices import Slices
 from tlstax.records.window import ProcessUse, Window
 from tlstax.run.bench import Bench
 from tlstax.run.trial import GRACE_S
-from tlstax.selfbench.plan import Trial
+from tlstax.selfbench.plan import Lengths, Trial
 from tlstax.selfbench.proof import Work, failed
 from tlstax.selfbench.records import Instructions, InTurns, Observation
 from tlstax.support.errors import MachineFault
 
 CONNECT_S = 0.05
 """A connection may take so long to be made: sysbench reads its certificates anew for each."""
+
+
+class _Turn(NamedTuple):
+    """A slice: its number, what the client says that it did, and what the server used meanwhile."""
+
+    number: int
+    done: Slice
+    server_cpu_us: float
 
 
 class Seat:
@@ -44,9 +52,8 @@ class Seat:
         self._counters: Counters | None = None
         self._clock = CpuClock(bench.server.pid)
         self._began_s = 0.0
-        self._rounds: list[int] = []
-        self._slices: list[Slice] = []
-        self._server_cpu_us: list[float] = []
+        self._short: list[_Turn] = []
+        self._long: list[_Turn] = []
         self._seen: dict[str, Any] = {"trial": trial}
 
     @property
@@ -68,11 +75,11 @@ class Seat:
     def in_turns(self) -> Work:
         """What it says that it did in its turns; what failed is not known of one that is out."""
         handshakes: tuple[Handshakes, ...] = ()
-        for one in self._slices:
-            handshakes += one.counts.handshakes
+        for turn in self._turns:
+            handshakes += turn.done.counts.handshakes
         done = None if self.is_out else self._seen.get("done")
         return Work(
-            operations=sum(one.operations for one in self._slices),
+            operations=sum(turn.done.operations for turn in self._turns),
             handshakes=handshakes,
             failed=None if done is None else failed(done),
         )
@@ -116,19 +123,19 @@ class Seat:
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
         with self.failures():
-            self._began_s = self._began_s or time.monotonic()
-            client, before_us = self._seated(), self._clock.read_us()
-            done = client.slice(length_s, self._within_s(length_s))
-            # The rate is the client's own, which is compared with that of clients that say nothing of this.
-            after_us, _ = self._clock.read_settled(comes_and_goes=self._job.workload.reconnect)
-            self._rounds.append(number)
-            self._slices.append(done)
-            self._server_cpu_us.append(after_us - before_us)
+            self._short.append(self._turn(number, length_s))
 
-    def finish(self, length_s: float) -> None:
-        """Get the result of its slices, each of which was to last `length_s`."""
+    def work_beside(self, number: int, window_s: float) -> None:
+        """One slice as long as the window that it is next to, before it (0) or after it (1)."""
         with self.failures():
-            self._seen["slices"] = self._columns(length_s)
+            self._long.append(self._turn(number, window_s))
+
+    def finish(self, lengths: Lengths) -> None:
+        """Get the result of its slices, which were of these lengths."""
+        with self.failures():
+            self._seen["slices"] = self._columns(self._short, lengths.slice_s)
+            if self._long:
+                self._seen["beside"] = self._columns(self._long, lengths.window_s)
             self._seen["done"] = self._seated().finish(self._job.timeout_s + GRACE_S)
 
     def hang_up(self) -> None:
@@ -142,8 +149,8 @@ class Seat:
             if not self.is_out:
                 done = self._seen["done"]
                 self._seen["row_mismatches"] = row_samples.mismatches(self._bench.admin, done.row_samples)
-        took_turns = in_turns if self._slices else None
-        return Observation.model_validate({**self._seen, "in_turns": took_turns})
+        together = in_turns if self._turns else None
+        return Observation.model_validate({**self._seen, "in_turns": together})
 
     @contextmanager
     def failures(self) -> Iterator[None]:
@@ -181,17 +188,30 @@ class Seat:
         self._seen["window_delta"] = window.status_delta
         self._seen["server_cpu"] = process.server_cpu(window.server)
 
-    def _columns(self, length_s: float) -> Slices:
+    @property
+    def _turns(self) -> list[_Turn]:
+        return [*self._short, *self._long]
+
+    def _turn(self, number: int, length_s: float) -> _Turn:
+        self._began_s = self._began_s or time.monotonic()
+        client, before_us = self._seated(), self._clock.read_us()
+        done = client.slice(length_s, self._within_s(length_s))
+        # The rate is the client's own: it is compared with that of one in whose window this is not known.
+        after_us, _ = self._clock.read_settled(comes_and_goes=self._job.workload.reconnect)
+        return _Turn(number, done, after_us - before_us)
+
+    def _columns(self, turns: Sequence[_Turn], length_s: float) -> Slices:
+        slices = [turn.done for turn in turns]
         return Slices(
             sitting=0,
             length_s=length_s,
             took_s=round(time.monotonic() - self._began_s, 3),
-            rounds=tuple(self._rounds),
-            operations=tuple(one.operations for one in self._slices),
-            elapsed_s=tuple(one.elapsed_s for one in self._slices),
-            latency_sum_s=tuple(one.latency_sum_s for one in self._slices),
-            client_cpu_us=tuple(one.cpu_us for one in self._slices),
-            server_cpu_us=tuple(self._server_cpu_us) if self._clock.is_known else (),
+            rounds=tuple(turn.number for turn in turns),
+            operations=tuple(one.operations for one in slices),
+            elapsed_s=tuple(one.elapsed_s for one in slices),
+            latency_sum_s=tuple(one.latency_sum_s for one in slices),
+            client_cpu_us=tuple(one.cpu_us for one in slices),
+            server_cpu_us=tuple(turn.server_cpu_us for turn in turns) if self._clock.is_known else (),
         )
 
 

@@ -136,9 +136,7 @@ def _facts(document: SelfBenchDocument) -> Iterable[str]:
 def _turns(cells: Sequence[CellFigures]) -> str:
     """How long slices and windows were, from the shortest to the longest."""
     slices, windows = ([getattr(cell, name) for cell in cells] for name in ("slice_s", "window_s"))
-    return (
-        f"slices of {_ends(slices)}, around a window of {_ends(windows)} of sysbench's in each cell and block"
-    )
+    return f"slices of {_ends(slices)}; windows of sysbench's and of the engine's beside it {_ends(windows)}"
 
 
 def _ends(lengths_s: Sequence[float]) -> str:

@@ -160,7 +160,7 @@ def test_a_trial_that_broke_off_has_no_outcomes() -> None:
 
 
 def taking_turns(cell: Cell) -> Observation:
-    """Three slices of 200 operations, a watched one before them, and another contestant's 600 operations."""
+    """Slices of 200 operations, one watched, three in turns, and another contestant's 600 operations."""
     trial = Trial(block=0, position=0, cell=cell, contestant="engine")
     return in_turns(trial, slice_s=0.02, costs_us=[10, 20, 30], others_operations=600)
 
@@ -204,6 +204,20 @@ def test_the_slice_that_is_watched_is_proved_by_itself_and_the_result_is_its_sli
     assert reasons(watched) == "the server counted 199 SELECT statements (Com_select) where there must be 200"
     doubled = with_done(taking_turns(SELECT), operations=1_600)
     assert reasons(doubled) == "its result has 1600 operations and its slices have 800"
+
+
+def test_slices_beside_a_window_are_proved_with_the_others() -> None:
+    trial = Trial(block=0, position=0, cell=RECONNECT, contestant="engine")
+    seen = in_turns(trial, slice_s=0.02, costs_us=[10, 20, 30], beside_us=[40, 60])
+    assert reasons(seen) == ""
+    found = judged(seen, header(RECONNECT))
+    assert found.beside == seen.beside
+    assert found.outcomes["client_cpu_us_per_op"] == pytest.approx(20)
+    left_out = reasons(seen.model_copy(update={"beside": None}))
+    assert left_out == "its result has 4800 operations and its slices have 800"
+    assert "600 connections (Connections) where there must be 4600" in reasons(
+        with_counted(seen, "Connections", 600)
+    )
 
 
 def test_what_failed_in_turns_may_be_counted_and_of_one_that_broke_off_anything_may() -> None:
