@@ -57,7 +57,7 @@ def header(*cells: Cell, budget_s: float = 60.0, seed: int = 1) -> Header:
         seed=seed,
         rows=1000,
         budget_s=budget_s,
-        window_s=0.3,
+        window_s=0.5,
         cells=cells,
         machine=MACHINE,
         specimens=(Specimen(name="tlstax-engine", kind="client", version="0.1.0", origin="this project"),),

@@ -36,9 +36,12 @@ WHOLE: Contestant = "sysbench"
 BESIDE: Contestant = "engine"
 """Whom that is compared with: it works for as long just before that window and just after it."""
 
-WINDOW_S = 0.3
-"""How long that window is. What disturbs a machine for longer than that hits those that are compared alike,
-and the shorter it is the more blocks there are; starting sysbench takes as long again."""
+WINDOW_S = 0.5
+"""How long that window is: what disturbs a machine for longer than that hits those that are compared alike.
+Starting sysbench takes as long, so that a much shorter one would be most of all waiting."""
+
+SLICED_S = 0.3
+"""How long the slices of a contestant are together, unless there would be fewer than two."""
 
 LONGEST_SLICE_S = 0.5
 """Of many connections that reconnect. At its end fewer and fewer are left, but of all contestants alike."""
@@ -161,13 +164,10 @@ class Sitting(Frozen):
 
 
 def lengths(cell: Cell, window_s: float = WINDOW_S) -> Lengths:
-    """How long slices and window of a cell are: a window lasts `window_s`, or as long as a slice.
-
-    The slices of a contestant are together as long as the window, but there are two at the least.
-    """
+    """How long slices and window of a cell are: a window lasts `window_s`, or as long as a slice."""
     slice_s = min(LONGEST_SLICE_S, turns.slice_s([cell.levels()]))
-    at_least_s = max(window_s, slice_s)
-    return Lengths(slice_s=slice_s, rounds=2 * max(1, round(at_least_s / slice_s / 2)), window_s=at_least_s)
+    rounds = 2 * max(1, round(SLICED_S / slice_s / 2))
+    return Lengths(slice_s=slice_s, rounds=rounds, window_s=max(window_s, slice_s))
 
 
 def blocks(
