@@ -21,7 +21,7 @@ from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
-from tlstax.selfbench.plan import CONTESTANTS, Trial, cells
+from tlstax.selfbench.plan import CONTESTANTS, Sitting, cells
 from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
@@ -46,7 +46,7 @@ class Silent:
 
     def warn(self, text: str) -> None: ...
 
-    def trial(self, trial: Trial, number: int, left_s: float | None) -> None: ...
+    def sitting(self, sitting: Sitting, left_s: float | None) -> None: ...
 
     def close(self) -> None: ...
 
@@ -83,7 +83,7 @@ def short(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> dict
 
 
 def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:
-    assert (short["schema"], short["status"], short["blocks"]) == (1, "complete", 1)
+    assert (short["schema"], short["status"], short["blocks"]) == (2, "complete", 1)
     assert short["trials"]["invalid"] == 0, short["trials"]
     assert short["server"]["name"] == "mysql-9.7"
     (cell,) = short["cells"]
@@ -139,9 +139,7 @@ def _standing_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("_standing_in", "mysql_build")
 def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
-    request = session.Request(
-        cells=cells(connections=(2,)), budget_s=0.1, seed=1, rows=2_000, trial_duration_s=0.3
-    )
+    request = session.Request(cells=cells(connections=(2,)), budget_s=0.1, seed=1, rows=2_000, window_s=0.2)
     run = session.run(request, Silent())
     found = document(run)
     by_contestant = {

@@ -21,7 +21,7 @@ from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
-from tlstax.selfbench.plan import Trial
+from tlstax.selfbench.plan import Sitting
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
 from tlstax.support.errors import MachineFault, UserMistake
@@ -32,7 +32,7 @@ Document = SelfBenchDocument | HoldDocument
 FORMATS = ("terminal", "md", "json")
 
 DEFAULT_BUDGET_S = 600.0
-"""Six or seven blocks of all cells, which show most ratios of CPU to within a few per cent."""
+"""About ten blocks of all cells, on a machine that does nothing else."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,20 @@ class SelfBenchOptions:
 
 
 class SelfBenchProgress:
-    """The progress line with the self-bench's own words for a trial."""
+    """The progress line with the self-bench's own words for a sitting."""
 
     def __init__(self, line: ProgressLine) -> None:
         self._line = line
         self._first_s: float | None = None
         self.step, self.warn, self.close = line.step, line.warn, line.close
 
-    def trial(self, trial: Trial, number: int, left_s: float | None) -> None:
-        """A trial begins; `left_s` is how long the rest may take, None while that is not known."""
+    def sitting(self, sitting: Sitting, left_s: float | None) -> None:
+        """A sitting begins; `left_s` is how long the rest may take, None while that is not known."""
         now_s = time.monotonic()
         self._first_s = now_s if self._first_s is None else self._first_s
         took_s = now_s - self._first_s
         self._line.now(
-            f"block {trial.block + 1}, trial {number}: {trial.contestant}, {cell_words(trial.cell)}",
+            f"block {sitting.block + 1}, cell {sitting.number + 1}: {cell_words(sitting.cell)}",
             share=took_s / (took_s + left_s) if left_s and left_s > 0 else None,
             left_s=left_s,
         )

@@ -89,7 +89,7 @@ class LoadClient:
             self._open_gate(before_exec)
 
     def __enter__(self) -> LoadClient:
-        self._send(self._job.model_dump_json().encode() + b"\n")
+        self.give_job()
         return self
 
     def __exit__(
@@ -100,6 +100,10 @@ class LoadClient:
             self._wait_for_end(_GRACE_S)
         finally:
             self._end()
+
+    def give_job(self) -> None:
+        """Hand over the job, once, as entering does; until then the child connects to nobody."""
+        self._send(self._job.model_dump_json().encode() + b"\n")
 
     @property
     def pid(self) -> int:

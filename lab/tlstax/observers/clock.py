@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import time
 
+SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
+"""After a slice in which connections came and went the server may go on for a moment with those that the
+client has left, which belongs to the slice. Its clock is read when it has used less than this in this time,
+or at the latest then."""
+
 
 class CpuClock:
     """The CPU time that all threads of a process have used, those that have ended among them.
@@ -24,3 +29,19 @@ class CpuClock:
     def read_us(self) -> float:
         """Microseconds so far. OSError where the process has ended."""
         return 0.0 if self._clock_id is None else time.clock_gettime_ns(self._clock_id) / 1e3
+
+    def read_settled(self, *, comes_and_goes: bool) -> tuple[float, float]:
+        """Microseconds so far at the end of a slice, and the seconds for which the process went on after it.
+
+        Where connections came and went (`comes_and_goes`) it is given the time to be done with them.
+        """
+        now_us, ended = self.read_us(), time.monotonic()
+        busy_until = now = ended
+        while comes_and_goes and now - ended < LONGEST_SETTLING_S:
+            then_us = now_us
+            time.sleep(SETTLING_S)
+            now_us, now = self.read_us(), time.monotonic()
+            if now_us - then_us < SETTLED_US:
+                break
+            busy_until = now
+        return now_us, busy_until - ended

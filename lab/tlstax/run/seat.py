@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -27,12 +26,6 @@ from tlstax.run.trial import GRACE_S
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workloads import writes
-
-SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
-"""After a slice in which connections came and went the server may go on for a moment with those that the
-client has left, which belongs to the slice. Its clock is read when it has used less than this in this time,
-or at the latest then."""
-
 
 OVERHEAD_BLOCKS = 3
 """In how many blocks the engine measures what its own loop costs: it takes as long as starting it."""
@@ -85,7 +78,7 @@ class Seat:
         with self.gathered.failures():
             client, path_before_us, before_us = self._seated(), self._path_us(), self._clock.read_us()
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
-            after_us, settling_s = self._settled()
+            after_us, settling_s = self._clock.read_settled(comes_and_goes=self._comes_and_goes)
             path_after_us = self._path_us()
             self._turns.append(
                 Turn(number, done, settling_s, after_us - before_us, path_after_us - path_before_us)
@@ -158,19 +151,6 @@ class Seat:
 
     def _path_us(self) -> float:
         return sum(clock.read_us() for clock in self._path_clocks)
-
-    def _settled(self) -> tuple[float, float]:
-        """The server's clock when it has done with the slice, and for how long it went on after the slice."""
-        now_us, ended = self._clock.read_us(), time.monotonic()
-        busy_until = now = ended
-        while self._comes_and_goes and now - ended < LONGEST_SETTLING_S:
-            then_us = now_us
-            time.sleep(SETTLING_S)
-            now_us, now = self._clock.read_us(), time.monotonic()
-            if now_us - then_us < SETTLED_US:
-                break
-            busy_until = now
-        return now_us, busy_until - ended
 
     def _whole_cpu(self) -> ServerCpu | None:
         """The server's CPU time over all slices, the watched one among them, split as it was in that one."""

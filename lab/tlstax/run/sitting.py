@@ -71,7 +71,7 @@ def run_sitting(
 
 def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int) -> None:
     at = {seat.trial.position: seat for seat in seats}
-    with _undisturbed():
+    with undisturbed():
         for number, trials in enumerate(sittings.order(sitting, seed)):
             interruption.check()
             for trial in trials:
@@ -81,7 +81,7 @@ def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Python collects no garbage while the block runs: that would take the processor from who is measured."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt
 from tlstax.contract import Frozen
 from tlstax.records.trial import Machine, Specimen
 from tlstax.results.interval import Interval
-from tlstax.selfbench.plan import Cell, Contestant
+from tlstax.selfbench.plan import Cell, Contestant, Lengths
 from tlstax.selfbench.records import ServerFacts, Status
 
 
@@ -33,10 +33,15 @@ class ContestantFigures(Frozen):
     tls_library: str = ""
 
 
-class CellFigures(Cell):
+class CellFigures(Lengths, Cell):
     """A cell: every contestant (None: it has no valid trial here), and the engine's ratios to the others.
 
     A ratio is the engine's value over the other's, within a block; None where no block has both.
+    In each block the engine and the floor had `rounds` slices of `slice_s`; sysbench worked for one window of
+    `window_s`, and the engine for as long before it and after it. The ratio to the floor is the median of
+    that of neighbouring slices (where there are enough, else that of totals), to sysbench that of what the
+    engine did on both sides of the window. A value of its own is the median slice's, of sysbench the
+    window's: ratios are not their quotients.
     """
 
     engine: ContestantFigures | None = None
@@ -69,13 +74,13 @@ class SelfBenchDocument(Frozen):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     status: Status
     started_at: str
     tlstax_version: str
     seed: int
     rows: int
-    trial_duration_s: float
+    window_s: float
     machine: Machine
     specimens: tuple[Specimen, ...]
     server: ServerFacts

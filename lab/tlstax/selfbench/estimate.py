@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.slices import log_ratio_of_neighbours, log_ratio_of_totals
 from tlstax.results.interval import Interval
 from tlstax.selfbench import caveats
 from tlstax.selfbench.document import (
@@ -15,8 +16,8 @@ from tlstax.selfbench.document import (
     SelfBenchDocument,
     TrialCounts,
 )
-from tlstax.selfbench.outcomes import OUTCOMES
-from tlstax.selfbench.plan import CONTESTANTS, Cell, Contestant
+from tlstax.selfbench.outcomes import OUTCOMES, turns_of
+from tlstax.selfbench.plan import CONTESTANTS, WHOLE, Cell, Contestant, lengths
 from tlstax.selfbench.records import Result, Run
 
 CONFIDENCE = 0.95
@@ -33,7 +34,7 @@ RATIOS: dict[str, tuple[str, Contestant]] = {
 def document(run: Run) -> SelfBenchDocument:
     """What a run shows. Only valid trials count; a ratio takes blocks in which both were valid."""
     header = run.header
-    cells = tuple(_cell(cell, run.results) for cell in header.cells)
+    cells = tuple(_cell(cell, run.results, header.window_s) for cell in header.cells)
     blocks = len({result.trial.block for result in run.results})
     counts = _counts(run.results)
     return SelfBenchDocument(
@@ -42,7 +43,7 @@ def document(run: Run) -> SelfBenchDocument:
         tlstax_version=header.tlstax_version,
         seed=header.seed,
         rows=header.rows,
-        trial_duration_s=header.trial_duration_s,
+        window_s=header.window_s,
         machine=header.machine,
         specimens=header.specimens,
         server=header.server,
@@ -55,27 +56,49 @@ def document(run: Run) -> SelfBenchDocument:
 
 def figure(values: Sequence[float]) -> Interval | None:
     """The geometric mean of values above zero, one a block, with its interval; None without any."""
-    logs = stats.log_ratios([(value, 1.0) for value in values if value > 0])
+    return _interval(stats.log_ratios([(value, 1.0) for value in values if value > 0]))
+
+
+def log_ratio(outcome: str, ours: Result, theirs: Result) -> float | None:
+    """Ln of the ratio of two valid trials of one cell and block; None for an outcome that one does not have.
+
+    Of two that took turns it is the median of that of neighbours, where there are enough of them. A whole
+    window is compared with slices as long around it, and with both together: it holds every burst of other
+    work that fell into it, and a median would leave out what disturbed the one and not the other.
+    """
+    own = ours.slices
+    if theirs.trial.contestant == WHOLE and ours.beside is not None:
+        own = ours.beside
+    if own is None or theirs.slices is None:
+        return None
+    sides = turns_of(ours.trial, own), turns_of(theirs.trial, theirs.slices)
+    of_neighbours = log_ratio_of_neighbours(outcome, sides)
+    return log_ratio_of_totals(outcome, sides) if of_neighbours is None else of_neighbours
+
+
+def _interval(logs: Sequence[float]) -> Interval | None:
     return stats.interval(logs, CONFIDENCE) if logs else None
 
 
-def _cell(cell: Cell, results: Sequence[Result]) -> CellFigures:
+def _cell(cell: Cell, results: Sequence[Result], window_s: float) -> CellFigures:
     valid: dict[Contestant, dict[int, Result]] = {name: {} for name in CONTESTANTS}
     for result in results:
         if result.valid and result.trial.cell == cell:
             valid[result.trial.contestant][result.trial.block] = result
     ratios = {
-        name: figure(
+        name: _interval(
             [
-                ours.outcomes[outcome] / theirs.outcomes[outcome]
+                found
                 for block, ours in valid["engine"].items()
-                if (theirs := valid[other].get(block)) is not None and theirs.outcomes[outcome] > 0
+                if (theirs := valid[other].get(block)) is not None
+                and (found := log_ratio(outcome, ours, theirs)) is not None
             ]
         )
         for name, (outcome, other) in RATIOS.items()
     }
     figures = {name: _contestant(tuple(of_block.values())) for name, of_block in valid.items()}
-    return CellFigures.model_validate({**dict(cell), **figures, **ratios})
+    of_cell = lengths(cell, window_s)
+    return CellFigures.model_validate({**dict(cell), **dict(of_cell), **figures, **ratios})
 
 
 def _contestant(results: Sequence[Result]) -> ContestantFigures | None:

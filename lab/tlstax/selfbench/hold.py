@@ -23,10 +23,10 @@ from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.trial import GRACE_S
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
-from tlstax.selfbench.measure import ready_within_s
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Observation
+from tlstax.selfbench.seat import ready_within_s
 from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
 from tlstax.specimens.resolve import named_server

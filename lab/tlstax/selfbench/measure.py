@@ -1,32 +1,26 @@
-"""One trial of the self-bench: a contestant through a cell's job, and both sides read around its window."""
+"""One sitting of the self-bench: a cell's contestants take turns, around the window of one that cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
-from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, TlsOff
-from tlstax.mysql import row_samples, status
-from tlstax.mysql.database import SqlError
-from tlstax.observers import process
-from tlstax.observers.counters import Counters
-from tlstax.observers.perf_events import INSTRUCTIONS, Event
-from tlstax.observers.window import Side, Watch, Watched
-from tlstax.plan.jobs import job_for
-from tlstax.records.window import ProcessUse
+from tlstax.mysql import status
+from tlstax.observers.perf_events import Event
+from tlstax.plan.jobs import WARMUP_S, job_for
 from tlstax.run.bench import Bench
-from tlstax.run.trial import GRACE_S
-from tlstax.selfbench.plan import Contestant, Trial
-from tlstax.selfbench.records import Instructions, Observation
-from tlstax.support.errors import MachineFault
-
-CONNECT_S = 0.05
-"""A connection may take so long to be made: sysbench reads its certificates anew for each."""
+from tlstax.run.sitting import undisturbed
+from tlstax.selfbench.plan import BESIDE, WATCHED_S, WHOLE, Contestant, Sitting, Trial
+from tlstax.selfbench.proof import COUNTERS, claims
+from tlstax.selfbench.records import InTurns, Observation
+from tlstax.selfbench.seat import Seat
+from tlstax.support import interruption
 
 
 class Measurer:
-    """Measures trials on a bench; called with one, it gives what was observed."""
+    """Measures sittings on a bench; called with one, it gives what was observed of each contestant."""
 
     def __init__(
         self,
@@ -43,61 +37,112 @@ class Measurer:
         self._warn = warn
         self._client_tls_library = client_tls_library
         self._sequence = 0
+        self._own = status.connected(status.read_status(bench.admin))
 
-    def __call__(self, trial: Trial) -> Observation:
-        """Run a trial. What fails at the client or the server is in the observation.
+    def __call__(self, sitting: Sitting) -> tuple[Observation, ...]:
+        """Run a sitting. What fails at a client or the server is in the observations.
 
         MachineFault when the server died too often.
         """
+        turns, half = Counter[str](), len(sitting.rounds) // 2
+        with ExitStack() as stack:
+            seats = self._seats(sitting, stack)
+            in_turns = [seat for seat in seats if seat.trial.contestant != WHOLE]
+            whole = [seat for seat in seats if seat.trial.contestant == WHOLE]
+            beside = [seat for seat in in_turns if seat.trial.contestant == BESIDE]
+            beside = beside if whole and sitting.lengths.slices_are_shorter else []
+            self._sit_down(seats)
+            with undisturbed():
+                with self._counted(seats, turns):
+                    _take_turns(sitting, range(half), in_turns)
+                    _work_beside(0, sitting.lengths.window_s, beside)
+                for seat in whole:
+                    if not seat.is_out:
+                        seat.work_whole()
+                with self._counted(seats, turns):
+                    _work_beside(1, sitting.lengths.window_s, beside)
+                    _take_turns(sitting, range(half, len(sitting.rounds)), in_turns)
+            for seat in in_turns:
+                if not seat.is_out:
+                    seat.finish(sitting.lengths)
+            for seat in seats:
+                seat.hang_up()
+        together = InTurns(
+            clients=len(in_turns),
+            status_delta={name: turns[name] for name in COUNTERS},
+            claims=claims(sitting.cell, [seat.in_turns for seat in in_turns]),
+        )
+        seen = tuple(seat.observation(together) for seat in seats)
+        self._bench.revive(next((one.failure for one in seen if one.failure), ""), self._warn)
+        return seen
+
+    def _seats(self, sitting: Sitting, stack: ExitStack) -> list[Seat]:
+        seats: list[Seat] = []
+        for trial in sitting.trials:
+            others = self._own + sum(seat.kept for seat in seats)
+            seats.append(Seat(trial, self._job(sitting, trial), self._bench, others, stack))
+        return seats
+
+    def _sit_down(self, seats: Sequence[Seat]) -> None:
+        """Start all, one after another; those that take turns are proved before the next one comes.
+
+        The process of the last one loads itself meanwhile: sysbench's takes as long as all the rest.
+        """
+        seats[-1].launch(self._commands[seats[-1].trial.contestant])
+        for seat in seats:
+            interruption.check()
+            if seat is not seats[-1]:
+                seat.launch(self._commands[seat.trial.contestant])
+            if not seat.is_out:
+                seat.start(self._events)
+            if not seat.is_out and seat.trial.contestant != WHOLE:
+                seat.work_alone(WATCHED_S)
+
+    @contextmanager
+    def _counted(self, seats: Sequence[Seat], turns: Counter[str]) -> Iterator[None]:
+        """Adds to `turns` what the server counts while those that take turns do so in the block."""
+        before = self._status(seats)
+        yield
+        turns.update(status.status_delta(before, self._status(seats)))
+
+    def _status(self, seats: Sequence[Seat]) -> dict[str, int]:
+        """The server's counters, with nothing in flight; where it does not report them, all seats are out."""
+        expected = self._own + sum(seat.kept for seat in seats)
+        for seat in seats:
+            if not seat.is_out:
+                with seat.failures():
+                    return status.read_settled_status(self._bench.admin, expected)
+        return {}
+
+    def _job(self, sitting: Sitting, trial: Trial) -> Job:
         terms = self._bench.terms.model_copy(
             update={"source_addresses": (), "client_cpus": self._bench.machine.client_cpus[:1]}
         )
-        job = job_for(trial.cell.levels(), terms, sequence=self._sequence)
-        if trial.contestant != "sysbench":
-            job = _over(job, self._client_tls_library)
+        job = job_for(sitting.cell.levels(), terms, sequence=self._sequence)
         self._sequence += 1
-        seen: dict[str, Any] = {"trial": trial}
-        try:
-            self._observe(job, self._commands[trial.contestant], seen)
-        except ClientFailure as failure:
-            seen["failure"] = str(failure)
-        except MachineFault as fault:
-            seen["failure"] = fault.message
-        except (SqlError, OSError) as fault:
-            seen["failure"] = f"the trial broke off ({fault})"
-        self._bench.revive(str(seen.get("failure", "")), self._warn)
-        return Observation.model_validate(seen)
-
-    def _observe(self, job: Job, command: Sequence[str], seen: dict[str, Any]) -> None:
-        """The steps of a trial; what is learned goes into `seen`, so that it is kept when a step fails."""
-        server, admin = self._bench.server, self._bench.admin
-        at_start = status.read_status(admin)
-        with LoadClient(command, job) as client, Counters(self._events) as counters:
-            ready = client.wait_ready(ready_within_s(job))
-            seen["ready"] = ready
-            # Only now: the program that answers may be a child of the one that was started.
-            counters.attach(ready.pid)
-            connected = status.connected(at_start) + (0 if job.workload.reconnect else job.connections)
-            watched = Watched(
-                client=Side(ready.pid, counters),
-                server=Side(server.pid),
-                read_status=lambda: status.read_settled_status(admin, connected),
-            )
-            with Watch(watched) as watch:
-                watch.begin()
-                client.go()
-                seen["done"] = done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-                window = watch.end()
-        seen["instructions"] = _instructions(window.client)
-        seen["setup_delta"] = status.status_delta(at_start, watch.status_at_begin)
-        seen["window_delta"] = window.status_delta
-        seen["server_cpu"] = process.server_cpu(window.server)
-        seen["row_mismatches"] = row_samples.mismatches(admin, done.row_samples)
+        lengths = sitting.lengths
+        if trial.contestant == WHOLE:
+            # What the others do alone is no part of their turns either: it warms them further.
+            longer = {"warmup_s": WARMUP_S + WATCHED_S, "duration_s": lengths.window_s}
+            return job.model_copy(update=longer)
+        all_s = WATCHED_S + lengths.rounds * lengths.slice_s + 2 * lengths.window_s
+        return _over(job.model_copy(update={"duration_s": all_s}), self._client_tls_library)
 
 
-def ready_within_s(job: Job) -> float:
-    """How long to wait for `ready`: what one connection may take, and some time for each of them."""
-    return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
+def _take_turns(sitting: Sitting, rounds: Iterable[int], seats: Iterable[Seat]) -> None:
+    of = {seat.trial.contestant: seat for seat in seats}
+    for number in rounds:
+        interruption.check()
+        for name in sitting.rounds[number]:
+            if not of[name].is_out:
+                of[name].take_turn(number, sitting.lengths.slice_s)
+
+
+def _work_beside(number: int, window_s: float, seats: Iterable[Seat]) -> None:
+    for seat in seats:
+        interruption.check()
+        if not seat.is_out:
+            seat.work_beside(number, window_s)
 
 
 def _over(job: Job, library: str | None) -> Job:
@@ -105,8 +150,3 @@ def _over(job: Job, library: str | None) -> Job:
     if library is None or isinstance(job.tls, TlsOff):
         return job
     return job.model_copy(update={"tls": job.tls.model_copy(update={"library": library})})
-
-
-def _instructions(client: ProcessUse | None) -> Instructions | None:
-    user, kernel = (client.counters.get(event.name) if client else None for event in INSTRUCTIONS)
-    return None if user is None else Instructions(user=user, kernel=kernel)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from tlstax.contract import Done
+from tlstax.findings.core.slices import Turns
+from tlstax.records.slices import Slices
 from tlstax.records.trial import Machine
 from tlstax.selfbench import proof
+from tlstax.selfbench.plan import Trial
 from tlstax.selfbench.records import Header, Observation, Result
 
 OUTCOMES = {
@@ -21,6 +24,15 @@ OUTCOMES = {
 }
 """Every outcome of a contestant in a cell, in the order in which they are shown."""
 
+IN_SLICES = (
+    "ops_per_s",
+    "client_cpu_us_per_op",
+    "server_cpu_us_per_op",
+    "client_cpu_share",
+    "server_cpu_share",
+)
+"""Those that each slice has."""
+
 
 def judged(seen: Observation, header: Header) -> Result:
     """The result of a trial: its outcomes if it was what it claims to be, else why it was not."""
@@ -31,32 +43,56 @@ def judged(seen: Observation, header: Header) -> Result:
     return Result(
         trial=seen.trial,
         outcomes=outcomes(seen, seen.done, header.machine),
+        slices=slices(seen, seen.done),
+        beside=seen.beside,
         negotiated=_negotiated(seen),
         tls_library=library.version if library is not None else "",
     )
 
 
 def outcomes(seen: Observation, done: Done, machine: Machine) -> dict[str, float]:
-    """Each outcome that this trial yields; instructions and the server's CPU only where they were read."""
-    window_us = done.elapsed_s * 1e6
-    found = {
-        "ops_per_s": done.operations / done.elapsed_s,
-        "client_cpu_us_per_op": done.cpu.total_us / done.operations,
-        "client_cpu_user_us_per_op": done.cpu.user_us / done.operations,
-        "client_cpu_system_us_per_op": done.cpu.system_us / done.operations,
-        "client_cpu_share": done.cpu.total_us / (window_us * (len(machine.client_cpus) or machine.cores)),
-    }
-    if seen.server_cpu is not None:
-        total_us = seen.server_cpu.total_us
-        found["server_cpu_us_per_op"] = total_us / done.operations
-        found["server_cpu_share"] = total_us / (window_us * (len(machine.server_cpus) or machine.cores))
-    counted = seen.instructions
-    if counted is not None:
-        found["client_instructions_user_per_op"] = counted.user / done.operations
-    if counted is not None and counted.kernel is not None:
-        found["client_instructions_kernel_per_op"] = counted.kernel / done.operations
-        found["client_instructions_per_op"] = (counted.user + counted.kernel) / done.operations
+    """Each outcome that this trial yields; instructions and the server's CPU only where they were read.
+
+    Of turns it is the median slice's value. User mode and kernel share the client's CPU as over all slices.
+    """
+    turns = turns_of(seen.trial, slices(seen, done))
+    known = {name: turns.value(name) for name in IN_SLICES}
+    found = {name: value for name, value in known.items() if value is not None}
+    if (cpu_us := found.get("client_cpu_us_per_op")) is not None and done.cpu.total_us:
+        found["client_cpu_user_us_per_op"] = cpu_us * done.cpu.user_us / done.cpu.total_us
+        found["client_cpu_system_us_per_op"] = cpu_us * done.cpu.system_us / done.cpu.total_us
+    for name, cpus in (("client_cpu_share", machine.client_cpus), ("server_cpu_share", machine.server_cpus)):
+        if name in found:
+            found[name] /= len(cpus) or machine.cores
+    operations = done.operations if seen.watched is None else seen.watched.operations
+    if (instructions := seen.instructions) is not None and operations:
+        found["client_instructions_user_per_op"] = instructions.user / operations
+        if instructions.kernel is not None:
+            found["client_instructions_kernel_per_op"] = instructions.kernel / operations
+            found["client_instructions_per_op"] = (instructions.user + instructions.kernel) / operations
     return {name: found[name] for name in OUTCOMES if name in found}
+
+
+def slices(seen: Observation, done: Done) -> Slices:
+    """The trial's turns; a whole window is one, at the end of which it has nothing to say of latencies."""
+    if seen.slices is not None:
+        return seen.slices
+    return Slices(
+        sitting=0,
+        length_s=done.elapsed_s,
+        took_s=done.elapsed_s,
+        rounds=(0,),
+        operations=(done.operations,),
+        elapsed_s=(done.elapsed_s,),
+        latency_sum_s=(0.0,),
+        client_cpu_us=(done.cpu.total_us,),
+        server_cpu_us=() if seen.server_cpu is None else (seen.server_cpu.total_us,),
+    )
+
+
+def turns_of(trial: Trial, own: Slices) -> Turns:
+    """Slices as ratios are taken of them: with others of the same block and cell."""
+    return Turns(trial.block, None, own)
 
 
 def _negotiated(seen: Observation) -> str:

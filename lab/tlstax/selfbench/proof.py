@@ -2,39 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tlstax.checks import MOST_ERRORS, SLOW_LOGINS, cache_hits
-from tlstax.contract import Done, Frozen, Ready
+from tlstax.contract import Done, Frozen, Handshakes, Ready
 from tlstax.selfbench.plan import RESUMED, Cell
-from tlstax.selfbench.records import Observation, ServerFacts
+from tlstax.selfbench.records import InTurns, Observation, ServerFacts
+from tlstax.support.text import counted
 
 TLS_1_3 = "TLSv1.3"
 
+COUNTERS = {
+    "Com_select": "SELECT statements",
+    "Com_stmt_execute": "executions of prepared statements",
+    "Connections": "connections",
+    "Ssl_finished_accepts": "TLS handshakes",
+    "Ssl_session_cache_hits": "look-ups of resumed sessions",
+}
+"""What a server counts of the work (reference manual, "Server Status Variables"), in words."""
+
+
+class Work(Frozen):
+    """What a contestant says that it did in some time; `failed` is None where that is not known."""
+
+    operations: int
+    handshakes: tuple[Handshakes, ...]
+    failed: int | None = 0
+
 
 class Complete(Frozen):
-    """The evidence of a trial that came to its end."""
+    """The evidence of a trial that came to its end.
+
+    `work` is what it did in its window, `in_slices` how many operations it claimed slice by slice, the
+    watched one among them; None where it took no turns.
+    """
 
     cell: Cell
     ready: Ready
     done: Done
+    work: Work
+    in_slices: int | None
+    in_turns: InTurns | None
     setup_delta: dict[str, int]
     window_delta: dict[str, int]
     row_mismatches: tuple[str, ...]
     server: ServerFacts
 
-    @property
-    def failed(self) -> int:
-        """How many operations of the window failed."""
-        return sum(error.count for error in self.done.errors)
+
+def failed(done: Done) -> int:
+    """How many operations failed."""
+    return sum(error.count for error in done.errors)
+
+
+def claims(cell: Cell, works: Iterable[Work]) -> dict[str, tuple[int, int | None]]:
+    """What the server must have counted of this work, by its counters: the least and the most.
+
+    Operations that failed it may have counted or not. The most is None where it is not known what failed.
+    """
+    works = tuple(works)
+    unknown = any(work.failed is None for work in works)
+    found: dict[str, tuple[int, int | None]] = {}
+    for counter in COUNTERS:
+        each = [(_claimed(cell, counter, work), work.failed or 0) for work in works]
+        most = sum(claimed + failures if claimed else 0 for claimed, failures in each)
+        found[counter] = sum(claimed for claimed, _ in each), None if unknown else most
+    return found
+
+
+def _claimed(cell: Cell, counter: str, work: Work) -> int:
+    reconnects = work.operations if cell.workload == "reconnect" else 0
+    return {
+        "Com_select": work.operations,
+        "Com_stmt_execute": work.operations - reconnects,
+        "Connections": reconnects,
+        "Ssl_finished_accepts": 0 if cell.tls == "off" else reconnects,
+        "Ssl_session_cache_hits": cache_hits(work.handshakes),
+    }[counter]
 
 
 def doubts(seen: Observation, server: ServerFacts) -> tuple[str, ...]:
     """Why the trial must not be counted, in clauses; nothing where every claim is proved.
 
-    At `ready` and `done` nothing is in flight, so what the server counted between them is exactly what
-    the client did: numbers must be equal, but for operations that failed, which the server may have
-    counted or not.
+    Nothing is in flight before and after a window, so what the server counted between is exactly what the
+    client did in it: numbers must be equal, but for operations that failed, which the server may have
+    counted or not. The turns of several are proved together.
     """
     if seen.failure:
         return (seen.failure,)
@@ -44,6 +95,9 @@ def doubts(seen: Observation, server: ServerFacts) -> tuple[str, ...]:
         cell=seen.trial.cell,
         ready=seen.ready,
         done=seen.done,
+        work=_in_window(seen, seen.done),
+        in_slices=_in_slices(seen),
+        in_turns=seen.in_turns,
         setup_delta=seen.setup_delta,
         window_delta=seen.window_delta,
         row_mismatches=seen.row_mismatches,
@@ -57,27 +111,31 @@ def _work(trial: Complete) -> Iterator[str]:
     operations = trial.done.operations
     if operations == 0:
         yield "no operation was finished"
-    if trial.failed > MOST_ERRORS * (trial.failed + operations):
+    failures = failed(trial.done)
+    if failures > MOST_ERRORS * (failures + operations):
         kinds = ", ".join(sorted({error.kind for error in trial.done.errors}))
-        yield f"{trial.failed} of {trial.failed + operations} operations failed ({kinds})"
+        yield f"{failures} of {failures + operations} operations failed ({kinds})"
+    if trial.in_slices is not None and trial.in_slices != operations:
+        yield f"its result has {operations} operations and its slices have {trial.in_slices}"
     if trial.row_mismatches:
         yield f"rows differ from the server's: {trial.row_mismatches[0]}"
 
 
-def _statements(trial: Complete) -> Iterator[str]:
-    """The server ran as many statements as operations are claimed, prepared where they are to be."""
-    yield from _equal(trial, "SELECT statements", "Com_select", trial.done.operations)
-    prepared = trial.done.operations if trial.cell.workload == "point-select" else 0
-    yield from _equal(trial, "executions of prepared statements", "Com_stmt_execute", prepared)
+def _counted(trial: Complete) -> Iterator[str]:
+    """The server counted over the window what is claimed of it, and over all turns what all claim together.
+
+    It ran as many statements as operations are claimed, prepared where they are to be. Every operation came
+    on a connection of its own, or none did and all connections were there before.
+    """
+    yield from _equal(trial.server, trial.window_delta, claims(trial.cell, [trial.work]))
+    if trial.in_turns is not None:
+        turns = trial.in_turns
+        for doubt in _equal(trial.server, turns.status_delta, turns.claims):
+            yield f"while {counted(turns.clients, 'contestant')} took turns {doubt}"
 
 
-def _connections(trial: Complete) -> Iterator[str]:
-    """Every operation came on a connection of its own, or none did and all connections were there before."""
-    reconnects = trial.done.operations if trial.cell.workload == "reconnect" else 0
-    yield from _equal(trial, "connections", "Connections", reconnects)
-    if trial.cell.tls == "off":
-        reconnects = 0
-    yield from _equal(trial, "TLS handshakes", "Ssl_finished_accepts", reconnects)
+def _connected(trial: Complete) -> Iterator[str]:
+    """Connections that are kept were there before the window."""
     opened = trial.setup_delta.get("Connections", 0)
     if trial.cell.workload == "point-select" and opened < trial.cell.connections:
         yield f"the server counted {opened} connections before the window, not {trial.cell.connections}"
@@ -115,9 +173,6 @@ def _resumption(trial: Complete) -> Iterator[str]:
             yield f"{resumed} handshakes were resumed where none may be"
     elif resumed != sum(seen.count for seen in handshakes) or resumed == 0:
         yield "not all measured handshakes were resumed"
-    if not trial.server.mariadb:
-        hits = cache_hits(handshakes)
-        yield from _equal(trial, "look-ups of resumed sessions", "Ssl_session_cache_hits", hits)
 
 
 def _logins(trial: Complete) -> Iterator[str]:
@@ -127,18 +182,36 @@ def _logins(trial: Complete) -> Iterator[str]:
             yield f"{count} measured logins took the slow path ({way})"
 
 
-def _equal(trial: Complete, what: str, counter: str, claimed: int) -> Iterator[str]:
-    """The server's counter over the window is what is claimed; what failed may be on top of it."""
-    counted = trial.window_delta.get(counter, 0)
-    most = claimed + trial.failed if claimed else 0
-    if not claimed <= counted <= most:
-        yield f"the server counted {counted} {what} ({counter}) where there must be {claimed}"
+def _equal(
+    server: ServerFacts, delta: dict[str, int], claimed: dict[str, tuple[int, int | None]]
+) -> Iterator[str]:
+    """The server's counters are what is claimed; MariaDB does not count look-ups of sessions."""
+    for counter, (least, most) in claimed.items():
+        if counter == "Ssl_session_cache_hits" and server.mariadb:
+            continue
+        found = delta.get(counter, 0)
+        if found < least or (most is not None and found > most):
+            yield f"the server counted {found} {COUNTERS[counter]} ({counter}) where there must be {least}"
+
+
+def _in_window(seen: Observation, done: Done) -> Work:
+    if seen.watched is None:
+        return Work(operations=done.operations, handshakes=done.window.handshakes, failed=failed(done))
+    watched = seen.watched
+    return Work(operations=watched.operations, handshakes=watched.counts.handshakes, failed=failed(done))
+
+
+def _in_slices(seen: Observation) -> int | None:
+    if seen.watched is None or seen.slices is None:
+        return None
+    long = seen.beside.operations if seen.beside is not None else ()
+    return seen.watched.operations + sum(seen.slices.operations) + sum(long)
 
 
 CHECKS: tuple[Callable[[Complete], Iterator[str]], ...] = (
     _work,
-    _statements,
-    _connections,
+    _counted,
+    _connected,
     _encryption,
     _resumption,
     _logins,

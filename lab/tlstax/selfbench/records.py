@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
-from tlstax.contract import Done, Frozen, Ready
+from tlstax.contract import Done, Frozen, Ready, Slice
+from tlstax.records.slices import Slices
 from tlstax.records.trial import Machine, ServerCpu, Specimen
 from tlstax.selfbench.plan import Cell, Contestant, Trial
 
@@ -20,17 +21,38 @@ class Instructions(Frozen):
     kernel: NonNegativeInt | None
 
 
+class InTurns(Frozen):
+    """What the server counted while contestants took turns, which it cannot tell apart.
+
+    `clients` is how many there were, `status_delta` the change of its global status counters over all their
+    turns, `claims` what they say, together, that they made of each: the least and the most (None: any
+    number).
+    """
+
+    clients: PositiveInt
+    status_delta: dict[str, int]
+    claims: dict[str, tuple[int, int | None]]
+
+
 class Observation(Frozen):
     """All that one trial left behind, before it is judged.
 
-    `setup_delta` is the change of the server's global status counters from before the client started to
-    its `ready`, `window_delta` from there to its `done`. In both moments nothing is in flight.
-    `instructions` is None where the machine has no counters. `row_mismatches` names statements whose rows
-    were not the server's. `failure` says why the trial did not come to its end; empty when it did.
+    The window is all that a contestant does in one piece and by itself: of one that takes turns the slice
+    that is `watched` before them, of any other all its work. `setup_delta` is the change of the server's
+    global status counters from before the client started to its `ready`, `window_delta` over the window. At
+    these moments nothing is in flight. `slices` are the turns, `beside` those two that are as long as the
+    window between them; over all of them the server counted `in_turns`. `server_cpu` and
+    `instructions` (None where the machine has no counters) are of the window.
+    `row_mismatches` names statements whose rows were not the server's. `failure` says why the trial did not
+    come to its end; empty when it did.
     """
 
     trial: Trial
     ready: Ready | None = None
+    watched: Slice | None = None
+    slices: Slices | None = None
+    beside: Slices | None = None
+    in_turns: InTurns | None = None
     done: Done | None = None
     setup_delta: dict[str, int] = {}
     window_delta: dict[str, int] = {}
@@ -41,10 +63,15 @@ class Observation(Frozen):
 
 
 class Result(Frozen):
-    """A judged trial: its outcomes, or, where it was not what it claims to be, the reasons."""
+    """A judged trial: its outcomes, or, where it was not what it claims to be, the reasons.
+
+    `slices` are its turns, a whole window one of them, `beside` what is compared with a whole window.
+    """
 
     trial: Trial
     outcomes: dict[str, float] = {}
+    slices: Slices | None = None
+    beside: Slices | None = None
     reasons: tuple[str, ...] = ()
     negotiated: str = ""
     tls_library: str = ""
@@ -79,7 +106,8 @@ class Absence(Frozen):
 class Header(Frozen):
     """What a run set out to do, known before its first trial.
 
-    `why_no_instructions` is empty where the machine's counters were read.
+    `window_s` is how long a window lasts at the least (`plan.lengths`). `why_no_instructions` is empty where
+    the machine's counters were read.
     """
 
     started_at: str
@@ -87,7 +115,7 @@ class Header(Frozen):
     seed: NonNegativeInt
     rows: PositiveInt
     budget_s: PositiveFloat
-    trial_duration_s: PositiveFloat
+    window_s: PositiveFloat
     cells: tuple[Cell, ...]
     machine: Machine
     specimens: tuple[Specimen, ...]

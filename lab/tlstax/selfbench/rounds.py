@@ -7,22 +7,22 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from tlstax.selfbench.outcomes import judged
-from tlstax.selfbench.plan import Contestant, Trial, blocks, trials_in_block
+from tlstax.selfbench.plan import Contestant, Sitting, blocks
 from tlstax.selfbench.records import Header, Observation, Result, Run, Status
 from tlstax.support.errors import Interrupted, MachineFault
 
-Measure = Callable[[Trial], Observation]
+Measure = Callable[[Sitting], tuple[Observation, ...]]
 
 
 class Watcher(Protocol):
     """Who is kept informed of the blocks."""
 
-    def trial(self, trial: Trial, number: int, left_s: float | None) -> None:
-        """A trial begins; `left_s` is how long the rest may take, None while that is not known."""
+    def sitting(self, sitting: Sitting, left_s: float | None) -> None:
+        """A sitting begins; `left_s` is how long the rest may take, None while that is not known."""
         ...
 
     def close(self) -> None:
-        """The trials have ended."""
+        """The sittings have ended."""
         ...
 
 
@@ -40,18 +40,17 @@ def run_blocks(
     complete are in the run. MachineFault where none was.
     """
     complete: list[Result] = []
-    started_s = now_s()
-    in_block = trials_in_block(header.cells, present)
+    started_s, done = now_s(), 0
     status: Status = "complete"
     why = ""
     try:
-        for block in blocks(header.cells, present, header.seed):
+        for block in blocks(header.cells, present, header.seed, header.window_s):
             results: list[Result] = []
-            for trial in block:
-                done = len(complete) + len(results)
+            for sitting in block:
                 elapsed_s = now_s() - started_s
-                watcher.trial(trial, done + 1, left_s(elapsed_s, done, in_block, header.budget_s))
-                results.append(judged(measure(trial), header))
+                watcher.sitting(sitting, left_s(elapsed_s, done, len(block), header.budget_s))
+                results += [judged(seen, header) for seen in measure(sitting)]
+                done += 1
             complete += results
             elapsed_s = now_s() - started_s
             if elapsed_s + elapsed_s / (block[0].block + 1) > header.budget_s:
@@ -68,7 +67,7 @@ def run_blocks(
 
 
 def left_s(elapsed_s: float, done: int, in_block: int, budget_s: float) -> float | None:
-    """How long the trials that are still to come may take; None before there is anything to judge by.
+    """How long the sittings that are still to come may take; None before there is anything to judge by.
 
     As many whole blocks are run as fit the budget at the speed so far, and at least one.
     """

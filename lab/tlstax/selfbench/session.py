@@ -17,12 +17,9 @@ from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer
-from tlstax.selfbench.plan import Cell
+from tlstax.selfbench.plan import WINDOW_S, Cell
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run, ServerFacts
-
-TRIAL_S = 1.0
-"""sysbench's --time counts whole seconds, so nothing shorter can be asked of it."""
 
 ROWS = 100_000
 
@@ -43,6 +40,7 @@ class Watcher(rounds.Watcher, Protocol):
 class Request:
     """What is to be compared, for how long. `seed` is None for a random one.
 
+    `window_s` is how long a contestant works for a cell in a block, at the least (`plan.lengths`).
     `client_tls_library` is the libssl that the engine and the floor load, None the machine's; sysbench
     has the one that it was linked with. Where another run is measuring this one waits, or with
     `beside_others` goes on at once.
@@ -52,7 +50,7 @@ class Request:
     budget_s: float
     seed: int | None = None
     rows: int = ROWS
-    trial_duration_s: float = TRIAL_S
+    window_s: float = WINDOW_S
     client_tls_library: str | None = None
     beside_others: bool = False
 
@@ -65,9 +63,10 @@ def run(request: Request, watcher: Watcher) -> Run:
     events = [event for event in INSTRUCTIONS if event in usable.events]
     needs = Needs(
         rows=request.rows,
-        connections=max(cell.connections for cell in request.cells),
+        # All contestants of a cell keep theirs at once.
+        connections=len(found.commands) * max(cell.connections for cell in request.cells),
         seed=seed,
-        duration_s=request.trial_duration_s,
+        duration_s=request.window_s,
     )
     wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
     with (
@@ -91,7 +90,7 @@ def _header(
         seed=needs.seed,
         rows=needs.rows,
         budget_s=request.budget_s,
-        trial_duration_s=needs.duration_s,
+        window_s=needs.duration_s,
         cells=request.cells,
         machine=machine,
         specimens=(bench.server.specimen, *found.specimens),

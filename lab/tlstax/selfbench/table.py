@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.report.core.facts import machine_words
-from tlstax.report.core.figures import NOTHING, significant
+from tlstax.report.core.figures import NOTHING, quantity, significant
 from tlstax.report.core.printed import printed
 from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
@@ -127,9 +127,21 @@ def _facts(document: SelfBenchDocument) -> Iterable[str]:
     yield machine_words(document.machine)
     counts = document.trials
     yield (
-        f"{counts.valid} valid and {counts.invalid} invalid trials of {document.trial_duration_s:g} s, "
-        f"in {counted(document.blocks, 'block')}; seed {document.seed}, {document.started_at}"
+        f"{counts.valid} valid and {counts.invalid} invalid trials in {counted(document.blocks, 'block')}; "
+        f"seed {document.seed}, {document.started_at}"
     )
+    yield _turns(document.cells)
+
+
+def _turns(cells: Sequence[CellFigures]) -> str:
+    """How long slices and windows were, from the shortest to the longest."""
+    slices, windows = ([getattr(cell, name) for cell in cells] for name in ("slice_s", "window_s"))
+    return f"slices of {_ends(slices)}; windows of sysbench's and of the engine's beside it {_ends(windows)}"
+
+
+def _ends(lengths_s: Sequence[float]) -> str:
+    ends = sorted({min(lengths_s), max(lengths_s)})
+    return " to ".join(quantity(length_s * 1e6, "us") for length_s in ends)
 
 
 def _client_libraries(cells: Sequence[CellFigures]) -> Iterable[str]:

@@ -43,6 +43,9 @@ def test_absolute_figures_are_those_of_the_median_slice() -> None:
     assert found["latency_mean_us"] == pytest.approx(LATENCY_S * 1e6)
     assert found["server_cpu_share"] == pytest.approx(100 * SERVER_US / (SLICE_S * 1e6), rel=1e-9)
     assert "path_cpu_us_per_op" not in found
+    own = turns(record(slices_of(BURSTS)))
+    assert own is not None
+    assert own.value("client_cpu_share") == pytest.approx(100 * CLIENT_US / (SLICE_S * 1e6), rel=1e-9)
 
 
 def test_what_slices_do_not_have_is_that_of_the_whole_trial() -> None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from fake_contestants import RECONNECT_TLS, SELECT, SELECT_TLS, Nobody, World, header
+from fake_contestants import (
+    RECONNECT_RESUMED,
+    RECONNECT_TLS,
+    SELECT,
+    SELECT_TLS,
+    Nobody,
+    World,
+    header,
+)
 from tlstax.records.trial import Specimen
 from tlstax.results.interval import Interval
 from tlstax.selfbench import contestants, plan
@@ -17,9 +26,9 @@ from tlstax.selfbench.document import (
     SelfBenchDocument,
 )
 from tlstax.selfbench.estimate import document
-from tlstax.selfbench.plan import CONTESTANTS, Trial, blocks, cells, contestants_of
+from tlstax.selfbench.plan import CONTESTANTS, Contestant, Sitting, Trial, blocks, cells, contestants_of
 from tlstax.selfbench.records import Absence, Observation, Run
-from tlstax.selfbench.rounds import left_s, run_blocks
+from tlstax.selfbench.rounds import Measure, left_s, run_blocks
 from tlstax.selfbench.table import READING, WIDTH, markdown, terminal
 from tlstax.selfbench.words import answer
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
@@ -46,10 +55,43 @@ def test_a_planted_cost_comes_out_within_its_interval_and_a_planted_nothing_does
         assert nothing.low is not None
         assert nothing.high is not None
         assert nothing.low < 1 < nothing.high
-        # The rates are the same for all of them, to the last digit.
+        # The rates are the same for all of them.
         for rates in (cell.ops_to_sysbench, cell.ops_to_floor):
             assert rates is not None
-            assert rates.point == 1
+            assert rates.point == pytest.approx(1, abs=1e-9)
+
+
+def ratios(world: World, cell: plan.Cell) -> tuple[float, float]:
+    """The engine's client CPU to sysbench's and to the floor's in one block."""
+    (found,) = document(measured(world, cell, budget_s=1)).cells
+    assert found.client_cpu_to_sysbench is not None
+    assert found.client_cpu_to_floor is not None
+    return found.client_cpu_to_sysbench.point, found.client_cpu_to_floor.point
+
+
+def test_a_burst_is_left_out_between_slices() -> None:
+    def hits(contestant: Contestant, number: int) -> float:
+        return 10.0 if contestant == "engine" and 0 <= number < 4 else 1.0
+
+    # Four of sixteen slices are ten times as dear; those beside sysbench's window are not.
+    assert ratios(World(COSTS, scatter=1e-9, burst=hits), SELECT) == pytest.approx((1.5, 1.0))
+
+
+def test_a_window_is_compared_with_the_slices_on_both_sides_of_it_and_their_bursts() -> None:
+    def hits(contestant: Contestant, number: int) -> float:
+        return {("engine", -1): 2.0, ("sysbench", -1): 5.0}.get((contestant, number), 1.0)
+
+    assert ratios(World(COSTS, scatter=1e-9, burst=hits), SELECT) == pytest.approx((1.5 * 1.5 / 5, 1.0))
+
+
+def test_of_two_slices_there_is_no_median_and_their_totals_are_compared() -> None:
+    def hits(contestant: Contestant, number: int) -> float:
+        return 3.0 if contestant == "engine" and number == 0 else 1.0
+
+    assert ratios(World(COSTS, scatter=1e-9, burst=hits), RECONNECT_TLS) == pytest.approx((1.5, 2.0))
+    many = RECONNECT_TLS.model_copy(update={"connections": 64})
+    # Slices as long as the window are compared with it themselves.
+    assert ratios(World(COSTS, scatter=1e-9, burst=hits), many) == pytest.approx((1.5 * 2, 2.0))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -116,13 +158,18 @@ def broken(trial: Trial) -> Observation:
     return Observation(trial=trial, failure="the load client ended with status 1")
 
 
+def measuring(world: World, fails: Callable[[Trial], bool]) -> Measure:
+    """The world's measurements, but for the trials that fail."""
+
+    def measure(sitting: Sitting) -> tuple[Observation, ...]:
+        return tuple(broken(seen.trial) if fails(seen.trial) else seen for seen in world.measure(sitting))
+
+    return measure
+
+
 def test_invalid_trials_are_left_out_and_counted_with_their_reason() -> None:
     world = World(COSTS)
-
-    def measure(trial: Trial) -> Observation:
-        seen = world.measure(trial)
-        return broken(trial) if trial.contestant == "sysbench" and trial.block < 2 else seen
-
+    measure = measuring(world, lambda trial: trial.contestant == "sysbench" and trial.block < 2)
     run = run_blocks(header(SELECT, SELECT_TLS), CONTESTANTS, measure, Nobody(), now_s=world.clock)
     found = document(run)
     assert (found.blocks, found.trials.valid, found.trials.invalid) == (10, 56, 4)
@@ -139,11 +186,7 @@ def test_invalid_trials_are_left_out_and_counted_with_their_reason() -> None:
 
 def test_nothing_valid_is_said_and_not_a_crash() -> None:
     world = World(COSTS)
-
-    def measure(trial: Trial) -> Observation:
-        world.measure(trial)
-        return broken(trial)
-
+    measure = measuring(world, lambda _: True)
     run = run_blocks(header(SELECT, budget_s=1), CONTESTANTS, measure, Nobody(), now_s=world.clock)
     found = document(run)
     assert (found.trials.valid, found.trials.invalid) == (0, 3)
@@ -157,10 +200,10 @@ def test_nothing_valid_is_said_and_not_a_crash() -> None:
 def test_ctrl_c_keeps_the_complete_blocks() -> None:
     world, watcher = World(COSTS), Nobody()
 
-    def measure(trial: Trial) -> Observation:
-        if trial.block == 3 and trial.position == 4:
+    def measure(sitting: Sitting) -> tuple[Observation, ...]:
+        if (sitting.block, sitting.number) == (3, 1):
             raise Interrupted
-        return world.measure(trial)
+        return world.measure(sitting)
 
     run = run_blocks(
         header(SELECT, RECONNECT_TLS, budget_s=1000), CONTESTANTS, measure, watcher, now_s=world.clock
@@ -174,16 +217,16 @@ def test_ctrl_c_keeps_the_complete_blocks() -> None:
 def test_a_server_that_dies_for_good_ends_it_and_keeps_what_was_complete() -> None:
     world = World(COSTS)
 
-    def measure(trial: Trial) -> Observation:
-        if trial.block == 2:
+    def measure(sitting: Sitting) -> tuple[Observation, ...]:
+        if sitting.block == 2:
             raise MachineFault("mysql-9.7 died 4 times")
-        return world.measure(trial)
+        return world.measure(sitting)
 
     found = document(run_blocks(header(SELECT), CONTESTANTS, measure, Nobody(), now_s=world.clock))
     assert (found.status, found.blocks) == ("failed", 2)
     assert "mysql-9.7 died 4 times" in found.caveats[0]
 
-    def dies_at_once(_: Trial) -> Observation:
+    def dies_at_once(_: Sitting) -> tuple[Observation, ...]:
         raise MachineFault("mysql-9.7 died 4 times")
 
     with pytest.raises(MachineFault, match="died"):
@@ -204,16 +247,50 @@ def test_the_order_is_random_repeatable_and_complete() -> None:
     chosen = cells()
     first, second = islice(blocks(chosen, CONTESTANTS, seed=3), 2)
     assert [first, second] == list(islice(blocks(chosen, CONTESTANTS, seed=3), 2))
-    assert [t.cell for t in first] != [t.cell for t in second]
+    assert [sitting.cell for sitting in first] != [sitting.cell for sitting in second]
     expected = {(cell, name) for cell in chosen for name in contestants_of(cell, CONTESTANTS)}
     for block in (first, second):
-        assert {(t.cell, t.contestant) for t in block} == expected
-        assert len(block) == len(expected) == 52
-        # Those that are compared follow right after one another.
-        runs = [t.cell for place, t in enumerate(block) if place == 0 or block[place - 1].cell != t.cell]
-        assert len(runs) == len(chosen) == 20
-    firsts = Counter(block[0].contestant for block in islice(blocks([SELECT], CONTESTANTS, 1), 300))
-    assert min(firsts.values()) > 70
+        assert [sitting.number for sitting in block] == list(range(len(chosen)))
+        trials = [trial for sitting in block for trial in sitting.trials]
+        assert {(t.cell, t.contestant) for t in trials} == expected
+        assert [trial.position for trial in trials] == list(range(52))
+        assert len(expected) == 52
+    firsts = Counter(
+        sitting.trials[0].contestant for (sitting,) in islice(blocks([SELECT], CONTESTANTS, 1), 300)
+    )
+    assert set(firsts) == {"engine", "floor"}
+    assert min(firsts.values()) > 120
+
+
+def test_who_can_stop_takes_turns_in_random_order_and_sysbench_comes_last() -> None:
+    rounds = []
+    for (sitting,) in islice(blocks([SELECT], CONTESTANTS, seed=1), 50):
+        assert sitting.trials[-1].contestant == "sysbench"
+        assert len(sitting.rounds) == sitting.lengths.rounds == 16
+        rounds += sitting.rounds
+    assert set(rounds) == {("engine", "floor"), ("floor", "engine")}
+    assert 320 < Counter(rounds)["engine", "floor"] < 480
+    (alone,) = next(blocks([SELECT], ("engine", "sysbench"), seed=1))
+    assert set(alone.rounds) == {("engine",)}
+    (resuming,) = next(blocks([RECONNECT_RESUMED], CONTESTANTS, seed=1))
+    assert [trial.contestant for trial in resuming.trials] == ["engine"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "connections", "slice_s", "rounds", "window_s"),
+    [
+        ("point-select", 1, 0.02, 16, 0.5),
+        ("point-select", 512, 0.2048, 2, 0.5),
+        ("reconnect", 1, 0.025, 12, 0.5),
+        ("reconnect", 8, 0.2, 2, 0.5),
+        ("reconnect", 512, 0.5, 2, 0.5),
+    ],
+)
+def test_slices_are_as_long_as_the_work_needs_and_no_longer_than_the_window(
+    workload: plan.Workload, connections: int, slice_s: float, rounds: int, window_s: float
+) -> None:
+    found = plan.lengths(plan.Cell(workload=workload, tls="off", connections=connections))
+    assert (found.slice_s, found.rounds, found.window_s) == (pytest.approx(slice_s), rounds, window_s)
 
 
 def test_only_the_engine_resumes_and_only_new_connections() -> None:
@@ -273,7 +350,7 @@ def test_the_document_is_read_again_as_it_was_written() -> None:
     first = json.loads(text)["cells"][0]
     assert (first["workload"], first["tls"], first["connections"]) == ("point-select", "off", 8)
     assert set(first["client_cpu_to_sysbench"]) == {"point", "low", "high", "confidence", "blocks"}
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
 
 
 @pytest.mark.parametrize(
@@ -288,7 +365,7 @@ def test_the_document_is_read_again_as_it_was_written() -> None:
 def test_the_table_fits_100_columns_whatever_the_figures(
     costs: dict[plan.Contestant, float], scatter: float
 ) -> None:
-    found = document(measured(World(costs, scatter=scatter), *cells(), budget_s=160))
+    found = document(measured(World(costs, scatter=scatter), *cells(), budget_s=180))
     assert found.blocks > 2
     lines = terminal(found).splitlines()
     assert max(len(line) for line in lines) <= WIDTH

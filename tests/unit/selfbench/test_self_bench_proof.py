@@ -14,12 +14,13 @@ from fake_contestants import (
     SELECT_TLS,
     SERVER,
     header,
+    in_turns,
     observation,
 )
 from tlstax.contract import ErrorCount, Negotiated, TlsView
 from tlstax.selfbench.outcomes import judged
 from tlstax.selfbench.plan import Cell, Trial
-from tlstax.selfbench.proof import doubts
+from tlstax.selfbench.proof import Work, claims, doubts
 from tlstax.selfbench.records import Observation, ServerFacts
 
 RECONNECT = Cell(workload="reconnect", tls="off", connections=8)
@@ -56,7 +57,7 @@ def with_server_view(seen: Observation, view: TlsView | None) -> Observation:
 @pytest.mark.parametrize("cell", ALL, ids=str)
 def test_who_does_as_told_is_believed(cell: Cell) -> None:
     assert reasons(honest(cell)) == ""
-    assert judged(honest(cell), header(cell)).outcomes["client_cpu_us_per_op"] == 10
+    assert judged(honest(cell), header(cell)).outcomes["client_cpu_us_per_op"] == pytest.approx(10)
 
 
 @pytest.mark.parametrize(
@@ -156,3 +157,74 @@ def test_a_trial_that_broke_off_has_no_outcomes() -> None:
     result = judged(failed, header(SELECT))
     assert (result.valid, result.outcomes, result.reasons) == (False, {}, ("the load client fell silent",))
     assert "without its evidence" in reasons(honest(SELECT).model_copy(update={"done": None}))
+
+
+def taking_turns(cell: Cell) -> Observation:
+    """Slices of 200 operations, one watched, three in turns, and another contestant's 600 operations."""
+    trial = Trial(block=0, position=0, cell=cell, contestant="engine")
+    return in_turns(trial, slice_s=0.02, costs_us=[10, 20, 30], others_operations=600)
+
+
+def with_counted(seen: Observation, counter: str, counted: int) -> Observation:
+    assert seen.in_turns is not None
+    delta = {**seen.in_turns.status_delta, counter: counted}
+    return seen.model_copy(update={"in_turns": seen.in_turns.model_copy(update={"status_delta": delta})})
+
+
+@pytest.mark.parametrize("cell", ALL, ids=str)
+def test_turns_are_believed_where_all_that_is_claimed_of_them_was_counted(cell: Cell) -> None:
+    seen = taking_turns(cell)
+    assert reasons(seen) == ""
+    found = judged(seen, header(cell))
+    assert found.outcomes["client_cpu_us_per_op"] == pytest.approx(20), "the median slice"
+    assert found.outcomes["client_instructions_user_per_op"] == 30_000
+    assert found.slices == seen.slices
+
+
+@pytest.mark.parametrize(
+    ("cell", "counter", "counted", "said"),
+    [
+        (SELECT, "Com_select", 1_199, "1199 SELECT statements (Com_select) where there must be 1200"),
+        (SELECT, "Com_stmt_execute", 1_201, "1201 executions of prepared statements"),
+        (RECONNECT, "Connections", 16, "16 connections (Connections) where there must be 1200"),
+        (RECONNECT_TLS, "Ssl_finished_accepts", 600, "600 TLS handshakes"),
+        (RECONNECT_RESUMED, "Ssl_session_cache_hits", 600, "600 look-ups of resumed sessions"),
+    ],
+)
+def test_turns_of_which_the_server_counted_something_else_are_not(
+    cell: Cell, counter: str, counted: int, said: str
+) -> None:
+    found = reasons(with_counted(taking_turns(cell), counter, counted))
+    assert found.startswith("while 2 contestants took turns the server counted ")
+    assert said in found
+
+
+def test_the_slice_that_is_watched_is_proved_by_itself_and_the_result_is_its_slices() -> None:
+    watched = with_window(taking_turns(SELECT), {"Com_select": 199})
+    assert reasons(watched) == "the server counted 199 SELECT statements (Com_select) where there must be 200"
+    doubled = with_done(taking_turns(SELECT), operations=1_600)
+    assert reasons(doubled) == "its result has 1600 operations and its slices have 800"
+
+
+def test_slices_beside_a_window_are_proved_with_the_others() -> None:
+    trial = Trial(block=0, position=0, cell=RECONNECT, contestant="engine")
+    seen = in_turns(trial, slice_s=0.02, costs_us=[10, 20, 30], beside_us=[40, 60])
+    assert reasons(seen) == ""
+    found = judged(seen, header(RECONNECT))
+    assert found.beside == seen.beside
+    assert found.outcomes["client_cpu_us_per_op"] == pytest.approx(20)
+    left_out = reasons(seen.model_copy(update={"beside": None}))
+    assert left_out == "its result has 4800 operations and its slices have 800"
+    assert "600 connections (Connections) where there must be 4600" in reasons(
+        with_counted(seen, "Connections", 600)
+    )
+
+
+def test_what_failed_in_turns_may_be_counted_and_of_one_that_broke_off_anything_may() -> None:
+    one = Work(operations=600, handshakes=(), failed=0)
+    some = one.model_copy(update={"failed": 4})
+    assert claims(RECONNECT, [one, some])["Connections"] == (1_200, 1_204)
+    assert claims(RECONNECT, [one, some])["Com_stmt_execute"] == (0, 0)
+    broken_off = one.model_copy(update={"failed": None})
+    assert claims(RECONNECT, [one, broken_off])["Connections"] == (1_200, None)
+    assert claims(RECONNECT, [one, broken_off])["Com_stmt_execute"] == (0, None)

@@ -49,6 +49,8 @@ _COLUMNS = {
 }
 """What costs are made of, but those of paths."""
 
+_SHARES = {"server_cpu_share": "server_cpu_us", "client_cpu_share": "client_cpu_us"}
+
 _UNITS = {"latency_mean_us": 1e6}
 
 FEWEST_OPERATIONS = 4
@@ -114,8 +116,8 @@ class Turns:
         """What an outcome is made of; None for one that these slices do not have."""
         if name == "ops_per_s":
             return Amounts(self._column("operations"), self._column("elapsed_s"))
-        if name == "server_cpu_share":
-            used_us = self._column("server_cpu_us")
+        if name in _SHARES:
+            used_us = self._column(_SHARES[name])
             return Amounts(used_us, self._column("elapsed_s") * 1e6) if len(used_us) else None
         columns = [self._column(column) for column in self._spent(name)]
         if not columns or not all(len(column) for column in columns):
