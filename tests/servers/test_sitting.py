@@ -77,7 +77,9 @@ def first_block(found: StoredRun) -> list[TrialRecord]:
     [
         ("mysql-9.7", "reconnect"),
         ("mariadb-11.8", "point-select"),
+        ("mariadb-11.8", "storm"),
         pytest.param("mysql-9.7", "point-select", marks=pytest.mark.long),
+        pytest.param("mysql-9.7", "storm", marks=pytest.mark.long),
         pytest.param("mariadb-11.8", "reconnect", marks=pytest.mark.long),
     ],
 )
@@ -107,9 +109,14 @@ def test_cases_that_are_compared_take_turns_and_each_is_proved(
             sum(slices.server_cpu_us) + (window.server.cpu_total_us or 0), rel=1e-6
         )
         assert together.clients == 4
+        assert (slices.rounds_s == ()) == (workload != "storm")
+        if workload == "storm":
+            assert slices.operations == (4,) * 9
+            assert slices.rounds_s == done.rounds_s[1:]
+            assert len(done.rounds_s) == 10
         claimed = together.claims["Connections"]
         assert claimed[0] == together.status_delta["Connections"] == claimed[1]
-        assert (claimed[0] > 0) == (workload == "reconnect")
+        assert (claimed[0] > 0) == (workload != "point-select")
     for block in {trial.trial.block for trial in trials}:
         rounds = [trial.slices.rounds for trial in trials if trial.trial.block == block and trial.slices]
         assert len(rounds) == 4

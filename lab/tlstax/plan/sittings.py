@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import turns
+from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import shuffled
 from tlstax.records.trial import Trial
 from tlstax.study import Study
@@ -57,6 +58,10 @@ class Sitting:
         """In how many rounds each of the other cases has one slice, and the baseline one in each."""
         return -(-(len(self.trials) - 1) // (MOST_IN_ROUND - 1))
 
+    def slices_of(self, trial: Trial) -> int:
+        """How many turns the trial has."""
+        return self.rounds * (self.parts if trial.case.role == "baseline" else 1)
+
 
 def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
@@ -98,8 +103,9 @@ def _can_sit(trial: Trial, study: Study) -> bool:
 
 
 def _company(trial: Trial, study: Study) -> tuple[object, ...]:
-    """Equal for trials that sit together."""
-    return tuple(study.group_of(trial.case.levels).items())
+    """Equal for trials that sit together. Storms, whose slices are rounds, sit with storms alone."""
+    levels = trial.case.levels
+    return is_storm(levels), tuple(study.group_of(levels).items())
 
 
 def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
@@ -116,9 +122,14 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
 
 def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
     slice_s = turns.slice_s(trial.case.levels for trial in company)
+    number = min(trial.position for trial in company)
+    if is_storm(company[0].case.levels):
+        # The first of its rounds is watched alone.
+        rounds = min(rounds_of(trial.case.levels) for trial in company) - 1
+        return Sitting(number, tuple(company), slice_s, rounds, watched_s=slice_s)
     watched_s = max(WATCHED_S, WATCHED_SLICES * slice_s)
     return Sitting(
-        number=min(trial.position for trial in company),
+        number=number,
         trials=tuple(company),
         slice_s=slice_s,
         rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.plan.jobs import counted_operations
+from tlstax.plan.jobs import counted_operations, is_storm, rounds_of
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import STORM
 from tlstax.study.workload_level import changes_data
 
 MOST_CONNECTIONS = 512
@@ -34,18 +35,27 @@ eight connections made TLS 1.3 look 15 % cheaper at the server than windows of a
 5 % (the study `slices`)."""
 
 
+STORM_ROUND_S = 1e-6
+"""A slice of a storm is one round of it, however long that takes: the next is begun only within the slice's
+length (contract/README.md), which is over long before the first connection is open."""
+
+FEWEST_STORM_ROUNDS = 6
+"""One that is watched alone, and five slices: of fewer pairs a median leaves nothing out."""
+
+
 def takes_turns(levels: Levels, study: Study) -> bool:
     """Whether the case with these levels can take turns with others.
 
     Not where its client cannot stop in the middle of a run, where its trial ends with a number of operations
-    or changes its data, which is put back before each; where operations are due at times of their own, so
+    (a storm's rounds are slices, if there are enough of them, and of all cases as many) or changes its data,
+    which is put back before each; where operations are due at times of their own, so
     that what is late waits for what is before it; where something is set at the server, or a distance
     between it and the client, for a time; nor where the observers are what is compared.
     """
     case = CaseLevels.of(levels)
     return (
         kind_of(case.client).takes_turns
-        and counted_operations(levels) is None
+        and (_has_rounds_enough(levels, study) if is_storm(levels) else counted_operations(levels) is None)
         and study.schedule.mode == "closed"
         and not changes_data(levels, study.workloads)
         and not case.is_switched_at_server
@@ -61,7 +71,14 @@ def slice_s(cases: Iterable[Levels]) -> float:
     return max(_least_s(CaseLevels.of(levels)) for levels in cases)
 
 
+def _has_rounds_enough(levels: Levels, study: Study) -> bool:
+    """Whether a storm has rounds enough for turns, and those that it is compared with have as many."""
+    return rounds_of(levels) >= FEWEST_STORM_ROUNDS and "rounds" not in study.baseline
+
+
 def _least_s(case: CaseLevels) -> float:
+    if case.workload == STORM:
+        return STORM_ROUND_S
     if case.slice_ms:
         return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S

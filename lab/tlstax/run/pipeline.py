@@ -20,7 +20,8 @@ from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
-from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
+from tlstax.plan.seated_jobs import seated
+from tlstax.plan.sittings import Sitting, sittings
 from tlstax.plan.timing import trial_duration_s, window_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
@@ -256,6 +257,6 @@ def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader, trials
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     if sitting.takes_turns:
-        job = job.model_copy(update={"duration_s": round(sitting.work_s, 6), "warmup_s": WARMUP_S})
+        job = seated(job, trial, sitting)
     job = captured(job) if trial.captured else job
     return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

@@ -46,6 +46,7 @@ class Seat:
         path = self._route.path
         self._path_clocks = [CpuClock(pid) for pid in path.pids] if path is not None else []
         self._path_cpu_us: list[float] = []
+        self._is_storm = job.workload.storm
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._rounds: list[int] = []
         self._slices: list[Slice] = []
@@ -183,6 +184,7 @@ class Seat:
             client_cpu_us=tuple(round(one.cpu_us, 3) for one in self._slices),
             server_cpu_us=tuple(round(us, 3) for us in self._server_cpu_us) if self._clock.is_known else (),
             path_cpu_us=tuple(round(us, 3) for us in self._path_cpu_us) if self._path_clocks else (),
+            rounds_s=tuple(round(sum(one.rounds_s), 9) for one in self._slices) if self._is_storm else (),
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, order, sittings
-from tlstax.plan.turns import MOST_CONNECTIONS
+from tlstax.plan.turns import MOST_CONNECTIONS, STORM_ROUND_S
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Study
 
@@ -91,6 +91,25 @@ def test_a_sitting_is_as_long_as_its_windows_and_has_rounds_enough_however_short
     assert short.rounds == FEWEST_ROUNDS
 
 
+def test_of_a_storm_every_round_is_a_slice_but_the_one_that_is_watched() -> None:
+    made_up = study(factors={"tls": ("off", "1.2", "1.3"), "workload": ("storm",), "rounds": (12,)})
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=3.0)
+    assert sitting.rounds == 11
+    assert sitting.watched_s == sitting.slice_s == STORM_ROUND_S
+    assert {sitting.slices_of(trial) for trial in sitting.trials} == {11}
+
+
+def test_storms_take_turns_with_storms_alone() -> None:
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "workload": ("storm", "reconnect"), "connections": (8,)},
+        baseline={"tls": "off", "workload": "reconnect"},
+    )
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    workloads = [{trial.case.typed.workload for trial in sitting.trials} for sitting in found]
+    assert workloads.count({"storm"}) == 2
+    assert all(len(each) == 1 for each in workloads)
+
+
 def test_each_round_has_every_case_once_in_fresh_order_and_the_same_for_the_same_seed() -> None:
     made_up = study(factors={"tls": ("off", "1.2", "1.3")})
     (sitting,) = sittings(made_up, first_block(made_up), window_s=5.0)
@@ -118,6 +137,7 @@ def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_com
         20
     }
     assert sitting.work_s == pytest.approx(0.05 + 60 * 0.005)
+    assert [sitting.slices_of(trial) for trial in (baseline, many[0])] == [60, 20]
 
 
 def another(case: Case, place: int) -> Case:

@@ -124,7 +124,7 @@ def budgeted(study: Study, seconds: float) -> float:
         (TAX, 1.0, 0.1),
         (TAX, 1e6, 10.0),
         (PROFILED, 480.0, (40.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 10),
-        (WITH_STORMS, 60.0, (3.0 - 2 * OF_KEPT - STORMS_S) / 5),
+        (WITH_STORMS, 60.0, (5.0 - 2 * OF_KEPT - STORMS_S) / 5),
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
 )

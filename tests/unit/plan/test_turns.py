@@ -9,7 +9,7 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.plan.timing import window_s
-from tlstax.plan.turns import DRIVER_S, KEPT_S, slice_s, takes_turns
+from tlstax.plan.turns import DRIVER_S, KEPT_S, STORM_ROUND_S, slice_s, takes_turns
 from tlstax.study import Study, load_study
 
 TAX = load_study("tax")
@@ -25,7 +25,7 @@ def test_most_of_the_default_run_takes_turns() -> None:
     [
         {"client": "sysbench"},
         {"client": "mysqlslap-9.7"},
-        {"workload": "storm"},
+        {"workload": "storm", "rounds": 5},
         {"workload": "update"},
         {"workload": "people-select", "queries": 100},
         {"tls_switch": "server"},
@@ -46,6 +46,15 @@ def test_the_engine_and_drivers_take_turns_whatever_carries_their_bytes(client: 
     assert takes_turns({**KEPT, "client": client}, TAX)
     for path in ("unix-socket", "ssh-aes256-ctr", "stunnel"):
         assert takes_turns({**KEPT, "path": path}, TAX)
+
+
+def test_a_storm_takes_turns_round_by_round_where_all_have_as_many_and_enough() -> None:
+    storm = {**KEPT, "workload": "storm", "connections": 100}
+    assert takes_turns(storm, TAX)
+    assert takes_turns({**storm, "rounds": 6}, TAX)
+    assert slice_s([storm, storm]) == STORM_ROUND_S
+    compared = TAX.model_copy(update={"baseline": {**TAX.baseline, "rounds": 10}})
+    assert not takes_turns({**storm, "rounds": 10}, compared)
 
 
 def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
