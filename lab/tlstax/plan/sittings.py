@@ -12,6 +12,7 @@ from tlstax.plan.order import shuffled
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
+from tlstax.study.workload_level import changes_data
 from tlstax.support.grouping import grouped
 
 MOST_IN_ROUND = 6
@@ -76,7 +77,7 @@ def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sit
         connections = sum(trial.case.typed.connections for trial in company)
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
-            found.append(_sitting(company, window_s))
+            found.append(_sitting(company, study, window_s))
             seated.update(trial.position for trial in company)
     found += [Sitting(trial.position, (trial,)) for trial in block if trial.position not in seated]
     return tuple(sorted(found, key=lambda sitting: sitting.number))
@@ -103,9 +104,14 @@ def _can_sit(trial: Trial, study: Study) -> bool:
 
 
 def _company(trial: Trial, study: Study) -> tuple[object, ...]:
-    """Equal for trials that sit together. Storms, whose slices are rounds, sit with storms alone."""
+    """Equal for trials that sit together.
+
+    Storms, whose slices are rounds, sit with storms alone, and those that change data with those that change
+    it alike.
+    """
     levels = trial.case.levels
-    return is_storm(levels), tuple(study.group_of(levels).items())
+    writing = trial.case.typed.workload if changes_data(levels, study.workloads) else ""
+    return is_storm(levels), writing, tuple(study.group_of(levels).items())
 
 
 def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
@@ -120,8 +126,8 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
     return sorted(found, key=lambda trial: trial.position)
 
 
-def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
-    slice_s = turns.slice_s(trial.case.levels for trial in company)
+def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting:
+    slice_s = turns.slice_s((trial.case.levels for trial in company), study.workloads)
     number = min(trial.position for trial in company)
     if is_storm(company[0].case.levels):
         # The first of its rounds is watched alone.

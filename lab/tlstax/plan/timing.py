@@ -140,12 +140,20 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     times = 3 if case.workload == "reconnect" else 1
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
-        restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
+        restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(levels, study)
     distance, way_s = case.distance, 0.0
     if distance.is_any:
         way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
     ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if kind_of(case.client).is_driver else 0.0)
     return ready_s + times * each * case.connections + restoring_s + way_s
+
+
+def _sharing(levels: Levels, study: Study) -> int:
+    """How many cases change the same data in turn, for which it is put back once."""
+    if not takes_turns(levels, study):
+        return 1
+    group = study.group_of(levels)
+    return max(1, sum(study.group_of(other) == group for other in study.included()))
 
 
 def _connection_s(levels: Levels) -> float:

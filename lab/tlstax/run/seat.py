@@ -14,7 +14,7 @@ from tlstax.observers.window import Side, Watch
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Slices
-from tlstax.records.trial import ServerCpu, Trial
+from tlstax.records.trial import ServerCpu, TableState, Trial
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
@@ -65,13 +65,20 @@ class Seat:
         """What its client says that it opened in its slices."""
         return _together([slice_.counts for slice_ in self._slices])
 
-    def sit_down(self, watched_s: float) -> None:
+    def sit_down(self, watched_s: float, tables: dict[tuple[int, str], tuple[TableState, ...]]) -> None:
         """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
 
-        Nobody else works meanwhile, so the server's counters are of this client alone.
+        Nobody else works meanwhile, so the server's counters are of this client alone. `tables` is what they
+        held when the first of the sitting had them put back.
         """
         with self.gathered.failures():
+            made_ready(self.gathered, self.bench, tables)
             self._sit_down(watched_s)
+
+    @property
+    def operations_in_turns(self) -> int:
+        """How many operations its client says that it finished in its slices."""
+        return sum(slice_.operations for slice_ in self._slices)
 
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
@@ -113,7 +120,6 @@ class Seat:
 
     def _sit_down(self, watched_s: float) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
-        made_ready(gathered, bench)
         status_before = status.read_status(bench.admin)
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None

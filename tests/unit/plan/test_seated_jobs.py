@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlstax.contract import Account, Job, TcpEndpoint
+from tlstax.contract import Account, Job, Sequence, TcpEndpoint
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.plan.order import blocks
 from tlstax.plan.seated_jobs import seated
 from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
 from tlstax.records.trial import Trial
 from tlstax.study import Study
+from tlstax.study.workloads.sysbench_oltp import LAST_ID
+from tlstax.study.workloads.user_defined import UserWorkload
 
 TERMS = JobTerms(
     endpoint=TcpEndpoint(host="127.0.0.1", port=3306),
@@ -59,3 +61,29 @@ def test_the_baseline_of_many_storms_has_a_round_for_each_of_its_turns() -> None
     rounds = {trial.case.role: job_of(trial, sitting).rounds for trial in sitting.trials}
     assert rounds["treatment"] == 10
     assert rounds["baseline"] == 1 + 9 * sitting.parts
+
+
+def test_of_those_who_write_each_has_ids_of_its_own() -> None:
+    """By hand: four clients share the ids from 1,001 on; what does not divide is left over."""
+    sitting = sitting_of("insert", connections=(8,))
+    drawn = [job_of(trial, sitting).workload.statements[0].parameters["id"] for trial in sitting.trials]
+    bounds = [(one.first, one.last) for one in drawn if isinstance(one, Sequence)]
+    each = (LAST_ID - 1000) // 4
+    assert bounds == [(1001 + place * each, 1000 + (place + 1) * each) for place in range(4)]
+    assert bounds[-1][1] <= LAST_ID
+
+
+def test_what_only_reads_draws_from_all_that_there_is() -> None:
+    own = UserWorkload.model_validate(
+        {
+            "name": "mine",
+            "transactions": [
+                {"statements": [{"sql": "SELECT {id}", "parameters": {"id": {"kind": "sequence"}}}]}
+            ],
+        }
+    )
+    sitting = sitting_of("point-select", connections=(8,))
+    trial = sitting.trials[1]
+    terms = TERMS.model_copy(update={"workloads": {"mine": own}})
+    alone = job_for({**trial.case.levels, "workload": "mine"}, terms, sequence=1)
+    assert seated(alone, trial, sitting).workload == alone.workload

@@ -100,6 +100,21 @@ def test_beside_its_window_a_trial_takes_its_time(levels: dict[str, Level], seco
     assert overhead_s(levels, rows) == pytest.approx(seconds)
 
 
+def test_data_that_cases_change_in_turn_is_put_back_once_for_all_of_them() -> None:
+    own = {"tls": "off", "connections": 8}
+    shared, alone = (
+        override(TAX.model_copy(update={"rows": 10_000}), "workload", [name]) for name in ("update", "delete")
+    )
+    kept_s, compared = 0.07 + 8 * 0.0005, len(list(shared.included()))
+    assert compared == 4
+    assert overhead_s({**own, "workload": "update", "resumption": "off"}, shared) == pytest.approx(
+        kept_s + 0.6 / 4
+    )
+    assert overhead_s({**own, "workload": "delete", "resumption": "off"}, alone) == pytest.approx(
+        kept_s + 0.6
+    )
+
+
 def test_without_the_study_nothing_is_put_back() -> None:
     assert overhead_s({**KEPT, "workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
 
