@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import turns
+from tlstax.plan.elsewhere import Elsewhere
 from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import shuffled
 from tlstax.records.trial import Trial
@@ -64,23 +65,35 @@ class Sitting:
         return self.rounds * (self.parts if trial.case.role == "baseline" else 1)
 
 
-def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sitting, ...]:
+def sittings(
+    study: Study, block: Sequence[Trial], window_s: float, elsewhere: Elsewhere | None = None
+) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
-    works for `window_s` all in all, or longer where that would be too few rounds.
+    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
+    server, where they may not be able to.
     """
-    together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
     found, seated = [], set[int]()
-    for everyone in together.values():
-        company = _each_on_its_own_way(everyone)
-        connections = sum(trial.case.typed.connections for trial in company)
-        with_baseline = any(trial.case.role == "baseline" for trial in company)
-        if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
-            found.append(_sitting(company, study, window_s))
+    for company in companies(study, block):
+        sitting = _sitting(company, study, window_s)
+        cases = [trial.case.levels for trial in company]
+        if not (elsewhere and elsewhere.why_not(cases, study, sitting.slice_s)):
+            found.append(sitting)
             seated.update(trial.position for trial in company)
     found += [Sitting(trial.position, (trial,)) for trial in block if trial.position not in seated]
     return tuple(sorted(found, key=lambda sitting: sitting.number))
+
+
+def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
+    """The trials of a block that would sit together at a server of our own, with their baseline."""
+    together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
+    for everyone in together.values():
+        company = _each_on_its_own_way(everyone)
+        connections = turns.held_at_once((trial.case.levels for trial in company), study)
+        with_baseline = any(trial.case.role == "baseline" for trial in company)
+        if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
+            yield company
 
 
 def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:

@@ -89,8 +89,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
         least_s = WHOLE_WINDOW_S
     if case.workload == "reconnect":
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
-    round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
-    way_s = round_trips * _farthest_s(levels, study)
+    times = max(CYCLES_IN_WINDOW * round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
+    way_s = times * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)
 
 
@@ -103,7 +103,7 @@ def _farthest_s(levels: Levels, study: Study | None) -> float:
     return max(CaseLevels.of(other).distance.rtt_ms for other in (levels, *compared)) / 1000
 
 
-def _round_trips(levels: Levels, study: Study | None) -> int:
+def round_trips(levels: Levels, study: Study | None) -> int:
     """About how many round trips one operation takes."""
     case = CaseLevels.of(levels)
     if case.workload == STORM:
@@ -118,7 +118,7 @@ def counted_s(levels: Levels, study: Study) -> float:
     operations = counted_operations(levels)
     if operations is None:
         return 0.0
-    way_s = _round_trips(levels, study) * case.distance.rtt_ms / 1000
+    way_s = round_trips(levels, study) * case.distance.rtt_ms / 1000
     if case.workload == STORM:
         return operations * _connection_s(levels) + rounds_of(levels) * way_s
     each_s = OPERATION_S + way_s / case.connections
@@ -143,7 +143,7 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
         restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(levels, study)
     distance, way_s = case.distance, 0.0
     if distance.is_any:
-        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
+        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + round_trips(levels, study)) * distance.rtt_ms / 1000
     ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if kind_of(case.client).is_driver else 0.0)
     return ready_s + times * each * case.connections + restoring_s + way_s
 

@@ -75,6 +75,12 @@ def shares_data(levels: Levels, own: Own, rows: int) -> bool:
     return changed and workloads.can_be_shared(workload) and (shape != "people" or only_adds)
 
 
+def makes_connections(levels: Levels, own: Own) -> bool:
+    """Whether operations of the case make connections: a storm's, or those that reconnect."""
+    workload = workload_of(levels, own, TABLES, 1)
+    return workload.storm or workload.reconnect
+
+
 def statements_of(levels: Levels, own: Own) -> int:
     """How many statements one operation of the case has: of a mix, the most that one has."""
     name = CaseLevels.of(levels).workload
