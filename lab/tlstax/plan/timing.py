@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.plan.jobs import counted_operations, rounds_of
-from tlstax.plan.turns import takes_turns
+from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -80,7 +80,7 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
 
     It is the same for all cases that are compared with each other: it depends on the workload, the
     number of connections, the longest distance among them and on whether there are drivers only. Which those
-    are, the study says.
+    are, the study says. Of those that write in turn it is at least as long as their fewest slices.
     """
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
@@ -89,6 +89,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
         least_s = WHOLE_WINDOW_S
     if case.workload == "reconnect":
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
+    if study and changes_data(levels, study.workloads) and takes_turns(levels, study):
+        least_s = max(least_s, FEWEST_SLICES * slice_s([levels], study.workloads))
     times = max(CYCLES_IN_WINDOW * round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
     way_s = times * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)

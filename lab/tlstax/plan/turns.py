@@ -44,7 +44,7 @@ STORM_ROUND_S = 1e-6
 """A slice of a storm is one round of it, however long that takes: the next is begun only within the slice's
 length (contract/README.md), which is over long before the first connection is open."""
 
-FEWEST_STORM_ROUNDS = 6
+FEWEST_SLICES = 6
 """One that is watched alone, and five slices: of fewer pairs a median leaves nothing out."""
 
 
@@ -113,7 +113,7 @@ def _writes_in_turn(levels: Levels, study: Study) -> bool:
 
 def _has_rounds_enough(levels: Levels, study: Study) -> bool:
     """Whether a storm has rounds enough for turns, and those that it is compared with have as many."""
-    return rounds_of(levels) >= FEWEST_STORM_ROUNDS and "rounds" not in study.baseline
+    return rounds_of(levels) >= FEWEST_SLICES and "rounds" not in study.baseline
 
 
 def _least_s(case: CaseLevels) -> float:

@@ -115,6 +115,14 @@ def test_data_that_cases_change_in_turn_is_put_back_once_for_all_of_them() -> No
     )
 
 
+def test_who_writes_in_turn_has_time_for_the_fewest_slices() -> None:
+    shared, alone = (override(TAX, "workload", [name]) for name in ("insert", "delete"))
+    levels = {"tls": "off", "connections": 8, "resumption": "off"}
+    assert window_s({**levels, "workload": "insert"}, 0.1, shared) == pytest.approx(6 * 20 * (0.0008 + 0.004))
+    assert window_s({**levels, "workload": "insert"}, 2.0, shared) == 2.0
+    assert window_s({**levels, "workload": "delete"}, 0.1, alone) == 0.1
+
+
 def test_without_the_study_nothing_is_put_back() -> None:
     assert overhead_s({**KEPT, "workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
 
