@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import tlstax
+from tlstax.records.trial import StoredRun
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -87,6 +88,13 @@ def url_of(server: PrivateServer, schema: str = "lent") -> str:
     return f"mysql://ann@127.0.0.1:{server.endpoint().port}/{schema}"
 
 
+def last_run(data: Path) -> StoredRun:
+    """The only run that is stored there."""
+    with Store.open(data / "store.sqlite") as store:
+        (summary,) = store.runs()
+        return store.load(summary.run)
+
+
 def sentence(done: subprocess.CompletedProcess[str], status: int) -> str:
     assert done.returncode == status, done.stderr
     last = done.stderr.strip().splitlines()[-1]
@@ -118,10 +126,32 @@ def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: 
     assert "server_cpu_us_per_op" not in outcomes
     assert document["trials"]["valid"] > 0
     assert document["specimens"][0]["version"] == house.version
+    assert all(trial.slices is not None for trial in last_run(tmp_path).trials), (
+        "nothing is kept between turns"
+    )
     assert as_owner(house, "SHOW TABLES FROM lent") == ()
     assert PASSWORD.encode() not in b"".join(
         path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
     )
+
+
+@pytest.mark.long
+def test_cases_take_turns_where_all_that_they_keep_was_promised(house: PrivateServer, tmp_path: Path) -> None:
+    as_owner(house, "FLUSH STATUS")
+    kept = ("--rows", "500", "--budget", "4s", "--workload", "point-select,insert", "--tls", "1.3")
+    done = tlstax_run(tmp_path, url_of(house), *kept, "--connections", "2,8", "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == 0
+    (said,) = (text for text in document["caveats"] if "had the server to itself" in text)
+    assert "would hold 24 connections at once, and the server was promised 8 at the most" in said
+    assert "(--connections 8,24 promises that many); so it was with 1 other group of cases" in said
+    trials = last_run(tmp_path).trials
+    assert {trial.verdict.value for trial in trials} == {"valid"}
+    taken = {(trial.trial.case.typed.connections, trial.slices is not None) for trial in trials}
+    assert taken == {(2, True), (8, False)}
+    ((_, most),) = as_owner(house, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
+    assert int(str(most)) <= 8 + 2 + 1, "those that were promised, the laboratory's own, and this one"
 
 
 def test_its_certificate_can_be_verified(house: PrivateServer, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tlstax.checks.together import ROWS
 from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import Request, run
@@ -78,7 +79,9 @@ def first_block(found: StoredRun) -> list[TrialRecord]:
     [
         ("mysql-9.7", "reconnect"),
         ("mariadb-11.8", "point-select"),
+        ("mariadb-11.8", "storm"),
         pytest.param("mysql-9.7", "point-select", marks=pytest.mark.long),
+        pytest.param("mysql-9.7", "storm", marks=pytest.mark.long),
         pytest.param("mariadb-11.8", "reconnect", marks=pytest.mark.long),
     ],
 )
@@ -108,13 +111,57 @@ def test_cases_that_are_compared_take_turns_and_each_is_proved(
         assert window.server is not None
         assert trial.server.cpu.total_us > sum(slices.server_cpu_us) + (window.server.cpu_total_us or 0)
         assert together.clients == 4
+        assert (slices.rounds_s == ()) == (workload != "storm")
+        if workload == "storm":
+            assert slices.operations == (4,) * 9
+            assert slices.rounds_s == done.rounds_s[1:]
+            assert len(done.rounds_s) == 10
         claimed = together.claims["Connections"]
         assert claimed[0] == together.status_delta["Connections"] == claimed[1]
-        assert (claimed[0] > 0) == (workload == "reconnect")
+        assert (claimed[0] > 0) == (workload in {"reconnect", "storm"})
     for block in {trial.trial.block for trial in trials}:
         rounds = [trial.slices.rounds for trial in trials if trial.trial.block == block and trial.slices]
         assert len(rounds) == 4
         assert len(set(rounds)) == 1
+
+
+@pytest.mark.parametrize(
+    ("server", "workload"),
+    [
+        ("mariadb-11.8", "insert"),
+        pytest.param("mysql-9.7", "insert", marks=pytest.mark.long),
+        pytest.param("mysql-9.7", "oltp-read-write", marks=pytest.mark.long),
+        pytest.param("mariadb-11.8", "update", marks=pytest.mark.long),
+    ],
+)
+def test_clients_write_to_the_same_rows_in_turn_and_the_server_counts_what_all_of_them_wrote(
+    store: Store, mysql_build: object, mariadb_build: object, server: str, workload: str
+) -> None:
+    assert mysql_build
+    assert mariadb_build
+    watching = Watching()
+    trials = measured(store, study(server, workload), watching).trials
+    assert [trial.verdict.reasons for trial in trials if trial.verdict.value != "valid"] == []
+    assert f"4 {IN_TURNS}" in watching.labels
+    each = {"insert": {"inserted": 1}, "update": {"updated": 1}}.get(workload) or {
+        "inserted": 1,
+        "updated": 2,
+        "deleted": 1,
+    }
+    block = [trial for trial in trials if trial.trial.block == 0]
+    wrote = sum(sum(trial.slices.operations) for trial in block if trial.slices)
+    for trial in block:
+        assert [state.rows for state in trial.data] == [2000]
+        assert trial.data == block[0].data
+        assert trial.together is not None
+        claims, counted = trial.together.claims, trial.together.status_delta
+        rows = {ROWS[counter]: counter for counter in claims if counter in ROWS}
+        assert {what: claims[counter][0] for what, counter in rows.items()} == {
+            f"rows {change}": times * wrote for change, times in each.items()
+        }
+        for counter in rows.values():
+            least, most = claims[counter]
+            assert least <= counted[counter] <= (most or 0)
 
 
 def test_a_client_that_dies_in_its_turns_ends_its_own_trial_alone(

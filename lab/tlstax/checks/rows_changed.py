@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tlstax.checks.complete import Complete, Doubt
+from tlstax.contract import Workload
 from tlstax.study import workloads
+from tlstax.study.case_levels import CaseLevels
 
 
 class _Kind(NamedTuple):
@@ -25,6 +27,31 @@ _KINDS = {
 }
 
 
+class Written(NamedTuple):
+    """What a client did in its turns: operations that succeeded, and those that failed at most."""
+
+    case: CaseLevels
+    workload: Workload
+    version: str
+    operations: int
+    failed: int
+
+
+def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int]]:
+    """The rows that a server must have counted, by its counters, of all these clients together.
+
+    Of each the least, and the most: a statement may have changed its row before its operation failed. What
+    nobody's workload changes is left out, and so is a user's own, of which it is not known.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for one in clients:
+        for change, each in _changes(one.case, one.workload).items():
+            counter = _counter(_KINDS[change], one.version)
+            least, most = found.get(counter, (0, 0))
+            found[counter] = least + each * one.operations, most + each * (one.operations + one.failed)
+    return found
+
+
 def rows_changed(trial: Complete) -> Iterator[Doubt]:
     """The server counted a changed row for each statement of a built-in workload that changes one.
 
@@ -33,15 +60,13 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
     others use the server, or the data was put back between rounds.
     """
     job = trial.evidence.job
-    if job is None or trial.case.workload not in workloads.NAMES:
+    if job is None:
         return
     failed = sum(error.count for error in trial.done.errors)
     in_window = trial.evidence.window.status_delta if trial.evidence.window else {}
     delta = in_window or trial.server.status_delta
     exact = bool(in_window) and not trial.evidence.guest and not _is_put_back_between(trial)
-    for change, each in workloads.rows_changed(job.workload)._asdict().items():
-        if not each:
-            continue
+    for change, each in _changes(trial.case, job.workload).items():
         kind, wanted = _KINDS[change], each * trial.evidence.watched_operations
         counted = delta.get(_counter(kind, trial.server.version), 0)
         if counted < wanted:
@@ -69,6 +94,13 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
             "invalid",
             f"the client reported the times of {len(trial.done.rounds_s)} of its {job.rounds} rounds",
         )
+
+
+def _changes(case: CaseLevels, workload: Workload) -> dict[str, int]:
+    """How many rows an operation changes, by the kind of change; none of a workload of the user's own."""
+    if case.workload not in workloads.NAMES:
+        return {}
+    return {change: each for change, each in workloads.rows_changed(workload)._asdict().items() if each}
 
 
 def _counter(kind: _Kind, version: str) -> str:

@@ -23,6 +23,16 @@ COUNTERS = {
 }
 """What a server counts of connections (reference manual, "Server Status Variables"), in words."""
 
+ROWS = {
+    "Innodb_rows_inserted": "rows inserted",
+    "Innodb_rows_updated": "rows updated",
+    "Innodb_rows_deleted": "rows deleted",
+    "Handler_write": "rows inserted",
+    "Handler_update": "rows updated",
+    "Handler_delete": "rows deleted",
+}
+"""The same of what clients write, where one's word for it is claimed (`rows_changed.claims`)."""
+
 Range = tuple[int, int | None]
 """The least and the most of something; None for no limit."""
 
@@ -47,7 +57,7 @@ def together(trial: Complete) -> Iterator[Doubt]:
         if trial.evidence.guest and counted > least:
             yield Doubt("note", "others used the server during the trial")
             return
-        what = COUNTERS[counter]
+        what = (COUNTERS | ROWS)[counter]
         yield Doubt(
             "invalid",
             f"while {seen.clients} clients took turns the server counted {counted} {what} ({counter}), "
@@ -82,7 +92,7 @@ def _sum(ranges: Iterable[Range]) -> Range:
 
 def _is_counted(trial: Complete, counter: str) -> bool:
     """YaSSL counts nothing of TLS, MariaDB no look-ups (see `treatment.server_counts`)."""
-    if counter == "Connections":
+    if counter == "Connections" or counter in ROWS:
         return True
     if not counts_handshakes(trial.server):
         return False

@@ -5,10 +5,13 @@ Source: MySQL reference manual, "Information Functions" and "Server System Varia
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
+
+_ASKED_TIMES = 10
 
 
 class ConnectionLimits(NamedTuple):
@@ -36,6 +39,16 @@ def connection_limits(database: Database) -> ConnectionLimits:
     limit, per_user = map(answers.number, answers.row(database, asked, columns=2))
     in_use = answers.row(database, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", columns=2)[1]
     return ConnectionLimits(limit, per_user, answers.number(in_use))
+
+
+def round_trip_s(database: Database) -> float:
+    """How long this connection's shortest question takes, the fastest of a few."""
+    took = []
+    for _ in range(_ASKED_TIMES):
+        began = time.perf_counter()
+        answers.row(database, "SELECT 1", columns=1)
+        took.append(time.perf_counter() - began)
+    return min(took)
 
 
 def lowers_table_names(database: Database) -> bool:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import turns
+from tlstax.plan.elsewhere import Elsewhere
+from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import shuffled
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
+from tlstax.study.workload_level import changes_data
 from tlstax.support.grouping import grouped
 
 MOST_IN_ROUND = 6
@@ -60,24 +63,40 @@ class Sitting:
         """In how many rounds each of the other cases has one slice, and the baseline one in each."""
         return -(-(len(self.trials) - 1) // (MOST_IN_ROUND - 1))
 
+    def slices_of(self, trial: Trial) -> int:
+        """How many turns the trial has."""
+        return self.rounds * (self.parts if trial.case.role == "baseline" else 1)
 
-def sittings(study: Study, block: Sequence[Trial], window_s: float) -> tuple[Sitting, ...]:
+
+def sittings(
+    study: Study, block: Sequence[Trial], window_s: float, elsewhere: Elsewhere | None = None
+) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
-    works for `window_s` all in all, or longer where that would be too few rounds.
+    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
+    server, where they may not be able to.
     """
-    together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
     found, seated = [], set[int]()
-    for everyone in together.values():
-        company = _each_on_its_own_way(everyone)
-        connections = sum(trial.case.typed.connections for trial in company)
-        with_baseline = any(trial.case.role == "baseline" for trial in company)
-        if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
-            found.append(_sitting(company, window_s))
+    for company in companies(study, block):
+        sitting = _sitting(company, study, window_s)
+        cases = [trial.case.levels for trial in company]
+        if not (elsewhere and elsewhere.why_not(cases, study, sitting.slice_s)):
+            found.append(sitting)
             seated.update(trial.position for trial in company)
     found += [Sitting(trial.position, (trial,)) for trial in block if trial.position not in seated]
     return tuple(sorted(found, key=lambda sitting: sitting.number))
+
+
+def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
+    """The trials of a block that would sit together at a server of our own, with their baseline."""
+    together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
+    for everyone in together.values():
+        company = _each_on_its_own_way(everyone)
+        connections = turns.held_at_once((trial.case.levels for trial in company), study)
+        with_baseline = any(trial.case.role == "baseline" for trial in company)
+        if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
+            yield company
 
 
 def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:
@@ -101,8 +120,14 @@ def _can_sit(trial: Trial, study: Study) -> bool:
 
 
 def _company(trial: Trial, study: Study) -> tuple[object, ...]:
-    """Equal for trials that sit together."""
-    return tuple(study.group_of(trial.case.levels).items())
+    """Equal for trials that sit together.
+
+    Storms, whose slices are rounds, sit with storms alone, and those that change data with those that change
+    it alike.
+    """
+    levels = trial.case.levels
+    writing = trial.case.typed.workload if changes_data(levels, study.workloads) else ""
+    return is_storm(levels), writing, tuple(study.group_of(levels).items())
 
 
 def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
@@ -117,11 +142,16 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
     return sorted(found, key=lambda trial: trial.position)
 
 
-def _sitting(company: Sequence[Trial], window_s: float) -> Sitting:
-    slice_s = turns.slice_s(trial.case.levels for trial in company)
+def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting:
+    slice_s = turns.slice_s((trial.case.levels for trial in company), study.workloads)
+    number = min(trial.position for trial in company)
+    if is_storm(company[0].case.levels):
+        # The first of its rounds is watched alone.
+        rounds = min(rounds_of(trial.case.levels) for trial in company) - 1
+        return Sitting(number, tuple(company), slice_s, rounds, watched_s=slice_s)
     watched_s = max(WATCHED_S, WATCHED_SLICES * slice_s)
     return Sitting(
-        number=min(trial.position for trial in company),
+        number=number,
         trials=tuple(company),
         slice_s=slice_s,
         rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),

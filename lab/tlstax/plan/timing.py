@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.plan.jobs import counted_operations, rounds_of
-from tlstax.plan.turns import takes_turns
+from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -82,7 +82,7 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
 
     It is the same for all cases that are compared with each other: it depends on the workload, the
     number of connections, the longest distance among them and on whether there are drivers only. Which those
-    are, the study says.
+    are, the study says. Of those that write in turn it is at least as long as their fewest slices.
     """
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
@@ -91,8 +91,10 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
         least_s = WHOLE_WINDOW_S
     if case.workload == "reconnect":
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
-    round_trips = max(CYCLES_IN_WINDOW * _round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
-    way_s = round_trips * _farthest_s(levels, study)
+    if study and changes_data(levels, study.workloads) and takes_turns(levels, study):
+        least_s = max(least_s, FEWEST_SLICES * slice_s([levels], study.workloads))
+    times = max(CYCLES_IN_WINDOW * round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
+    way_s = times * _farthest_s(levels, study)
     return round(max(shortest_s, least_s, way_s), 3)
 
 
@@ -105,7 +107,7 @@ def _farthest_s(levels: Levels, study: Study | None) -> float:
     return max(CaseLevels.of(other).distance.rtt_ms for other in (levels, *compared)) / 1000
 
 
-def _round_trips(levels: Levels, study: Study | None) -> int:
+def round_trips(levels: Levels, study: Study | None) -> int:
     """About how many round trips one operation takes."""
     case = CaseLevels.of(levels)
     if case.workload == STORM:
@@ -120,7 +122,7 @@ def counted_s(levels: Levels, study: Study) -> float:
     operations = counted_operations(levels)
     if operations is None:
         return 0.0
-    way_s = _round_trips(levels, study) * case.distance.rtt_ms / 1000
+    way_s = round_trips(levels, study) * case.distance.rtt_ms / 1000
     if case.workload == STORM:
         return operations * _connection_s(levels) + rounds_of(levels) * way_s
     each_s = OPERATION_S + way_s / case.connections
@@ -142,12 +144,20 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     times = 3 if case.workload == "reconnect" else 1
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
-        restoring_s = RESTORING_S + RESTORING_ROW_S * study.rows
+        restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(levels, study)
     distance, way_s = case.distance, 0.0
     if distance.is_any:
-        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + _round_trips(levels, study)) * distance.rtt_ms / 1000
+        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + round_trips(levels, study)) * distance.rtt_ms / 1000
     ready_s = TRIAL_OVERHEAD_S + (DRIVER_S if kind_of(case.client).is_driver else 0.0)
     return ready_s + times * each * case.connections + restoring_s + way_s
+
+
+def _sharing(levels: Levels, study: Study) -> int:
+    """How many cases change the same data in turn, for which it is put back once."""
+    if not takes_turns(levels, study):
+        return 1
+    group = study.group_of(levels)
+    return max(1, sum(study.group_of(other) == group for other in study.included()))
 
 
 def _connection_s(levels: Levels) -> float:

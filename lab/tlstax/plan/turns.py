@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.plan.jobs import counted_operations
+from tlstax.plan.jobs import counted_operations, is_storm, rounds_of
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import STORM
-from tlstax.study.workload_level import changes_data
+from tlstax.study.workload_level import Own, changes_data, makes_connections, shares_data, statements_of
 
 MOST_CONNECTIONS = 512
 """All clients of a sitting keep their connections at once, and the server a thread for each of them."""
@@ -36,20 +36,34 @@ times what a full handshake takes one processor. Of a client that reports what i
 ends are left out, and a third of that is enough."""
 
 
+COMMIT_S, TIMES_AN_OPERATION = 0.004, 20
+"""About how long a commit takes that waits for the disk, and how many times as long as an operation a slice
+lasts in which operations commit. Of inserts of 5 ms each connection had four in 20 ms, and of sysbench's
+transactions of 30 ms one, at whose beginning and end client and server keep each other waiting."""
+
+STORM_ROUND_S = 1e-6
+"""A slice of a storm is one round of it, however long that takes: the next is begun only within the slice's
+length (contract/README.md), which is over long before the first connection is open."""
+
+FEWEST_SLICES = 6
+"""One that is watched alone, and five slices: of fewer pairs a median leaves nothing out."""
+
+
 def takes_turns(levels: Levels, study: Study) -> bool:
     """Whether the case with these levels can take turns with others.
 
     Not where its client cannot stop in the middle of a run, where its trial ends with a number of operations
-    or changes its data, which is put back before each; where operations are due at times of their own, so
+    (a storm's rounds are slices, if there are enough of them, and of all cases as many) or changes data that
+    it cannot share with others; where operations are due at times of their own, so
     that what is late waits for what is before it; where something is set at the server, or a distance
     between it and the client, for a time; nor where the observers are what is compared.
     """
     case = CaseLevels.of(levels)
     return (
         kind_of(case.client).takes_turns
-        and counted_operations(levels) is None
+        and (_has_rounds_enough(levels, study) if is_storm(levels) else counted_operations(levels) is None)
         and study.schedule.mode == "closed"
-        and not changes_data(levels, study.workloads)
+        and (not changes_data(levels, study.workloads) or _writes_in_turn(levels, study))
         and not case.is_switched_at_server
         and case.durability is None
         and not case.distance.is_any
@@ -68,13 +82,55 @@ def lead_in(levels: Levels) -> int | None:
     return None if whole else case.connections
 
 
-def slice_s(cases: Iterable[Levels]) -> float:
-    """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs."""
-    return max(_least_s(levels) for levels in cases)
+def held_at_once(cases: Iterable[Levels], study: Study) -> int:
+    """How many connections clients of these cases hold at once at the most.
+
+    Those of cases that make their connections anew are gone before the next one's turn.
+    """
+    kept, made = 0, 0
+    for levels in cases:
+        connections = CaseLevels.of(levels).connections
+        if makes_connections(levels, study.workloads):
+            made = max(made, connections)
+        else:
+            kept += connections
+    return kept + made
+
+
+def slice_s(cases: Iterable[Levels], own: Own | None = None) -> float:
+    """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs.
+
+    `own` has the workloads of the user's own, by name.
+    """
+    return max(_slice_s(levels, own or {}) for levels in cases)
+
+
+def _slice_s(levels: Levels, own: Own) -> float:
+    case = CaseLevels.of(levels)
+    if case.slice_ms or not changes_data(levels, own):
+        return _least_s(levels)
+    operation_s = statements_of(levels, own) * OPERATION_S * case.connections + COMMIT_S
+    return max(_least_s(levels), TIMES_AN_OPERATION * operation_s)
+
+
+def _writes_in_turn(levels: Levels, study: Study) -> bool:
+    """Whether clients can change the same data in turn.
+
+    Of a driver it is not known: many begin a transaction by themselves, and leave it open.
+    """
+    is_driver = kind_of(CaseLevels.of(levels).client).is_driver
+    return not is_driver and shares_data(levels, study.workloads, study.rows)
+
+
+def _has_rounds_enough(levels: Levels, study: Study) -> bool:
+    """Whether a storm has rounds enough for turns, and those that it is compared with have as many."""
+    return rounds_of(levels) >= FEWEST_SLICES and "rounds" not in study.baseline
 
 
 def _least_s(levels: Levels) -> float:
     case = CaseLevels.of(levels)
+    if case.workload == STORM:
+        return STORM_ROUND_S
     if case.slice_ms:
         return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S

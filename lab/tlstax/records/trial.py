@@ -244,8 +244,8 @@ class Evidence(Frozen):
     `row_mismatches` names the statement of each row sample that the server answered differently.
     `failure` says why the trial did not come to its end; empty when it did. `window` is what observers saw,
     `profile` what was sampled of a profiled trial, `why_no_profile` why there is none of it. `data` is what
-    the tables held before the trial, empty where the workload changes nothing. `path` is what was
-    between client and server, None where they are connected directly; `distance` how far they were
+    the tables held before the trial, or its sitting, empty where the workload changes nothing. `path` is what
+    was between client and server, None where they are connected directly; `distance` how far they were
     apart, None for loopback. `capture` is what a tap saw of a captured trial. `beside_another` is whether
     another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
     sitting, None of a trial that had the servers to itself; `window` is then the part of its work that

@@ -34,24 +34,30 @@ class Columns(TypedDict):
     client_cpu_us: tuple[float, ...]
     server_cpu_us: tuple[float, ...]
     path_cpu_us: tuple[float, ...]
+    rounds_s: tuple[float, ...]
     lead_in: int | None
 
 
-def of(turns: Sequence[Turn], lead_in: int | None, *, of_server: bool, of_path: bool) -> Columns:
+def of(
+    turns: Sequence[Turn], lead_in: int | None, *, of_server: bool, of_path: bool, of_storm: bool
+) -> Columns:
     """The columns of these turns, of what was done under full load, after `lead_in` operations, if all tell.
 
     One for all: a column that mixed whole slices and parts of them would have steps in it. `of_server` and
-    `of_path` say whose CPU time is known; under full load the client has read the server's first.
+    `of_path` say whose CPU time is known; under full load the client has read the server's first. The
+    rounds of a storm are never under full load.
     """
     parts = [turn.slice.full_load for turn in turns]
     known = [part for part in parts if part is not None]
     rounds = tuple(turn.round for turn in turns)
     if lead_in is None or len(known) < len(parts):
-        return _whole(turns, rounds, of_server=of_server, of_path=of_path)
+        return _whole(turns, rounds, of_server=of_server, of_path=of_path, of_storm=of_storm)
     return _under_full_load(known, rounds, lead_in, of_server=of_server, of_path=of_path)
 
 
-def _whole(turns: Sequence[Turn], rounds: tuple[int, ...], *, of_server: bool, of_path: bool) -> Columns:
+def _whole(
+    turns: Sequence[Turn], rounds: tuple[int, ...], *, of_server: bool, of_path: bool, of_storm: bool
+) -> Columns:
     return Columns(
         rounds=rounds,
         operations=tuple(turn.slice.operations for turn in turns),
@@ -60,6 +66,7 @@ def _whole(turns: Sequence[Turn], rounds: tuple[int, ...], *, of_server: bool, o
         client_cpu_us=_rounded((turn.slice.cpu_us for turn in turns), 3),
         server_cpu_us=_rounded((turn.server_cpu_us for turn in turns), 3) if of_server else (),
         path_cpu_us=_rounded((turn.path_cpu_us for turn in turns), 3) if of_path else (),
+        rounds_s=_rounded((sum(turn.slice.rounds_s) for turn in turns), 9) if of_storm else (),
         lead_in=None,
     )
 
@@ -77,6 +84,7 @@ def _under_full_load(
         client_cpu_us=_rounded((part.cpu_us for part in parts), 3),
         server_cpu_us=_rounded(server_us, 3) if of_server else (),
         path_cpu_us=_rounded(path_us, 3) if of_path else (),
+        rounds_s=(),
         lead_in=lead_in,
     )
 

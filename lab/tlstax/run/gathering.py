@@ -136,13 +136,22 @@ def observed_of_server(
     )
 
 
-def made_ready(gathered: Gathered, bench: Bench) -> None:
-    """Make the server ready for the trial: its claim, its data, the account at an external server."""
+def made_ready(
+    gathered: Gathered, bench: Bench, shared: dict[tuple[int, str], tuple[TableState, ...]] | None = None
+) -> None:
+    """Make the server ready for the trial: its claim, its data, the account at an external server.
+
+    `shared` is what the tables held that clients of a sitting change in turn, by server and workload: put
+    back once, for the first of them.
+    """
     server, levels = bench.server, gathered.trial.case.levels
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     if bench.data is not None:
-        gathered.data = bench.data.ready(bench.admin, levels)
+        found, whose = {} if shared is None else shared, (id(bench), gathered.trial.case.typed.workload)
+        if whose not in found:
+            found[whose] = bench.data.ready(bench.admin, levels)
+        gathered.data = found[whose]
     if bench.guest and isinstance(gathered.captured.job.tls, TlsOff):
         _fill_authentication_cache(server)
 

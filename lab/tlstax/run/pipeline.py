@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,14 +14,17 @@ from tlstax import __version__
 from tlstax.contract import Job
 from tlstax.findings.core.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.mysql import connection_log
+from tlstax.mysql import connection_log, server_facts
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
+from tlstax.plan.elsewhere import Elsewhere, most_connections
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import blocks, cases
-from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
+from tlstax.plan.seated_jobs import seated
+from tlstax.plan.sittings import Sitting, companies, sittings
 from tlstax.plan.timing import trial_duration_s, window_s
+from tlstax.plan.turns import slice_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
@@ -34,6 +37,7 @@ from tlstax.run.tls_support import settled
 from tlstax.run.trial import run_trial
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.study.labels import group_label
 from tlstax.study.workload_level import data_needs
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
@@ -111,8 +115,7 @@ def _needs(request: Request) -> Needs:
     else:
         seed = secrets.randbelow(2**32) if request.seed is None else request.seed
         duration_s = trial_duration_s(study, cases(study))
-    connections = max(int(level) for level in study.levels_of().get("connections", (1,)))
-    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study))
+    return Needs(study.rows, most_connections(study), seed, duration_s, study.schedule, data_needs(study))
 
 
 @contextmanager
@@ -171,8 +174,9 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()))
         outlook.decided(known.progress, time.monotonic())
     done = {(record.trial.block, record.trial.position) for record in records}
+    elsewhere = _elsewhere(study, header, benches, watcher)
     for block in blocks(study, header.seed, done):
-        for sitting in _sittings(block, header):
+        for sitting in sittings(study, block, header.trial_duration_s, elsewhere):
             interruption.check()
             with ExitStack() as stack:
                 places = _places(sitting, benches, header, outlook.trials_in_block, stack)
@@ -230,11 +234,19 @@ class _Turns:
         self.watcher.trial(self.outlook.turns(trials[-1], len(trials), time.monotonic()))
 
 
-def _sittings(block: Sequence[Trial], header: RunHeader) -> tuple[Sitting, ...]:
-    """The sittings of a block; at an external server, which keeps its connections for others, no turns."""
-    if header.guest:
-        return tuple(Sitting(trial.position, (trial,)) for trial in block)
-    return sittings(header.study, block, header.trial_duration_s)
+def _elsewhere(study: Study, header: RunHeader, benches: Benches, watcher: Watcher) -> Elsewhere | None:
+    """What is to be borne in mind of an external server, for which the watcher is told who takes no turns."""
+    if not header.guest:
+        return None
+    (bench,) = benches.benches.values()
+    found = Elsewhere(most_connections(study), server_facts.round_trip_s(bench.admin))
+    block = next(blocks(study, header.seed, set()))
+    for company in companies(study, block):
+        cases = [trial.case.levels for trial in company]
+        why = found.why_not(cases, study, slice_s(cases, study.workloads))
+        if why:
+            watcher.step(f"{group_label(cases[0], study)}: each case has the server to itself, because {why}")
+    return found
 
 
 def _places(
@@ -256,6 +268,6 @@ def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader, trials
     sequence = max(trial.block, 0) * trials_in_block + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     if sitting.takes_turns:
-        job = job.model_copy(update={"duration_s": round(sitting.work_s, 6), "warmup_s": WARMUP_S})
+        job = seated(job, trial, sitting)
     job = captured(job) if trial.captured else job
     return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)

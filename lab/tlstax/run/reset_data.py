@@ -1,8 +1,8 @@
 """Data as it was before every trial: what a trial changed is put back, checked, and left to settle.
 
-Each table that a run's workloads change has a copy that nobody works on. Before a trial the table is emptied
-and filled from it, where a trial changed it since; whether it then holds what it must is counted and summed
-up at the server.
+Each table that a run's workloads change has a copy that nobody works on. Before a trial, or once
+for those that take turns, the table is emptied and filled from it, where a trial changed it since; whether it
+then holds what it must is counted and summed up at the server.
 """
 
 from __future__ import annotations

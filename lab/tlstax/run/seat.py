@@ -16,7 +16,7 @@ from tlstax.plan.jobs import longest_warmup_s
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
 from tlstax.records.slices import Slices
-from tlstax.records.trial import ServerCpu, Trial
+from tlstax.records.trial import ServerCpu, TableState, Trial
 from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.columns import Turn
@@ -50,6 +50,7 @@ class Seat:
         self._lead_in = turns.lead_in(trial.case.levels) if full_load else None
         self._job = self._telling_full_load(job, path_pids)
         self.gathered = Gathered(trial, self._job)
+        self._is_storm = job.workload.storm
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
@@ -65,13 +66,20 @@ class Seat:
         """What its client says that it opened in its slices."""
         return total(turn.slice.counts for turn in self._turns)
 
-    def sit_down(self, watched_s: float) -> None:
+    def sit_down(self, watched_s: float, tables: dict[tuple[int, str], tuple[TableState, ...]]) -> None:
         """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
 
-        Nobody else works meanwhile, so the server's counters are of this client alone.
+        Nobody else works meanwhile, so the server's counters are of this client alone. `tables` is what they
+        held when the first of the sitting had them put back.
         """
         with self.gathered.failures():
+            made_ready(self.gathered, self.bench, tables)
             self._sit_down(watched_s)
+
+    @property
+    def operations_in_turns(self) -> int:
+        """How many operations its client says that it finished in its slices."""
+        return sum(turn.slice.operations for turn in self._turns)
 
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
@@ -120,7 +128,6 @@ class Seat:
 
     def _sit_down(self, watched_s: float) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
-        made_ready(gathered, bench)
         status_before = status.read_status(bench.admin)
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
@@ -169,6 +176,10 @@ class Seat:
         if not self._turns:
             return None
         measured = columns.of(
-            self._turns, self._lead_in, of_server=self._clock.is_known, of_path=bool(self._path_clocks)
+            self._turns,
+            self._lead_in,
+            of_server=self._clock.is_known,
+            of_path=bool(self._path_clocks),
+            of_storm=self._is_storm,
         )
         return Slices(sitting=sitting.number, length_s=sitting.slice_s, took_s=round(took_s, 3), **measured)

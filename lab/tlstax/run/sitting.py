@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from tlstax.checks import together
+from tlstax.checks import rows_changed, together
 from tlstax.contract import Job
 from tlstax.mysql import status
 from tlstax.plan import sittings
 from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Together
-from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.trial import TableState, Trial, TrialRecord
 from tlstax.run.bench import Bench
 from tlstax.run.seat import Seat
 from tlstax.support import interruption
+from tlstax.support.grouping import grouped
 
 
 class Watcher(Protocol):
@@ -45,21 +46,23 @@ def run_sitting(
     """
     began = time.monotonic()
     with ExitStack() as stack:
-        seats = []
+        seats, tables = [], dict[tuple[int, str], tuple[TableState, ...]]()
         for trial in sitting.trials:
             interruption.check()
             watcher.begins(trial)
             seat = Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
-            seat.sit_down(sitting.watched_s)
+            seat.sit_down(sitting.watched_s, tables)
             if seat.is_out:
                 watcher.failed(seat.gathered.record(seat.bench))
             seats.append(seat)
-        with _counted_together(seats):
+        with _counted_together(seats) as counted:
             watcher.turns_begin()
             _take_turns(sitting, seats, seed)
         for seat in seats:
             if not seat.is_out:
                 seat.finish()
+        for of_server, delta in counted:
+            _set_against_claims(of_server, delta)
         for seat in seats:
             seat.hang_up()
     took_s = time.monotonic() - began
@@ -93,30 +96,46 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _counted_together(seats: Sequence[Seat]) -> Iterator[None]:
-    """Reads each server's counters before and after the block, and keeps them beside what clients claim.
-
-    What a client opened that failed in its turns is not known: then there is no most of anything.
-    """
+def _counted_together(seats: Sequence[Seat]) -> Iterator[list[tuple[list[Seat], dict[str, int]]]]:
+    """Reads each server's counters before and after the block; the seats of each, and what changed there."""
     playing = [seat for seat in seats if not seat.is_out]
-    servers = {id(seat.bench): [other for other in playing if other.bench is seat.bench] for seat in playing}
-    before = {key: _status(of_server) for key, of_server in servers.items()}
-    yield
-    for key, of_server in servers.items():
-        delta = status.status_delta(before[key], _status(of_server))
-        opened = [seat.opened_in_turns for seat in of_server]
-        claims = together.claims(
-            (seat.trial.case.typed, own) for seat, own in zip(of_server, opened, strict=True)
+    servers = grouped(playing, lambda seat: id(seat.bench)).values()
+    before = [_status(of_server) for of_server in servers]
+    counted: list[tuple[list[Seat], dict[str, int]]] = []
+    yield counted
+    for of_server, was in zip(servers, before, strict=True):
+        counted.append((list(of_server), status.status_delta(was, _status(of_server))))
+
+
+def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None:
+    """Keep what the server of these seats counted in the turns beside what the clients claim of it.
+
+    What a client did that failed is not known: then there is no most of anything.
+    """
+    opened = [seat.opened_in_turns for seat in seats]
+    made = zip((seat.trial.case.typed for seat in seats), opened, strict=True)
+    claims = {**together.claims(made), **rows_changed.claims(_written(seat) for seat in seats)}
+    if any(seat.is_out for seat in seats):
+        claims = {name: (least, None) for name, (least, _) in claims.items()}
+    for seat, own in zip(seats, opened, strict=True):
+        seat.gathered.together = Together(
+            clients=len(seats),
+            status_delta={name: delta.get(name, 0) for name in claims},
+            claims=claims,
+            own=own,
         )
-        if any(seat.is_out for seat in of_server):
-            claims = {name: (least, None) for name, (least, _) in claims.items()}
-        for seat, own in zip(of_server, opened, strict=True):
-            seat.gathered.together = Together(
-                clients=len(of_server),
-                status_delta={name: delta.get(name, 0) for name in together.COUNTERS},
-                claims=claims,
-                own=own,
-            )
+
+
+def _written(seat: Seat) -> rows_changed.Written:
+    """What a client says that it did in its turns."""
+    done = seat.gathered.done
+    return rows_changed.Written(
+        case=seat.trial.case.typed,
+        workload=seat.gathered.captured.job.workload,
+        version=seat.bench.server.version,
+        operations=seat.operations_in_turns,
+        failed=sum(error.count for error in done.errors) if done else 0,
+    )
 
 
 def _status(seats: Sequence[Seat]) -> dict[str, int]:

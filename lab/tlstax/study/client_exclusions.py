@@ -52,6 +52,8 @@ def _why_no_storm(kind: ClientKind, wanted: Wanted) -> str:
         return f"{kind.name} cannot make a storm: it opens its connections once, or one after another"
     if isinstance(wanted.schedule, OpenLoop):
         return "a storm cannot be given a rate: it opens its connections as fast as it can"
+    if wanted.case.slice_ms:
+        return "a storm takes turns round by round, and has no slices of a length (slice_ms)"
     if wanted.case.queries is not None:
         return "a storm runs no queries: it has a number of rounds and of connections"
     return ""

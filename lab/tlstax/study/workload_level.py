@@ -61,6 +61,26 @@ def changes_data(levels: Levels, own: Own) -> bool:
     )
 
 
+def shares_data(levels: Levels, own: Own, rows: int) -> bool:
+    """Whether clients of the case can change the same `rows` rows in turn, one resting while another works.
+
+    A statement that goes through a whole table takes longer than anybody's turn.
+    """
+    shape = table_of(levels, own)
+    workload = workload_of(levels, own, TABLES, rows)
+    changed = workloads.writes(workload)
+    only_adds = all(
+        workloads.verb(each) == "INSERT" for one in workload.transactions for each in one.statements
+    )
+    return changed and workloads.can_be_shared(workload) and (shape != "people" or only_adds)
+
+
+def makes_connections(levels: Levels, own: Own) -> bool:
+    """Whether operations of the case make connections: a storm's, or those that reconnect."""
+    workload = workload_of(levels, own, TABLES, 1)
+    return workload.storm or workload.reconnect
+
+
 def statements_of(levels: Levels, own: Own) -> int:
     """How many statements one operation of the case has: of a mix, the most that one has."""
     name = CaseLevels.of(levels).workload

@@ -103,6 +103,18 @@ def test_one_more_or_less_of_anything_is_found(counter: str, words: str, off: in
     ]
 
 
+@pytest.mark.parametrize(
+    ("counted", "claimed", "is_true"), [(9, 9, True), (10, 9, True), (11, 9, False), (8, 9, False)]
+)
+@pytest.mark.parametrize("counter", ["Innodb_rows_updated", "Handler_update"])
+def test_rows_are_counted_of_all_who_wrote(counter: str, counted: int, claimed: int, is_true: bool) -> None:
+    """One of the clients' operations failed, and may have changed its row before."""
+    seen = {"claims": {counter: (claimed, claimed + 1)}, "status_delta": {counter: counted}}
+    words = f"counted {counted} rows updated ({counter}), the clients {claimed}"
+    found = doubts(together, in_turns(record_of(FULL), **seen))
+    assert found == ([] if is_true else [("invalid", f"while 3 clients took turns the server {words}")])
+
+
 def test_where_others_use_the_server_more_is_no_fault_and_less_is() -> None:
     external = record_of(PLAIN).model_copy(update={"guest": True})
     claimed = claims([(case(tls="off"), opened(9))])

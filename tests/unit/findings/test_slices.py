@@ -147,6 +147,35 @@ def test_a_slice_without_an_operation_has_no_neighbour() -> None:
     assert ratio(half, slices_of([(20, 1.0)] * 6)) == pytest.approx(1 / 2), "three of six are enough"
 
 
+def test_of_a_storm_only_the_time_until_all_were_open_is_in_its_rates() -> None:
+    """By hand: rounds of 20 connections that took 10 ms and were closed for as long as they liked."""
+    closing: Done = [(20, 4.0), (20, 9.0), (20, 1.0), (20, 7.0), (20, 2.0)]
+    slow, fast = (
+        slices_of(closing).model_copy(update={"rounds_s": times_s})
+        for times_s in ((0.02, 0.03, 0.02, 0.02, 0.01), (0.01, 0.01, 0.01, 0.01, 0.01))
+    )
+    for name, factor in (("connections_per_s", 0.5), ("ops_per_s", 0.5), ("round_s", 2.0)):
+        assert ratio(slow, fast, name) == pytest.approx(factor)
+    found = turns(record(slow))
+    assert found is not None
+    assert found.value("connections_per_s") == found.value("ops_per_s") == pytest.approx(1000)
+    assert found.value("round_s") == pytest.approx(0.02)
+    assert found.value("server_cpu_us_per_op") == pytest.approx(4 * SERVER_US)
+    no_storm = turns(record(slices_of(closing)))
+    assert no_storm is not None
+    assert no_storm.value("connections_per_s") is no_storm.value("round_s") is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_round_in_which_nobody_came_up_has_no_neighbour() -> None:
+    rounds_s = (0.01, 0.01, 0.0, 0.01, 0.01)
+    gap = slices_of([(20, 1.0), (20, 1.0), (0, 1.0), (20, 1.0), (20, 1.0)])
+    gap = gap.model_copy(update={"rounds_s": rounds_s})
+    whole = slices_of([(20, 1.0)] * 5).model_copy(update={"rounds_s": (0.02,) * 5})
+    assert ratio(gap, whole, "connections_per_s") == pytest.approx(2.0)
+    assert ratio(gap, whole, "round_s") == pytest.approx(0.5)
+
+
 @pytest.mark.filterwarnings("error")
 def test_nothing_has_no_ratio() -> None:
     nowhere = (None, None)

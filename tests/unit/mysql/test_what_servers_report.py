@@ -104,3 +104,12 @@ def test_the_record_is_read_as_it_was_written() -> None:
 def test_names_of_tables_are_lowered_by_the_servers_that_say_so() -> None:
     lowers = {value: server_facts.lowers_table_names(database(FakeDatabase((value,)))) for value in (0, 1, 2)}
     assert lowers == {0: False, 1: True, 2: False}
+
+
+def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by 3 ms, then 2, then 1, and by 5 ms from then on."""
+    asked = FakeDatabase((1,))
+    steps = iter((0.0, 0.003, 0.003, 0.005, 0.005, 0.006, *(at / 200 for at in range(2, 16))))
+    monkeypatch.setattr(server_facts.time, "perf_counter", lambda: next(steps))
+    assert server_facts.round_trip_s(database(asked)) == pytest.approx(0.001)
+    assert asked.statements == ["SELECT 1"] * 10

@@ -10,9 +10,10 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, order, sittings
-from tlstax.plan.turns import MOST_CONNECTIONS
+from tlstax.plan.turns import MOST_CONNECTIONS, STORM_ROUND_S
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Study
+from tlstax.study.workloads.user_defined import UserWorkload
 
 
 def study(**changed: Any) -> Study:
@@ -56,7 +57,7 @@ def test_full_load_counts_where_every_client_reports_it() -> None:
     [
         ({"factors": {"tls": ("off", "1.3"), "client": ("engine", "sysbench")}}, {"sysbench"}),
         ({"schedule": OpenLoop(rate_per_s=100), "deciding_outcome": "latency_p99_us"}, {"engine"}),
-        ({"factors": {"tls": ("off", "1.3"), "workload": ("update",)}}, {"engine"}),
+        ({"factors": {"tls": ("off", "1.3"), "workload": ("delete",)}}, {"engine"}),
         ({"factors": {"tls": ("off", "1.3"), "rtt_ms": (5,)}}, {"engine"}),
         ({"factors": {"tls": ("off", "1.3"), "connections": (MOST_CONNECTIONS,)}}, {"engine"}),
     ],
@@ -98,6 +99,55 @@ def test_a_sitting_is_as_long_as_its_windows_and_has_rounds_enough_however_short
     assert short.rounds == FEWEST_ROUNDS
 
 
+def test_of_a_storm_every_round_is_a_slice_but_the_one_that_is_watched() -> None:
+    made_up = study(factors={"tls": ("off", "1.2", "1.3"), "workload": ("storm",), "rounds": (12,)})
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=3.0)
+    assert sitting.rounds == 11
+    assert sitting.watched_s == sitting.slice_s == STORM_ROUND_S
+    assert {sitting.slices_of(trial) for trial in sitting.trials} == {11}
+
+
+def test_storms_take_turns_with_storms_alone() -> None:
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "workload": ("storm", "reconnect"), "connections": (8,)},
+        baseline={"tls": "off", "workload": "reconnect"},
+    )
+    found = sittings(made_up, first_block(made_up), window_s=0.3)
+    workloads = [{trial.case.typed.workload for trial in sitting.trials} for sitting in found]
+    assert workloads.count({"storm"}) == 2
+    assert all(len(each) == 1 for each in workloads)
+
+
+def test_who_changes_data_takes_turns_with_those_that_change_it_alike() -> None:
+    factors = {"tls": ("off", "1.3"), "workload": ("update", "insert", "point-select"), "connections": (8,)}
+    apart = study(factors=factors)
+    found = sittings(apart, first_block(apart), window_s=0.3)
+    assert all(sitting.takes_turns for sitting in found)
+    assert len(found) == 3
+    compared = study(factors=factors, baseline={"tls": "off", "workload": "point-select"})
+    alone = [sitting for sitting in sittings(compared, first_block(compared), 0.3) if not sitting.takes_turns]
+    assert {sitting.trials[0].case.typed.workload for sitting in alone} == {"update", "insert"}
+
+
+def test_the_workloads_of_a_users_own_have_slices_as_long_as_their_transactions_need() -> None:
+    own = UserWorkload.model_validate(
+        {
+            "name": "mine",
+            "transactions": [
+                {
+                    "bracketed": True,
+                    "statements": [{"sql": "UPDATE {table} SET k=1 WHERE id={id}", "repeat": 9}],
+                }
+            ],
+        }
+    )
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "workload": ("mine",), "connections": (8,)}, workloads={"mine": own}
+    )
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=0.3)
+    assert sitting.slice_s == pytest.approx(20 * (9 * 0.0008 + 0.004))
+
+
 def test_each_round_has_every_case_once_in_fresh_order_and_the_same_for_the_same_seed() -> None:
     made_up = study(factors={"tls": ("off", "1.2", "1.3")})
     (sitting,) = sittings(made_up, first_block(made_up), window_s=5.0)
@@ -125,6 +175,7 @@ def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_com
         20
     }
     assert sitting.work_s == pytest.approx(0.05 + 60 * 0.005)
+    assert [sitting.slices_of(trial) for trial in (baseline, many[0])] == [60, 20]
 
 
 def another(case: Case, place: int) -> Case:

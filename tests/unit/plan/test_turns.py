@@ -9,7 +9,7 @@ import pytest
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.plan.timing import window_s
-from tlstax.plan.turns import DRIVER_S, KEPT_S, lead_in, slice_s, takes_turns
+from tlstax.plan.turns import DRIVER_S, KEPT_S, STORM_ROUND_S, lead_in, slice_s, takes_turns
 from tlstax.study import Study, load_study
 
 TAX = load_study("tax")
@@ -25,8 +25,9 @@ def test_most_of_the_default_run_takes_turns() -> None:
     [
         {"client": "sysbench"},
         {"client": "mysqlslap-9.7"},
-        {"workload": "storm"},
-        {"workload": "update"},
+        {"workload": "storm", "rounds": 5},
+        {"workload": "delete"},
+        {"workload": "update", "client": "pymysql-1.1"},
         {"workload": "people-select", "queries": 100},
         {"tls_switch": "server"},
         {"durability": "durable"},
@@ -46,6 +47,27 @@ def test_the_engine_and_drivers_take_turns_whatever_carries_their_bytes(client: 
     assert takes_turns({**KEPT, "client": client}, TAX)
     for path in ("unix-socket", "ssh-aes256-ctr", "stunnel"):
         assert takes_turns({**KEPT, "path": path}, TAX)
+
+
+@pytest.mark.parametrize("workload", ["insert", "update", "oltp-read-write", "people-insert"])
+def test_what_leaves_nothing_open_and_does_not_run_out_is_written_in_turn(workload: str) -> None:
+    assert takes_turns({**KEPT, "workload": workload}, TAX)
+
+
+@pytest.mark.parametrize(
+    "workload", ["delete", "people-update", "people-delete", "words-insert", "words-execute"]
+)
+def test_what_runs_out_takes_long_or_stays_open_is_written_alone(workload: str) -> None:
+    assert not takes_turns({**KEPT, "workload": workload}, TAX)
+
+
+def test_a_storm_takes_turns_round_by_round_where_all_have_as_many_and_enough() -> None:
+    storm = {**KEPT, "workload": "storm", "connections": 100}
+    assert takes_turns(storm, TAX)
+    assert takes_turns({**storm, "rounds": 6}, TAX)
+    assert slice_s([storm, storm]) == STORM_ROUND_S
+    compared = TAX.model_copy(update={"baseline": {**TAX.baseline, "rounds": 10}})
+    assert not takes_turns({**storm, "rounds": 10}, compared)
 
 
 def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
@@ -73,6 +95,9 @@ def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
     assert of(workload="reconnect") == pytest.approx(0.06)
     assert of(workload="reconnect", client="pymysql-1.1") == pytest.approx(0.2)
     assert of(workload="reconnect", client="pymysql-1.1", connections=1) == DRIVER_S
+    assert of(workload="insert") == pytest.approx(20 * (0.0008 + 0.004))
+    assert of(workload="oltp-read-write") == pytest.approx(20 * (18 * 0.0008 + 0.004))
+    assert of(workload="insert", slice_ms=50) == pytest.approx(0.05)
 
 
 def test_what_begins_a_slice_is_left_out_where_the_client_can_tell() -> None:

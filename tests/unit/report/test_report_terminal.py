@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fake_slices import in_turns, slices_of
 from report_runs import (
     EVERY_RUN,
     Make,
@@ -23,6 +24,7 @@ from report_runs import (
 from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import figures
+from tlstax.report.core.facts import trials_words
 from tlstax.report.formats.render import render
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -153,3 +155,20 @@ def test_a_server_cannot_steer_the_terminal() -> None:
     text = shown(hostile)
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+def test_it_says_how_long_the_slices_were_and_that_a_storms_are_its_rounds() -> None:
+    stored, document = with_document(exact_run)
+    kept = slices_of([(20, 1.0)] * 5)
+    storm = kept.model_copy(update={"length_s": 1e-6, "rounds_s": (0.01,) * 5})
+    for slices, said in (
+        ((None, None), ""),
+        ((kept, None), ", in slices of 5.00 ms"),
+        ((kept, kept.model_copy(update={"length_s": 0.2})), ", in slices of 5.00 ms to 200 ms"),
+        ((storm, storm), ", in slices of one round of a storm"),
+        ((kept, storm), ", in slices of 5.00 ms and one round of a storm"),
+    ):
+        first, second, *others = stored.trials
+        pair = (in_turns(record.trial, one) for record, one in zip((first, second), slices, strict=True))
+        words = trials_words(stored.model_copy(update={"trials": (*pair, *others)}), document)
+        assert words.partition(", in slices")[1:] == said.partition(", in slices")[1:]

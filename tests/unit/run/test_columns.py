@@ -24,7 +24,7 @@ def turn(number: int, full_load: FullLoadSpan | None) -> Turn:
 
 def test_under_full_load_the_columns_are_what_the_client_has_read() -> None:
     turns = [turn(3, part(30, (28000.0, 200.0, 100.0))), turn(5, part(31, (29000.0, 300.0, 100.0)))]
-    assert columns.of(turns, 8, of_server=True, of_path=True) == {
+    assert columns.of(turns, 8, of_server=True, of_path=True, of_storm=False) == {
         "rounds": (3, 5),
         "operations": (30, 31),
         "elapsed_s": (0.03, 0.03),
@@ -32,15 +32,16 @@ def test_under_full_load_the_columns_are_what_the_client_has_read() -> None:
         "client_cpu_us": (9000.0, 9000.0),
         "server_cpu_us": (28000.0, 29000.0),
         "path_cpu_us": (300.0, 400.0),
+        "rounds_s": (),
         "lead_in": 8,
     }
 
 
 def test_without_a_server_in_reach_the_clocks_are_the_paths() -> None:
     turns = [turn(3, part(30, (200.0, 100.0)))]
-    assert columns.of(turns, 8, of_server=False, of_path=True)["path_cpu_us"] == (300.0,)
-    assert columns.of(turns, 8, of_server=False, of_path=True)["server_cpu_us"] == ()
-    bare = columns.of([turn(3, part(30, ()))], 8, of_server=False, of_path=False)
+    assert columns.of(turns, 8, of_server=False, of_path=True, of_storm=False)["path_cpu_us"] == (300.0,)
+    assert columns.of(turns, 8, of_server=False, of_path=True, of_storm=False)["server_cpu_us"] == ()
+    bare = columns.of([turn(3, part(30, ()))], 8, of_server=False, of_path=False, of_storm=False)
     assert (bare["server_cpu_us"], bare["path_cpu_us"], bare["operations"]) == ((), (), (30,))
 
 
@@ -54,10 +55,17 @@ def test_where_one_slice_was_too_short_all_are_whole() -> None:
         "client_cpu_us": (15000.0, 15000.0),
         "server_cpu_us": (44000.0, 44000.0),
         "path_cpu_us": (700.0, 700.0),
+        "rounds_s": (),
         "lead_in": None,
     }
-    assert columns.of(turns, 8, of_server=True, of_path=True) == whole
+    assert columns.of(turns, 8, of_server=True, of_path=True, of_storm=False) == whole
     asked_of_nobody = [turn(0, None), turn(1, None)]
-    assert columns.of(asked_of_nobody, None, of_server=True, of_path=True) == whole
-    out_of_reach = columns.of(asked_of_nobody, None, of_server=False, of_path=False)
+    assert columns.of(asked_of_nobody, None, of_server=True, of_path=True, of_storm=False) == whole
+    out_of_reach = columns.of(asked_of_nobody, None, of_server=False, of_path=False, of_storm=False)
     assert out_of_reach == {**whole, "server_cpu_us": (), "path_cpu_us": ()}
+
+
+def test_a_storms_slices_have_the_time_of_their_round() -> None:
+    done = turn(0, None).slice.model_copy(update={"rounds_s": (0.04,)})
+    storm = Turn(0, done, settling_s=0.0, server_cpu_us=44000.0, path_cpu_us=0.0)
+    assert columns.of([storm], None, of_server=True, of_path=False, of_storm=True)["rounds_s"] == (0.04,)

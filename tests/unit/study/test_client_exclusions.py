@@ -112,9 +112,11 @@ def test_a_client_that_cannot_stop_in_the_middle_takes_no_turns(client: str) -> 
     assert why_no_client({"slice_ms": 5}, {}, CLOSED) == ""
 
 
-def test_a_storm_has_neither_a_rate_nor_queries() -> None:
+def test_a_storm_has_no_rate_no_queries_and_no_slices_of_a_length() -> None:
     assert "rate" in why_no_client({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
     assert "queries" in why_no_client({"workload": "storm", "queries": 5}, {}, CLOSED)
+    assert "slice_ms" in why_no_client({"workload": "storm", "slice_ms": 5}, {}, CLOSED)
+    assert why_no_client({"workload": "storm", "slice_ms": 0}, {}, CLOSED) == ""
 
 
 DRIVER = "pymysql-1.1"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tlstax.contract import Offset, Sequence, Transaction
+from tlstax.contract import Offset, Sequence, Transaction, Workload
 from tlstax.mysql.database import TableContent
 from tlstax.mysql.word_rows import chunks
 from tlstax.study import workloads
@@ -120,3 +120,44 @@ def test_a_storm_asks_nothing_and_so_shows_no_rows() -> None:
     storm = workloads.built_in("storm", "sbtest1", ROWS)
     assert storm.storm
     assert not workloads.returns_rows(storm)
+
+
+def of(*statements: str, **changed: object) -> Workload:
+    terms = {"statements": [{"sql": sql} for sql in statements]}
+    return Workload.model_validate({**terms, **changed})
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        of("SET autocommit=0", "UPDATE t SET k=1"),
+        of("START TRANSACTION", "UPDATE t SET k=1"),
+        of("LOCK TABLES t WRITE"),
+        of("UPDATE t SET k=1", on_connect=["SET autocommit=0"]),
+        workloads.built_in("delete", "sbtest1", 10_000),
+        workloads.built_in("words-insert", "words", 0),
+    ],
+)
+def test_what_would_be_left_open_or_used_up_is_not_shared(workload: Workload) -> None:
+    assert not workloads.can_be_shared(workload)
+
+
+def test_what_is_over_with_its_operation_is_shared() -> None:
+    for name in ("insert", "update", "oltp-read-write", "people-insert"):
+        assert workloads.can_be_shared(workloads.built_in(name, "t", ROWS))
+    assert workloads.can_be_shared(of("REPLACE INTO t VALUES (1)", "/* why */ DELETE FROM t WHERE id=2"))
+
+
+def test_a_part_of_a_sequence_shares_no_number_with_another() -> None:
+    """By hand: seven numbers from 4 on make three parts of two, and one is left over."""
+    once = {"kind": "sequence", "first": 4, "last": 10}
+    statement = {"sql": "DELETE FROM t WHERE a={a} AND b={b}", "parameters": {"b": once}}
+    mixed = Workload.model_validate(
+        {"mix": [{"parameters": {"a": once}, "statements": [statement]}]}, strict=False
+    )
+    parts = [workloads.part_of(mixed, place, 3).mix[0] for place in range(3)]
+    wanted = [Sequence(first=4, last=5), Sequence(first=6, last=7), Sequence(first=8, last=9)]
+    assert [one.parameters["a"] for one in parts] == wanted
+    assert [one.statements[0].parameters["b"] for one in parts] == wanted
+    drawn = workloads.built_in("update", "t", ROWS)
+    assert workloads.part_of(drawn, 1, 3) == drawn, "what is drawn evenly may be drawn by all"

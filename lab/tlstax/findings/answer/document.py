@@ -6,6 +6,7 @@ from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.answer import caveats
 from tlstax.findings.answer.never_valid import never_valid
 from tlstax.findings.answer.statements import statements
+from tlstax.findings.answer.turn_caveats import of_turns
 from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
@@ -81,6 +82,7 @@ def document(stored: StoredRun) -> RunDocument:
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found),
+            *of_turns(stored),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),
         ),

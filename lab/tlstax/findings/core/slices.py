@@ -33,6 +33,8 @@ Array = np.ndarray
 
 SLICED = (
     "ops_per_s",
+    "connections_per_s",
+    "round_s",
     "latency_mean_us",
     "server_cpu_us_per_op",
     "client_cpu_us_per_op",
@@ -50,6 +52,7 @@ _COLUMNS = {
 """What costs are made of, but those of paths."""
 
 _SHARES = {"server_cpu_share": "server_cpu_us", "client_cpu_share": "client_cpu_us"}
+_OF_STORMS = ("connections_per_s", "round_s")
 
 _UNITS = {"latency_mean_us": 1e6}
 
@@ -114,6 +117,8 @@ class Turns:
 
     def amounts(self, name: str) -> Amounts | None:
         """What an outcome is made of; None for one that these slices do not have."""
+        if name in _OF_STORMS or (name == "ops_per_s" and self.slices.rounds_s):
+            return self._of_storm(name)
         if name == "ops_per_s":
             return Amounts(self._column("operations"), self._column("elapsed_s"))
         if name in _SHARES:
@@ -134,6 +139,15 @@ class Turns:
             return None
         middle = _middle(found.logs) if self.are_full else None
         return found.total if middle is None else exp(middle)
+
+    def _of_storm(self, name: str) -> Amounts | None:
+        """A storm's rate counts the time until its connections are open, and not their closing."""
+        rounds_s = self._column("rounds_s")
+        if not len(rounds_s):
+            return None
+        if name == "round_s":
+            return Amounts(rounds_s, np.ones(len(rounds_s)))
+        return Amounts(self._column("operations"), rounds_s)
 
     def _spent(self, name: str) -> tuple[str, ...]:
         """The columns that make up a cost; those of paths where paths are compared."""

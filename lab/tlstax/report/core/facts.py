@@ -124,11 +124,12 @@ def trials_words(stored: StoredRun, document: RunDocument) -> str:
 
 def _slices(stored: StoredRun) -> str:
     """How long the slices were in which cases took turns; empty where none did."""
-    lengths = {record.slices.length_s for record in stored.measured if record.slices is not None}
-    if not lengths:
-        return ""
-    ends = sorted({min(lengths), max(lengths)})
-    return f", in slices of {' to '.join(figures.quantity(length_s * 1e6, 'us') for length_s in ends)}"
+    slices = [record.slices for record in stored.measured if record.slices is not None]
+    lengths = {one.length_s for one in slices if not one.rounds_s}
+    ends = sorted({min(lengths), max(lengths)}) if lengths else []
+    words = [" to ".join(figures.quantity(length_s * 1e6, "us") for length_s in ends)] if ends else []
+    words += ["one round of a storm"] if any(one.rounds_s for one in slices) else []
+    return f", in slices of {' and '.join(words)}" if words else ""
 
 
 def _lengths(stored: StoredRun) -> str:

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from tlstax.contract import Workload
 from tlstax.study.level_names import WORKLOADS as NAMES
 from tlstax.study.workloads import people, storm, sysbench_oltp, words
-from tlstax.study.workloads.effects import RowsChanged, draws_once, returns_rows, rows_changed, verb, writes
+from tlstax.study.workloads.effects import (
+    RowsChanged,
+    can_be_shared,
+    draws_once,
+    part_of,
+    returns_rows,
+    rows_changed,
+    verb,
+    writes,
+)
 from tlstax.study.workloads.tables import KEPT, TABLES, Shape, put_back_sql
 
 __all__ = [
@@ -19,9 +28,11 @@ __all__ = [
     "Shape",
     "built_in",
     "can_be_repeated",
+    "can_be_shared",
     "changes_data",
     "draws_once",
     "in_words",
+    "part_of",
     "put_back_sql",
     "returns_rows",
     "rows_changed",

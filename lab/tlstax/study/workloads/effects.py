@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tlstax.contract import Sequence, Statement, Workload
+from tlstax.contract import Parameter, Sequence, Statement, Workload
 
 _COMMENT = r"(?:\s*/\*.*?\*/)*"
 """Comments before a statement say nothing of what it does."""
@@ -15,6 +16,15 @@ _READS = re.compile(
 )
 _CHANGES = re.compile(_COMMENT + r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(_COMMENT + r"\s*(\w+)")
+
+
+_LEAVE_NOTHING_OPEN = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE"})
+"""Statements that are over with their answer, as connections begin: each is a transaction of its own, or part
+of one that ends with its operation."""
+
+SHARED_NUMBERS = 100_000_000
+"""How many numbers a sequence has at least of which each client of a sitting gets a part: a million each for
+a hundred clients, more than a client uses in the longest window."""
 
 
 class RowsChanged(NamedTuple):
@@ -38,9 +48,56 @@ def writes(workload: Workload) -> bool:
 
 def draws_once(workload: Workload) -> bool:
     """Whether it draws values that each are there once, so that a warm-up would use them up."""
+    return any(True for _ in _sequences(workload))
+
+
+def can_be_shared(workload: Workload) -> bool:
+    """Whether clients can do it in turn on the same tables, each resting while another works.
+
+    What a client leaves open when it rests, such as a transaction, would keep the others from their rows. So
+    nothing may be said on connecting, which might turn autocommit off, and there may be no statement whose
+    effect lasts beyond its operation. What is drawn once must not run out when it is shared.
+    """
+    plain = all(
+        verb(statement) in _LEAVE_NOTHING_OPEN
+        for one in workload.transactions
+        for statement in one.statements
+    )
+    enough = all(each.last - each.first + 1 >= SHARED_NUMBERS for each in _sequences(workload))
+    return plain and enough and not workload.on_connect
+
+
+def part_of(workload: Workload, place: int, parts: int) -> Workload:
+    """The same with one of so many parts of each of its sequences, the first having the place 0."""
+
+    def parted(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        return {name: _part(one, place, parts) for name, one in parameters.items()}
+
+    def statements_of(given: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(one.model_copy(update={"parameters": parted(one.parameters)}) for one in given)
+
+    mix = tuple(
+        one.model_copy(
+            update={"parameters": parted(one.parameters), "statements": statements_of(one.statements)}
+        )
+        for one in workload.mix
+    )
+    return workload.model_copy(update={"mix": mix, "statements": statements_of(workload.statements)})
+
+
+def _part(parameter: Parameter, place: int, parts: int) -> Parameter:
+    if not isinstance(parameter, Sequence):
+        return parameter
+    each = (parameter.last - parameter.first + 1) // parts
+    first = parameter.first + place * each
+    return Sequence(first=first, last=first + each - 1)
+
+
+def _sequences(workload: Workload) -> Iterator[Sequence]:
     drawn = [one.parameters for one in workload.transactions]
     drawn += [statement.parameters for one in workload.transactions for statement in one.statements]
-    return any(isinstance(parameter, Sequence) for each in drawn for parameter in each.values())
+    for each in drawn:
+        yield from (parameter for parameter in each.values() if isinstance(parameter, Sequence))
 
 
 def returns_rows(workload: Workload) -> bool:

@@ -103,7 +103,8 @@ class UserWorkload(Frozen):
     """A workload as its file has it.
 
     `table` is the shape of the table that is filled for it. `prepare` is said once before the first trial,
-    `restore` before every trial, by the laboratory, in its schema: for tables of the user's own.
+    `restore` before every trial, or once for those that take turns, by the laboratory, in its schema: for
+    tables of the user's own.
     """
 
     name: str = Field(min_length=1, pattern=r"^[a-z0-9][a-z0-9._-]*$")

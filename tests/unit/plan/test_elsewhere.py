@@ -1,0 +1,98 @@
+"""Who takes turns at an external server: no more connections than were promised, and not from afar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tlstax.plan.elsewhere import Elsewhere, most_connections
+from tlstax.plan.order import blocks
+from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.turns import held_at_once
+from tlstax.study import Levels, Study
+from tlstax.study.workloads.user_defined import UserWorkload
+
+NEAR_S = 0.0001
+OWN = UserWorkload.model_validate(
+    {"name": "mine", "reconnect": True, "transactions": [{"statements": [{"sql": "SELECT 1"}]}]}
+)
+
+
+def study(workload: str, *connections: int) -> Study:
+    return Study(
+        name="made-up",
+        title="Made up",
+        question="What?",
+        factors={"tls": ("off", "1.2", "1.3"), "workload": (workload,), "connections": connections},
+        baseline={"tls": "off"},
+        control_within={},
+        workloads={"mine": OWN},
+    )
+
+
+def seated(of: Study, round_trip_s: float = NEAR_S) -> dict[int, bool]:
+    """Whether those with so many connections take turns."""
+    elsewhere = Elsewhere(most_connections(of), round_trip_s)
+    found = sittings(of, next(blocks(of, seed=1)), 0.3, elsewhere)
+    return {connections_of(sitting): sitting.takes_turns for sitting in found}
+
+
+def connections_of(sitting: Sitting) -> int:
+    return sitting.trials[0].case.typed.connections
+
+
+def test_what_a_server_was_promised_is_the_most_that_any_case_has() -> None:
+    assert most_connections(study("point-select", 8, 32, 16)) == 32
+    unsaid = Study(name="s", title="", question="?", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})
+    assert most_connections(unsaid) == 1
+
+
+def test_kept_connections_of_all_who_take_turns_are_held_at_once() -> None:
+    """Four cases with the control: 4 times 8 is 32."""
+    assert seated(study("point-select", 8)) == {8: False}
+    assert seated(study("point-select", 8, 32)) == {8: True, 32: False}
+    assert seated(study("point-select", 8, 31)) == {8: False, 31: False}
+
+
+@pytest.mark.parametrize("workload", ["reconnect", "storm", "mine"])
+def test_connections_that_are_made_anew_are_gone_before_the_next_turn(workload: str) -> None:
+    assert seated(study(workload, 8)) == {8: True}
+
+
+def test_what_is_held_is_what_is_kept_and_what_one_of_the_others_makes() -> None:
+    kept: dict[str, Any] = {"workload": "point-select", "connections": 8}
+    cases: list[Levels] = [
+        kept,
+        kept,
+        {"workload": "storm", "connections": 100},
+        {**kept, "workload": "mine"},
+    ]
+    assert held_at_once(cases, study("mine", 8)) == 8 + 8 + 100
+
+
+def test_a_way_that_is_long_beside_a_slice_leaves_no_turns() -> None:
+    """A query is one round trip in 20 ms, a reconnect eight in 240; a storm's round takes what it takes."""
+    assert seated(study("point-select", 2, 8), 0.00099) == {2: True, 8: False}
+    assert seated(study("point-select", 2, 8), 0.00101) == {2: False, 8: False}
+    assert seated(study("reconnect", 32), 0.00149) == {32: True}
+    assert seated(study("reconnect", 32), 0.00151) == {32: False}
+    assert seated(study("storm", 8), 0.1) == {8: True}
+
+
+def test_who_is_near_is_not_kept_apart_by_the_time_that_a_question_takes_anyway() -> None:
+    assert seated(study("reconnect", 1), 0.0005) == {1: True}
+    assert seated(study("reconnect", 1), 0.0006) == {1: False}
+
+
+def test_it_is_said_what_keeps_cases_apart_and_which_option_does_not() -> None:
+    of = study("point-select", 8)
+    cases = list(of.included())
+    assert Elsewhere(8, NEAR_S).why_not(cases, of, 0.02) == (
+        "3 of them in turns would hold 24 connections at once, and the server was promised 8 at the most "
+        "(--connections 8,24 promises that many)"
+    )
+    assert Elsewhere(24, 0.0042).why_not(cases, of, 0.02) == (
+        "the server answers after 4.2 ms, so that an operation would not be short beside a turn of 20 ms"
+    )
+    assert Elsewhere(24, NEAR_S).why_not(cases, of, 0.02) == ""
