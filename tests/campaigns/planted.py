@@ -1,4 +1,4 @@
-"""planted.py COUNT SEED [BUDGET_S [SERVER]]: plants costs of known size in a real server, run after run.
+"""planted.py COUNT SEED [BUDGET_S [SERVER [CONNECTIONS]]]: plants costs of known size in a real server.
 
 First a short run learns what an operation costs the server. Then each of COUNT runs of the study `planted`
 has a case in which nothing is planted, one with 0 ns, the control, and one each with 1, 3, 10 and 30 % of
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, log, sqrt
 from pathlib import Path
@@ -132,16 +132,16 @@ def found_in(document: dict[str, Any], run: StoredRun) -> Iterator[Planted]:
         yield Planted(name, ratio["low"], ratio["point"], ratio["high"], planted, extra_ns)
 
 
-def main(count: int, seed: int, budget_s: float, server: str) -> int:
-    """Exit status: 0 where all is as it is to be, else 1."""
-    cost_us = _cost_us(seed, server)
+def main(count: int, seed: int, budget_s: float, on: Sequence[str]) -> int:
+    """Exit status: 0 where all is as it is to be, else 1. `on` are levels, as `--set` takes them."""
+    cost_us = _cost_us(seed, on)
     amounts = {f"{round(1000 * cost_us * share)}ns": share for share in SHARES}
     names = {NOTHING: NOTHING, AGAIN: AGAIN, **{burn: f"{share:.0%}" for burn, share in amounts.items()}}
-    _say(f"{server}: an operation costs the server {cost_us:.1f} µs; planted are {', '.join(amounts)}")
+    _say(f"{', '.join(on)}: an operation costs the server {cost_us:.1f} µs; planted are {', '.join(amounts)}")
     tallies = {name: Tally() for name in names.values()}
     invalid = 0
     for number in range(count):
-        document, run = _run(seed + number, budget_s, server, ["off", "0ns", *amounts])
+        document, run = _run(seed + number, budget_s, on, ["off", "0ns", *amounts])
         bad = [record for record in run.trials if record.verdict.value != "valid"]
         invalid += len(bad)
         blocks = len({record.trial.block for record in run.trials})
@@ -172,19 +172,32 @@ def _wrong(tallies: dict[str, Tally], count: int, invalid: int) -> Iterator[str]
             yield f"{share:.0%} was held in {counts['held']}"
 
 
-def _cost_us(seed: int, server: str) -> float:
+def _cost_us(seed: int, on: Sequence[str]) -> float:
     """What an operation costs the server with the library loaded and nothing burned, in a short run."""
-    _, run = _run(seed, SHORTEST_S, server, ["off", "0ns"])
+    _, run = _run(seed, SHORTEST_S, on, ["off", "0ns"])
     return exp(mean(log(slices.values(record)[OUTCOME]) for record in _valid(run, "baseline")))
 
 
-def _run(seed: int, budget_s: float, server: str, burns: list[str]) -> tuple[dict[str, Any], StoredRun]:
+def _run(
+    seed: int, budget_s: float, on: Sequence[str], burns: Sequence[str]
+) -> tuple[dict[str, Any], StoredRun]:
     """One run in a home of its own: what it printed, and what it stored."""
     data = Path(tempfile.mkdtemp(prefix="planted"))
     try:
-        chosen = ["--set", f"server={server}", "--set", f"burn={','.join(burns)}", "--json"]
+        chosen = [f"--set={levels}" for levels in (*on, f"burn={','.join(burns)}")]
         done = subprocess.run(
-            [LAUNCHER, "study", "run", "planted", "--seed", str(seed), "--budget", f"{budget_s:g}s", *chosen],
+            [
+                LAUNCHER,
+                "study",
+                "run",
+                "planted",
+                "--seed",
+                str(seed),
+                "--budget",
+                f"{budget_s:g}s",
+                "--json",
+                *chosen,
+            ],
             env={**os.environ, "TLSTAX_DATA": str(data)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -213,5 +226,6 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    given = [*sys.argv[1:], *("", "")]
-    sys.exit(main(int(given[0]), int(given[1]), float(given[2] or USUAL_S), given[3] or "mysql-9.7"))
+    given = [*sys.argv[1:], *("", "", "")]
+    where = (f"server={given[3] or 'mysql-9.7'}", f"connections={given[4] or 8}")
+    sys.exit(main(int(given[0]), int(given[1]), float(given[2] or USUAL_S), where))
