@@ -21,7 +21,7 @@ def burned(trial: Complete) -> Iterator[Doubt]:
     if seen is None:
         yield Doubt("unknown", f"it is not known what the fault {BURN} burned")
         return
-    turns = list(zip(seen.calls, seen.asked_ns, seen.burned_ns, strict=True))
+    turns = seen.turns()
     others = [(calls, asked_ns) for calls, asked_ns, _ in turns if asked_ns != calls * wanted_ns]
     if others:
         calls, asked_ns = others[0]

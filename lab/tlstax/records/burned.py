@@ -27,3 +27,7 @@ class Burned(Frozen):
         if not len(self.calls) == len(self.asked_ns) == len(self.burned_ns):
             raise ValueError("the columns of what was burned have different lengths")
         return self
+
+    def turns(self) -> list[tuple[int, int, int]]:
+        """Calls, what they were to burn and what they burned, of each turn."""
+        return list(zip(self.calls, self.asked_ns, self.burned_ns, strict=True))
