@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tlstax.checks import (
+    burned,
     captured,
     connections,
     distance,
@@ -50,6 +51,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     identity.server_library,
     identity.client_library,
     identity.planted,
+    burned.burned,
 )
 
 

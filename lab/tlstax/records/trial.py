@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
+from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
@@ -250,6 +251,7 @@ class Evidence(Frozen):
     another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
     sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
     was watched before the turns began, and `together` what the server counted of all clients during them.
+    `burned` is what the fault `burn` did, None where that is not planted.
     """
 
     trial: Trial
@@ -275,6 +277,7 @@ class Evidence(Frozen):
     capture: Capture | None = None
     slices: Slices | None = None
     together: Together | None = None
+    burned: Burned | None = None
     failure: str = ""
     guest: bool = False
     beside_another: bool = False

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
 from tlstax.profiles.stacks import Profile
+from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import MappedLibrary, RunHeader, ServerObservation
@@ -30,8 +31,9 @@ class ExportedTrial(Frozen):
     """One trial: its case and place, the verdict on it with its reasons, and all that was measured.
 
     `slices` is what it did in turns with others, `together` what the server counted of all of them meanwhile;
-    None of a trial that had the servers to itself. Latencies in `histograms_ns` are nanoseconds, in
-    HdrHistogram's V2 encoding, base64, one for each phase.
+    None of a trial that had the servers to itself. `burned` is what the fault `burn` did, None where that is
+    not planted. Latencies in `histograms_ns` are nanoseconds, in HdrHistogram's V2 encoding, base64, one for
+    each phase.
     `job` has no password; `failure` says why the trial did not come to its end, empty when it did.
     """
 
@@ -51,6 +53,7 @@ class ExportedTrial(Frozen):
     outcomes: dict[str, float]
     slices: Slices | None
     together: Together | None
+    burned: Burned | None
     profile: Profile | None
     capture: Capture | None
     why_no_profile: str

@@ -14,6 +14,7 @@ from tlstax.mysql import connection_log
 from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
+from tlstax.records.burned import Burned
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     Evidence,
@@ -57,6 +58,7 @@ class Gathered:
         self.sampled = Sampled(None)
         self.slices: Slices | None = None
         self.together: Together | None = None
+        self.burned: Burned | None = None
         self.failure = ""
         self._started, self._started_at = time.monotonic(), datetime.now(UTC)
 
@@ -105,6 +107,7 @@ class Gathered:
                 capture=self.captured.capture,
                 slices=self.slices,
                 together=self.together,
+                burned=self.burned,
                 failure=self.failure,
                 guest=bench.guest,
             )

@@ -19,6 +19,7 @@ from tlstax.records.slices import Slices
 from tlstax.records.trial import ServerCpu, TableState, Trial
 from tlstax.run import columns
 from tlstax.run.bench import Bench
+from tlstax.run.burning import Burning
 from tlstax.run.columns import Turn
 from tlstax.run.gathering import Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
@@ -43,6 +44,7 @@ class Seat:
         self._stack = stack
         self._client: LoadClient | None = None
         self._clock = CpuClock(bench.server.pid)
+        self._burning = Burning(trial.case.levels, bench)
         self._route = bench.route(trial.case.levels)
         path = self._route.path
         path_pids = path.pids if path is not None else ()
@@ -83,7 +85,7 @@ class Seat:
 
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
-        with self.gathered.failures():
+        with self.gathered.failures(), self._burning.turn():
             client, path_before_us, before_us = self._seated(), self._path_us(), self._clock.read_us()
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
             after_us, settling_s = self._clock.read_settled(comes_and_goes=self._comes_and_goes)
@@ -107,7 +109,7 @@ class Seat:
     def look_back(self, sitting: Sitting, took_s: float) -> None:
         """Put together what is known when all clients have gone."""
         gathered, done, window = self.gathered, self.gathered.done, self.gathered.window
-        gathered.slices = self._columns(sitting, took_s)
+        gathered.slices, gathered.burned = self._columns(sitting, took_s), self._burning.record()
         if done is None or window is None:
             return
         with gathered.failures():
@@ -143,7 +145,8 @@ class Seat:
             sides = watched(levels, job, bench, Side(pid, counters), status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()
-                done = client.slice(watched_s, watched_s + job.timeout_s + GRACE_S)
+                with self._burning.turn():
+                    done = client.slice(watched_s, watched_s + job.timeout_s + GRACE_S)
                 window = watch.end()
             gathered.window = window.model_copy(update={"operations": done.operations})
             self._watched_cpu = process.server_cpu(window.server)

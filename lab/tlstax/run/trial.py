@@ -17,6 +17,7 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
+from tlstax.run.burning import Burning
 from tlstax.run.gathering import Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
@@ -46,7 +47,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
         connection_log.clear(admin)
     route = bench.route(levels)
     command = [*route.entering, *bench.command_of(levels)]
-    observed = CaseLevels.of(levels).is_observed
+    observed, burning = CaseLevels.of(levels).is_observed, Burning(levels, bench)
     with (
         travelling(route, gathered.travelled),
         capturing(captured) if trial.captured else nullcontext(),
@@ -64,8 +65,10 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
             watch = watching.enter_context(Watch(replace(sides, profiler=profiler)))
             watch.begin()
             captured.begin_window()
-            client.go()
-            gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            with burning.turn():
+                client.go()
+                gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+            gathered.burned = burning.record()
             captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
             if not asks:

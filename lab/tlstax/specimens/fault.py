@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.records.trial import PlantedClaim, Specimen
+from tlstax.study.level_names import BURN
 from tlstax.support.checksums import sha256_of
 
 
@@ -16,6 +17,11 @@ class Fault:
     specimen: Specimen
     library: Path
     stands_for: str
+
+    @property
+    def has_page(self) -> bool:
+        """Whether it shares a page with the laboratory (`burn_page`)."""
+        return self.specimen.name == BURN
 
     def claim(self) -> PlantedClaim:
         """What a process in which it is planted must show."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.specimens.recipe import CSource, Kind, Recipe
-from tlstax.study.level_names import GROUPS_LIFTED
+from tlstax.study.level_names import BURN, GROUPS_LIFTED
 from tlstax.support.checksums import sha256_of
 
 SOURCES = Path(__file__).parent / "faults"
@@ -35,6 +35,13 @@ FAULTS = (
         "random numbers of a login drawn one byte at a time, as in MySQL 5.6.6",
         "rand_per_byte.c",
         "RAND_bytes",
+    ),
+    _compiled(
+        BURN,
+        "fault",
+        "CPU time burned in each answer in plaintext, as much as is asked for",
+        "burn.c",
+        "send",
     ),
     _compiled(
         GROUPS_LIFTED,

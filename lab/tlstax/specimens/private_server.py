@@ -29,6 +29,7 @@ from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
+from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
@@ -150,6 +151,11 @@ class PrivateServer:
     def pid(self) -> int | None:
         """Its process id while it runs."""
         return self._process.pid
+
+    @property
+    def burn_page(self) -> BurnPage | None:
+        """What it shares with the fault `burn`; None where that is not planted."""
+        return self._process.burn_page
 
     def endpoint(self) -> TcpEndpoint:
         """127.0.0.1 and its port."""

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.mysql.credentials import Credentials
-from tlstax.specimens import error_log, loading, processes, server_settings
+from tlstax.specimens import burn_page, error_log, loading, processes, server_settings
+from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.ports import free_ports
 from tlstax.specimens.products import product_of
@@ -42,6 +43,8 @@ class ServerProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()
+        has_page = settings.fault is not None and settings.fault.has_page
+        self.burn_page = BurnPage(self.directory / "burn") if has_page else None
         self.certificates: Certificates = issue(self.directory, settings.certificate)
 
     @property
@@ -169,6 +172,7 @@ class ServerProcess:
             "HOME": str(self.directory),
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
+            **({burn_page.VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
             **self._build.environment(library, preload),
         }
         command = self._build.command(arguments, tls_library=library, preload=preload)

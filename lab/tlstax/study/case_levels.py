@@ -12,6 +12,7 @@ from tlstax.study.level_names import (
     DEFAULT_CERTIFICATE,
     DIRECT,
     ENGINE,
+    NO_BURN,
     NO_FAULT,
     OPTION,
     OWN,
@@ -117,6 +118,7 @@ class CaseLevels:
     client_tls_library: str = OWN
     instance: int = 1
     fault: str = NO_FAULT
+    burn: str = NO_BURN
     observers: str = "all"
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -156,6 +158,11 @@ class CaseLevels:
             observed=self.is_observed,
             certificate=self.certificate,
         )
+
+    @property
+    def burn_ns(self) -> int:
+        """How much CPU time the fault `burn` is to take in each call, in nanoseconds."""
+        return 0 if self.burn == NO_BURN else int(self.burn.removesuffix("ns"))
 
     @property
     def distance(self) -> Distance:

@@ -18,6 +18,7 @@ from tlstax.study.level_names import (
     GROUP_LISTS,
     GROUPS,
     LEFT_TO_THE_DRIVER,
+    NO_BURN,
     NO_FAULT,
     OPTION,
     OWN,
@@ -37,6 +38,9 @@ _OURS = frozenset({"user", "username", "password", "passwd", "pwd", "host", "hos
 
 _SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
 
+_NANOSECONDS = re.compile(r"(0|[1-9][0-9]{0,6})ns")
+"""Less than 10 ms: an operation with a longer cost needs no laboratory."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -44,7 +48,7 @@ class Factor:
 
     `levels` is None where any whole number from `least` is one, and with `decimals` any other number
     too. With `specimens`, the levels are names of specimens; whether one is known shows only where specimens
-    are looked up. With `words`, any text is a level.
+    are looked up. With `words`, any text is a level; with `nanoseconds`, times of that unit beside `levels`.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Factor:
     least: int = 1
     decimals: bool = False
     words: bool = False
+    nanoseconds: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
@@ -61,6 +66,8 @@ class Factor:
             return "words of one line"
         if self.specimens:
             return "names of specimens (`tlstax specimens list` shows them)"
+        if self.nanoseconds:
+            return f"{', '.join(self.levels or ())}, and from 0ns to 9999999ns, as in 400ns"
         if self.levels is not None:
             return ", ".join(self.levels)
         return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
@@ -109,6 +116,12 @@ FACTORS: dict[str, Factor] = {
         Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
         Factor("instance", "which process of the same server: 2 is a second one, a twin"),
         Factor("fault", "a fault or variant of our own, planted in the server", (NO_FAULT, *FAULTS)),
+        Factor(
+            "burn",
+            "the CPU time that the fault burn takes in each answer of the server",
+            (NO_BURN,),
+            nanoseconds=True,
+        ),
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }
@@ -161,7 +174,9 @@ def check_level(
         if number is not None and number >= factor.least:
             return number
         level = level if number is None else number
-    elif isinstance(level, str) and level in known:
+    elif isinstance(level, str) and (
+        level in known or (factor.nanoseconds and _NANOSECONDS.fullmatch(level))
+    ):
         return level
     hint = closest(str(level), known)
     if not isinstance(level, str) and str(level) in known:

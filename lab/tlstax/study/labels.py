@@ -27,7 +27,7 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.server_words import changed_words, key_of, planted_words, twin_words
+from tlstax.study.server_words import burn_words, changed_words, key_of, planted_words, twin_words
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -275,7 +275,9 @@ def _rest_words(levels: Levels) -> Iterator[str]:
     if options := option_words(levels):
         yield options
     yield from login_words(levels)
-    named = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN}
+    if "burn" in levels:
+        yield burn_words(levels["burn"])
+    named = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN, "burn"}
     for name in sorted(levels.keys() - named):
         if not name.startswith(OPTION):
             yield f"{name}={levels[name]}"

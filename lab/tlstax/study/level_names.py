@@ -29,10 +29,17 @@ GROUPS_LIFTED = "groups-lifted"
 """The level of `fault` that lets a server agree on any key exchange group that its TLS library has. It is no
 fault but a variant, planted in the same way."""
 
+BURN = "burn"
+"""The level of `fault` that burns as much CPU time in each answer to a client as the factor `burn` says."""
+
+NO_BURN = "off"
+"""The level of `burn` that burns nothing. So does "0ns", which is another case all the same: a cost that is
+planted and is none."""
+
 VARIANTS = (GROUPS_LIFTED,)
 """Levels of `fault` that make another server of it, and not a worse one; nobody calls them faults."""
 
-FAULTS = ("rand-per-byte", *VARIANTS)
+FAULTS = ("rand-per-byte", BURN, *VARIANTS)
 """What can be planted in a server; `specimens/faults` has what each of them is."""
 
 GROUPS = {

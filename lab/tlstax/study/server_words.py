@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.study.level_names import GROUPS_LIFTED, NO_FAULT, Level
+from tlstax.study.level_names import GROUPS_LIFTED, NO_BURN, NO_FAULT, Level
 
 VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
 """What is different in a server that is a variant of ours."""
@@ -16,6 +16,11 @@ def planted_words(fault: Level) -> str:
 def changed_words(fault: Level) -> str:
     """What we have changed of a server: "rand-per-byte planted"."""
     return VARIANT_WORDS.get(str(fault), f"{fault} planted")
+
+
+def burn_words(burn: Level) -> str:
+    """What the fault `burn` is asked for: "nothing burned", "400 ns burned"."""
+    return "nothing burned" if burn == NO_BURN else f"{int(str(burn).removesuffix('ns')):,} ns burned"
 
 
 def certificate_words(certificate: Level) -> str:

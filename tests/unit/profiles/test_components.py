@@ -76,6 +76,12 @@ TELLING: dict[str, str] = {
     "wc_RNG_GenerateBlock [mariadbd];Hash_DRBG_Generate [mariadbd]": "random numbers",
     "tlstax_load::worker::Worker::work [tlstax-engine];[unknown] [libm.so.6]": "the client's own work",
     "[cut off];[unknown] [libmystery.so]": UNATTRIBUTED,
+    "vio_write [mysqld];send [libtlstax-fault-burn.so];burn [libtlstax-fault-burn.so];"
+    "clock_gettime [libc.so.6]": "planted cost",
+    "net_flush [mariadbd];burn [libtlstax-fault-burn.so];"
+    "asm_sysvec_apic_timer_interrupt [kernel];rcu_core [kernel]": "other kernel",
+    "net_write_packet [mysqld];send [libtlstax-fault-burn.so];"
+    "sendto [libc.so.6];tcp_sendmsg [kernel]": "kernel network",
     "mystery [mysqld]": UNATTRIBUTED,
 }
 

@@ -46,6 +46,7 @@ def _trial(record: TrialRecord) -> ExportedTrial:
         outcomes=outcomes(record),
         slices=record.slices,
         together=record.together,
+        burned=record.burned,
         profile=record.profile,
         capture=record.capture,
         why_no_profile=record.why_no_profile,

@@ -83,12 +83,14 @@ def _said(view: TlsView | None) -> str:
 
 
 def _in_force(record: TrialRecord) -> Iterator[str]:
-    """What the trial set at the server, as the server read it back."""
+    """What the trial set at the server, as the server read it back, or what was planted in it counted."""
     server = record.server
     if server is not None and server.tls_versions is not None:
         yield f"took {server.tls_versions or 'no TLS'}"
     if server is not None and server.durability is not None:
         yield DURABILITY.get(server.durability, server.durability)
+    if record.burned is not None and (calls := sum(record.burned.calls)):
+        yield f"burned {sum(record.burned.asked_ns) / calls:,.10g} ns a call"
 
 
 def _certificate(view: TlsView | None) -> str:

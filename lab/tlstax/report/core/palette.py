@@ -63,6 +63,7 @@ COMPONENTS = {
     "TLS handshake, the rest": Ink("#d98b5f", "#c97f55"),
     "TLS public-key arithmetic": Ink("#8f3d0c", "#b8683a"),
     "TLS record layer": Ink("#f0b99a", "#f5cdb4"),
+    "planted cost": Ink("#7a3b69", "#c58ab4"),
     "random numbers": Ink("#b0508a", "#ea94c4"),
     "authentication": Ink("#64748a", "#93a3b8"),
     "memory": Ink("#6b5ca5", "#a599e0"),
@@ -75,7 +76,7 @@ COMPONENTS = {
     "other kernel": Ink("#c6d6e4", "#53687b"),
     "the client's own work": Ink("#7aa874", "#8fbf88"),
 }
-"""By family: the handshake warm, random numbers purple, the kernel blue, the server's own work green."""
+"""By family: the handshake warm, plants and random numbers purple, kernel blue, the server's work green."""
 
 UNATTRIBUTED = Ink("#c9c3bb", "#6a645d")
 

@@ -1,0 +1,51 @@
+"""The fault `burn` in the turns of one case: its amount set before each, what it did read after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tlstax.records.burned import Burned
+from tlstax.run.bench import Bench
+from tlstax.specimens.burn_page import Burnt
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.study import Levels
+from tlstax.study.case_levels import CaseLevels
+
+
+class Burning:
+    """What is burned at the server of the case with these levels; nothing where the fault is not planted."""
+
+    def __init__(self, levels: Levels, bench: Bench) -> None:
+        server = bench.server
+        self._page = server.burn_page if isinstance(server, PrivateServer) else None
+        self._amount_ns = CaseLevels.of(levels).burn_ns
+        self._turns: list[Burnt] = []
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """The case's amount is burned in each call until the block ends, and nothing after it.
+
+        A block that fails is no turn.
+        """
+        page = self._page
+        if page is None:
+            yield
+            return
+        before = page.read()
+        page.ask(self._amount_ns)
+        try:
+            yield
+            self._turns.append(page.read().since(before))
+        finally:
+            page.ask(0)
+
+    def record(self) -> Burned | None:
+        """All turns so far; None where there was none, or nothing is planted."""
+        if not self._turns:
+            return None
+        return Burned(
+            calls=tuple(turn.calls for turn in self._turns),
+            asked_ns=tuple(turn.asked_ns for turn in self._turns),
+            burned_ns=tuple(turn.burned_ns for turn in self._turns),
+        )

@@ -1,0 +1,88 @@
+"""The amount stands in the page while a turn lasts, and what the library counted meanwhile is that turn's."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tlstax.records.burned import Burned
+from tlstax.run.burning import Burning
+from tlstax.specimens.burn_page import BurnPage
+from tlstax.specimens.private_server import PrivateServer
+
+WORDS = struct.Struct("Q56xQQQ")
+
+
+class Library:
+    """What the planted library does with the page: it reads and adds up, as faults/burn.c has it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def called(self, times: int, overshoot_ns: int = 12) -> None:
+        amount_ns, calls, asked_ns, burned_ns = WORDS.unpack(self._path.read_bytes()[: WORDS.size])
+        burned_ns += times * (amount_ns + overshoot_ns) if amount_ns else 0
+        words = WORDS.pack(amount_ns, calls + times, asked_ns + times * amount_ns, burned_ns)
+        with self._path.open("r+b") as file:
+            file.write(words)
+
+
+def bench(page: BurnPage | None) -> Any:
+    """A bench on a server with this page."""
+    server = PrivateServer.__new__(PrivateServer)
+    server._process = type("Process", (), {"burn_page": page})()  # type: ignore[assignment]
+    return type("Bench", (), {"server": server})()
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> BurnPage:
+    return BurnPage(tmp_path / "burn")
+
+
+def test_a_turn_has_its_amount_and_nothing_is_burned_between_turns(page: BurnPage) -> None:
+    library = Library(page.path)
+    dear, cheap = (Burning({"fault": "burn", "burn": level}, bench(page)) for level in ("400ns", "off"))
+    library.called(3)
+    with dear.turn():
+        library.called(10)
+    library.called(1000)
+    with cheap.turn():
+        library.called(20)
+    with dear.turn():
+        library.called(30)
+    assert dear.record() == Burned(calls=(10, 30), asked_ns=(4000, 12_000), burned_ns=(4120, 12_360))
+    assert cheap.record() == Burned(calls=(20,), asked_ns=(0,), burned_ns=(0,))
+
+
+def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) -> None:
+    library, burning = Library(page.path), Burning({"fault": "burn", "burn": "400ns"}, bench(page))
+    with pytest.raises(OSError, match="gone"), burning.turn():
+        raise OSError("gone")
+    assert burning.record() is None
+    library.called(5)
+    with burning.turn():
+        library.called(7)
+    assert burning.record() == Burned(calls=(7,), asked_ns=(2800,), burned_ns=(2884,))
+
+
+def test_where_nothing_is_planted_there_is_nothing_to_tell() -> None:
+    for served in (bench(None), type("Bench", (), {"server": object()})()):
+        burning = Burning({}, served)
+        with burning.turn():
+            pass
+        assert burning.record() is None
+
+
+def test_the_page_is_the_users_alone(page: BurnPage) -> None:
+    assert page.path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        BurnPage(page.path)
+
+
+def test_columns_are_of_one_length() -> None:
+    with pytest.raises(ValidationError, match="different lengths"):
+        Burned(calls=(1,), asked_ns=(), burned_ns=(1,))
