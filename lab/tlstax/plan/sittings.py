@@ -156,5 +156,5 @@ def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting
         slice_s=slice_s,
         rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),
         watched_s=watched_s,
-        full_load=all(turns.lead_in(trial.case.levels) is not None for trial in company),
+        full_load=turns.tell_full_load(trial.case.levels for trial in company),
     )

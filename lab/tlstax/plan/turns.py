@@ -97,20 +97,27 @@ def held_at_once(cases: Iterable[Levels], study: Study) -> int:
     return kept + made
 
 
-def slice_s(cases: Iterable[Levels], own: Own | None = None) -> float:
+def tell_full_load(cases: Iterable[Levels]) -> bool:
+    """Whether every client of these cases tells what it did while all of its connections were at work."""
+    return all(lead_in(levels) is not None for levels in cases)
+
+
+def slice_s(cases: Iterable[Levels], own: Own | None = None, *, whole: bool = False) -> float:
     """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs.
 
-    `own` has the workloads of the user's own, by name.
+    `own` has the workloads of the user's own, by name. With `whole` the ends count, whatever clients tell.
     """
-    return max(_slice_s(levels, own or {}) for levels in cases)
+    known = tuple(cases)
+    whole = whole or not tell_full_load(known)
+    return max(_slice_s(levels, own or {}, whole=whole) for levels in known)
 
 
-def _slice_s(levels: Levels, own: Own) -> float:
+def _slice_s(levels: Levels, own: Own, *, whole: bool) -> float:
     case = CaseLevels.of(levels)
     if case.slice_ms or not changes_data(levels, own):
-        return _least_s(levels)
+        return _least_s(case, whole=whole)
     operation_s = statements_of(levels, own) * OPERATION_S * case.connections + COMMIT_S
-    return max(_least_s(levels), TIMES_AN_OPERATION * operation_s)
+    return max(_least_s(case, whole=whole), TIMES_AN_OPERATION * operation_s)
 
 
 def _writes_in_turn(levels: Levels, study: Study) -> bool:
@@ -127,14 +134,13 @@ def _has_rounds_enough(levels: Levels, study: Study) -> bool:
     return rounds_of(levels) >= FEWEST_SLICES and "rounds" not in study.baseline
 
 
-def _least_s(levels: Levels) -> float:
-    case = CaseLevels.of(levels)
+def _least_s(case: CaseLevels, *, whole: bool) -> float:
     if case.workload == STORM:
         return STORM_ROUND_S
     if case.slice_ms:
         return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
     if case.workload == "reconnect":
-        each_s = WHOLE_RECONNECT_S if lead_in(levels) is None else RECONNECT_S
+        each_s = WHOLE_RECONNECT_S if whole else RECONNECT_S
         return max(shortest_s, each_s * case.connections)
     return max(shortest_s, OPERATIONS_EACH * OPERATION_S * case.connections)

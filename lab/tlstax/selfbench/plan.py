@@ -166,7 +166,7 @@ class Sitting(Frozen):
 
 def lengths(cell: Cell, window_s: float = WINDOW_S) -> Lengths:
     """How long slices and window of a cell are: a window lasts `window_s`, or as long as a slice."""
-    slice_s = min(LONGEST_SLICE_S, turns.slice_s([cell.levels()]))
+    slice_s = min(LONGEST_SLICE_S, turns.slice_s([cell.levels()], whole=True))
     rounds = 2 * max(1, round(SLICED_S / slice_s / 2))
     return Lengths(slice_s=slice_s, rounds=rounds, window_s=max(window_s, slice_s))
 
