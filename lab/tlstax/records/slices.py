@@ -28,7 +28,7 @@ class Slices(Frozen):
     length_s: float
     took_s: float
     rounds: tuple[int, ...]
-    operations: tuple[int, ...]
+    operations: tuple[float, ...]
     elapsed_s: tuple[float, ...]
     latency_sum_s: tuple[float, ...]
     client_cpu_us: tuple[float, ...]

@@ -28,7 +28,7 @@ class Columns(TypedDict):
     """What was measured, a number for each slice (`records.Slices` has what each column is)."""
 
     rounds: tuple[int, ...]
-    operations: tuple[int, ...]
+    operations: tuple[float, ...]
     elapsed_s: tuple[float, ...]
     latency_sum_s: tuple[float, ...]
     client_cpu_us: tuple[float, ...]
@@ -78,7 +78,7 @@ def _under_full_load(
     path_us = (sum(part.cpu_of_us[int(of_server) :]) for part in parts)
     return Columns(
         rounds=rounds,
-        operations=tuple(part.operations for part in parts),
+        operations=_rounded((part.operations for part in parts), 6),
         elapsed_s=_rounded((part.elapsed_s for part in parts), 9),
         latency_sum_s=_rounded((part.latency_sum_s for part in parts), 9),
         client_cpu_us=_rounded((part.cpu_us for part in parts), 3),

@@ -43,9 +43,9 @@ impl FullLoad {
 pub struct FullLoadSpan {
     /// Between these two answers.
     pub elapsed_s: f64,
-    /// Operations finished after the first of them, the second included.
-    pub operations: u64,
-    /// The latencies of these, added up.
+    /// Operations that were under way meanwhile, each by the part of its latency that lies between them.
+    pub operations: f64,
+    /// These parts of their latencies, added up.
     pub latency_sum_s: f64,
     /// CPU time of this process.
     pub cpu_us: f64,

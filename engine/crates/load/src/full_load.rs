@@ -5,6 +5,9 @@
 //! client and server keep each other waiting. Where operations are long, as when connections come and go, a
 //! short slice is made of little else. So what counts is what lies between two answers: the last one of the
 //! lead-in, and the first one after the slice's length, when every connection still has an operation in flight.
+//!
+//! Operations that lie across an end count by the part of their time that lies within: connections that began in
+//! step are answered in step, so that whole ones would be eight or none.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,23 +74,25 @@ impl Meter {
         self.until_ns.store(until_ns, Ordering::Release);
     }
 
-    /// Notes an answer; whether its operation counts. Of several threads the first one that sees an end reads
-    /// the clocks there, and the others count what they had been answered until then.
+    /// Notes an answer at `at_ns` to an operation that took `took_ns`; how much of that time counts. Of several
+    /// threads the first one that sees an end reads the clocks there.
     #[inline]
-    pub fn answered(&self, at_ns: u64) -> bool {
+    pub fn answered(&self, took_ns: u64, at_ns: u64) -> u64 {
         let begun_ns = self.begun_ns.load(Ordering::Acquire);
         if begun_ns == 0 {
             self.lead_in(at_ns);
-            return false;
-        }
-        if at_ns <= begun_ns {
-            return false;
+            return 0;
         }
         let mut ended_ns = self.ended_ns.load(Ordering::Acquire);
         if ended_ns == 0 && at_ns >= self.until_ns.load(Ordering::Acquire) {
             ended_ns = self.end(at_ns);
         }
-        ended_ns == 0 || at_ns <= ended_ns
+        let until_ns = if ended_ns == 0 {
+            at_ns
+        } else {
+            at_ns.min(ended_ns)
+        };
+        until_ns.saturating_sub(begun_ns.max(at_ns.saturating_sub(took_ns)))
     }
 
     /// What was done between both ends of the slice that is over; none where it had not both.
@@ -105,7 +110,7 @@ impl Meter {
         Some(FullLoadSpan {
             elapsed_s: seconds(elapsed_ns),
             operations: slice.counted,
-            latency_sum_s: seconds(slice.counted_latency_sum_ns),
+            latency_sum_s: seconds(slice.counted_ns),
             cpu_us: spent_us(before.own_ns, after.own_ns),
             cpu_of_us: others.map(|(from, to)| spent_us(*from, *to)).collect(),
         })
@@ -177,46 +182,91 @@ mod tests {
         Meter::of(Some(&asked)).unwrap().unwrap()
     }
 
-    /// What a slice until `until_ns` with answers at these times came to.
-    fn told(meter: &Meter, until_ns: u64, answers: &[u64]) -> Option<(u64, f64)> {
+    /// What a slice until `until_ns` came to with operations that took so long and were answered then:
+    /// operations, their time, and the time between both ends.
+    fn told(meter: &Meter, until_ns: u64, answers: &[(u64, u64)]) -> Option<(f64, f64, f64)> {
         meter.begin(until_ns);
         let mut slice = SliceRecord::default();
-        for at_ns in answers {
-            slice.answered(1, *at_ns, meter.answered(*at_ns));
+        for (took_ns, at_ns) in answers {
+            slice.answered(*took_ns, *at_ns, meter.answered(*took_ns, *at_ns));
         }
         let span = meter.span(&slice)?;
         assert_eq!(span.cpu_of_us.len(), 1);
-        assert!((span.latency_sum_s * 1e9 - seconds(span.operations) * 1e9).abs() < 1e-6);
-        Some((span.operations, (span.elapsed_s * 1e9).round()))
+        let ns = |time_s: f64| (time_s * 1e9).round();
+        Some((span.operations, ns(span.latency_sum_s), ns(span.elapsed_s)))
     }
 
     #[test]
     fn what_counts_lies_between_the_last_answer_of_the_lead_in_and_the_first_after_the_end() {
         let meter = meter(2);
-        let answers = [10, 20, 30, 40, 50, 105, 107, 109];
-        assert_eq!(told(&meter, 100, &answers), Some((4, 85.0)));
-        // Each slice begins anew.
+        // Two connections: of what is under way at 20 half counts, and of what ends at 110 a half as well.
+        let answers = [
+            (10, 10),
+            (20, 20),
+            (20, 30),
+            (20, 40),
+            (60, 90),
+            (60, 100),
+            (20, 110),
+        ];
         assert_eq!(
-            told(&meter, 200, &[110, 120, 150, 200, 201]),
-            Some((2, 80.0))
+            told(&meter, 95, &answers),
+            Some((
+                0.5 + 1.0 + 1.0 + 1.0 + 0.5,
+                10.0 + 20.0 + 60.0 + 60.0 + 10.0,
+                80.0
+            ))
         );
+        // Each slice begins anew.
+        let answers = [(1, 110), (1, 120), (20, 150), (20, 200)];
+        assert_eq!(told(&meter, 200, &answers), Some((2.0, 40.0, 80.0)));
+    }
+
+    #[test]
+    fn connections_that_are_always_at_work_have_all_the_time_between_both_ends() {
+        let meter = meter(3);
+        // Three in step, each operation 7 long: integers would count 12 or 15.
+        let answers: Vec<_> = (1..10).flat_map(|round| [(7, 7 * round); 3]).collect();
+        let (operations, latency_sum, elapsed) = told(&meter, 40, &answers).unwrap();
+        assert_eq!((latency_sum, elapsed), (3.0 * 35.0, 35.0));
+        assert!((operations - 15.0).abs() < 1e-9);
+        // One of them is answered a little earlier than the others.
+        let answers: Vec<_> = (1..10)
+            .flat_map(|round| [(7, 7 * round - 3), (7, 7 * round), (7, 7 * round)])
+            .collect();
+        let (operations, _, elapsed) = told(&meter, 37, &answers).unwrap();
+        assert!((operations / elapsed - 3.0 / 7.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_slice_that_is_over_in_its_lead_in_or_ends_early_tells_nothing() {
         let meter = meter(3);
-        assert_eq!(told(&meter, 100, &[10, 20, 100, 130]), None);
-        assert_eq!(told(&meter, 100, &[10, 20, 30, 40]), None);
+        assert_eq!(
+            told(&meter, 100, &[(9, 10), (9, 20), (9, 100), (9, 130)]),
+            None
+        );
+        assert_eq!(
+            told(&meter, 100, &[(9, 10), (9, 20), (9, 30), (9, 40)]),
+            None
+        );
         assert_eq!(told(&meter, 100, &[]), None);
     }
 
     #[test]
     fn an_answer_that_another_thread_notes_late_counts_by_its_time() {
         let meter = meter(1);
-        assert_eq!(
-            told(&meter, 100, &[10, 9, 30, 104, 99, 110]),
-            Some((3, 94.0))
-        );
+        let answers = [
+            (9, 10),
+            (4, 9),
+            (20, 30),
+            (4, 104),
+            (9, 99),
+            (6, 110),
+            (4, 120),
+        ];
+        let (operations, latency_sum, elapsed) = told(&meter, 100, &answers).unwrap();
+        assert!((operations - 3.0).abs() < 1e-9, "{operations}");
+        assert_eq!((latency_sum, elapsed), (20.0 + 4.0 + 9.0, 94.0));
     }
 
     #[test]

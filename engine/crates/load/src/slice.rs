@@ -21,10 +21,10 @@ pub struct SliceRecord {
     pub operations: u64,
     /// Their latencies, added up.
     pub latency_sum_ns: u64,
-    /// Those of them that were finished under full load.
-    pub counted: u64,
-    /// The latencies of these, added up.
-    pub counted_latency_sum_ns: u64,
+    /// Of their latencies what lies under full load.
+    pub counted_ns: u64,
+    /// The operations that this time makes, of each the part that it is of its latency.
+    pub counted: f64,
     /// Connections and handshakes.
     pub counts: Counts,
     /// Of each round of a storm, when it began and when its last connection was open.
@@ -34,15 +34,14 @@ pub struct SliceRecord {
 }
 
 impl SliceRecord {
-    /// Notes a finished operation, which `counts` when it was finished under full load.
+    /// Notes a finished operation, of whose time `counted_ns` lies under full load.
     #[inline]
-    pub fn answered(&mut self, took_ns: u64, at_ns: u64, counts: bool) {
+    #[allow(clippy::cast_precision_loss)]
+    pub fn answered(&mut self, took_ns: u64, at_ns: u64, counted_ns: u64) {
         self.operations += 1;
         self.latency_sum_ns += took_ns;
-        if counts {
-            self.counted += 1;
-            self.counted_latency_sum_ns += took_ns;
-        }
+        self.counted_ns += counted_ns;
+        self.counted += counted_ns as f64 / took_ns.max(1) as f64;
         self.last_answer_ns = at_ns;
     }
 
@@ -52,7 +51,7 @@ impl SliceRecord {
         self.operations += other.operations;
         self.latency_sum_ns += other.latency_sum_ns;
         self.counted += other.counted;
-        self.counted_latency_sum_ns += other.counted_latency_sum_ns;
+        self.counted_ns += other.counted_ns;
         merge_counts(&mut self.counts, &other.counts);
         self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
         if self.rounds.is_empty() {
@@ -109,13 +108,14 @@ mod tests {
         assert_eq!(slice.elapsed_ns(1_000, 500), 500);
         slice.last_answer_ns = 9_000;
         assert_eq!(slice.elapsed_ns(1_000, 500), 8_000);
-        slice.answered(40, 1_050, true);
+        slice.answered(40, 1_050, 10);
         assert_eq!(slice.elapsed_ns(1_000, 500), 50);
         let mut other = SliceRecord::default();
-        other.answered(30, 1_700, false);
+        other.answered(30, 1_700, 30);
         slice.merge(other);
         assert_eq!((slice.operations, slice.latency_sum_ns), (2, 70));
-        assert_eq!((slice.counted, slice.counted_latency_sum_ns), (1, 40));
+        assert_eq!(slice.counted_ns, 40);
+        assert!((slice.counted - 1.25).abs() < 1e-9);
         assert_eq!(slice.elapsed_ns(1_000, 500), 700);
     }
 }

@@ -294,8 +294,8 @@ impl Worker {
         let recorder = &mut self.desk.recorder;
         recorder.phase(Phase::Operation, took_ns);
         let meter = self.shared.full_load.as_ref();
-        let counts = meter.is_some_and(|meter| meter.answered(at_ns));
-        recorder.slice.answered(took_ns, at_ns, counts);
+        let counted_ns = meter.map_or(0, |meter| meter.answered(took_ns, at_ns));
+        recorder.slice.answered(took_ns, at_ns, counted_ns);
         let operations = recorder.operations + recorder.slice.operations;
         self.gauge.operations.store(operations, Ordering::Relaxed);
     }
