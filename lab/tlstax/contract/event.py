@@ -132,9 +132,9 @@ class FullLoadSpan(Frozen):
 
     From the answer of the last operation of its lead-in (`FullLoad.after_operations`) to the first answer
     after the slice's length, when every connection still has an operation in flight. `elapsed_s` lies between
-    these two answers; `operations` were under way meanwhile, each by the part of its latency that lies between
-    them, `latency_sum_s` is the sum of these parts; `cpu_us` is the client's process's, `cpu_of_us` that of
-    each of the job's `full_load.cpu_of`, in its order.
+    these two answers; `operations` were under way meanwhile, each by the part of its latency that lies
+    between them, `latency_sum_s` is the sum of these parts; `cpu_us` is the client's process's, `cpu_of_us`
+    that of each of the job's `full_load.cpu_of`, in its order.
     """
 
     elapsed_s: PositiveFloat

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tlstax.plan import turns
+from tlstax.plan import timing, turns
 from tlstax.plan.elsewhere import Elsewhere
 from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import shuffled
@@ -26,7 +26,7 @@ WARMUP_S = 0.01
 """Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
 a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
 
-WATCHED_S, WATCHED_SLICES = 0.05, 1
+WATCHED_S, WATCHED_SLICES = 0.02, 1
 """How long each client works under all observers before the turns begin, at least: this long, and this many
 slices."""
 
@@ -150,11 +150,12 @@ def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting
         rounds = min(rounds_of(trial.case.levels) for trial in company) - 1
         return Sitting(number, tuple(company), slice_s, rounds, watched_s=slice_s)
     watched_s = max(WATCHED_S, WATCHED_SLICES * slice_s)
+    of_each_s = max(timing.window_s(trial.case.levels, window_s, study) for trial in company)
     return Sitting(
         number=number,
         trials=tuple(company),
         slice_s=slice_s,
-        rounds=max(FEWEST_ROUNDS, round((window_s - watched_s) / slice_s)),
+        rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
         full_load=turns.tell_full_load(trial.case.levels for trial in company),
     )

@@ -7,6 +7,7 @@ cores of 2026; a run that goes on corrects its outlook by what its own trials to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor
 
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
@@ -32,6 +33,10 @@ their own soon tell more than longer ones; and who interrupts a run loses at mos
 RECONNECT_CYCLE_S = 0.003
 """How long a window lasts for each connection that reconnects, about what a full handshake takes on one core:
 each of them has its turn, and the window is more than the burst that begins it."""
+
+RECONNECT_SHARE = 2
+"""How many times as long as others clients that reconnect work in turns: an operation is many times as long,
+so that a slice scatters twice as much."""
 
 CONNECT_ROUND_TRIPS = 7
 """About how many round trips a new connection takes before its first query: TCP, the greeting, TLS 1.2 or a
@@ -95,7 +100,13 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
         least_s = max(least_s, FEWEST_SLICES * slice_s([levels], study.workloads))
     times = max(CYCLES_IN_WINDOW * round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
     way_s = times * _farthest_s(levels, study)
-    return round(max(shortest_s, least_s, way_s), 3)
+    return round(max(shortest_s * _share(levels, study), least_s, way_s), 3)
+
+
+def _share(levels: Levels, study: Study | None) -> int:
+    """How many times as long as the shortest trials one of this case measures, if nothing asks for more."""
+    reconnects = CaseLevels.of(levels).workload == "reconnect"
+    return RECONNECT_SHARE if reconnects and study and takes_turns(levels, study) else 1
 
 
 def _farthest_s(levels: Levels, study: Study | None) -> float:
@@ -172,7 +183,8 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     """
     overhead = sum(overhead_s(case.levels, study) for case in cases)
     counted = [counted_s(case.levels, study) for case in cases]
-    least = [window_s(case.levels, 0, study) for case in cases if not counted_s(case.levels, study)]
+    timed = [case.levels for case in cases if not counted_s(case.levels, study)]
+    least = [(window_s(levels, 0, study), _share(levels, study)) for levels in timed]
     times = 1.0
     if study.profile:
         overhead, times = 2 * overhead + PROFILED_S * len(cases), 2 + PROFILED_SHARE
@@ -183,16 +195,21 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     wanted = WANTED_BLOCKS_IN_TURNS if most_in_turns else WANTED_BLOCKS
     longest_s = LONGEST_IN_TURNS_S if most_in_turns else LONGEST_S
     room_s = (study.budget_s / wanted - overhead) / times - sum(counted)
-    return round(min(longest_s, max(SHORTEST_S, _shared_out(room_s, least))), 3)
+    found_s = min(longest_s, max(SHORTEST_S, _shared_out(room_s, least)))
+    return floor(found_s * 1000 + 1e-6) / 1000
 
 
-def _shared_out(room_s: float, least: Sequence[float]) -> float:
-    """How long each of the shortest windows lasts, where some must last longer."""
-    longer = sorted(least, reverse=True)
-    for place, at_least_s in enumerate(longer):
-        each_s = (room_s - sum(longer[:place])) / (len(longer) - place)
-        if each_s >= at_least_s:
-            return each_s
+def _shared_out(room_s: float, least: Sequence[tuple[float, int]]) -> float:
+    """How long each of the shortest windows lasts, where some must last longer.
+
+    `least` has of each how long it must last and how many times as long as the shortest it is to be.
+    """
+    longer = sorted(least, key=lambda each: each[0] / each[1], reverse=True)
+    for place, (at_least_s, share) in enumerate(longer):
+        shares = sum(share for _, share in longer[place:])
+        shortest_s = (room_s - sum(seconds for seconds, _ in longer[:place])) / shares
+        if shortest_s * share >= at_least_s:
+            return shortest_s
     return 0.0
 
 

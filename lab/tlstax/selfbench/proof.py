@@ -205,7 +205,7 @@ def _in_slices(seen: Observation) -> int | None:
     if seen.watched is None or seen.slices is None:
         return None
     long = seen.beside.operations if seen.beside is not None else ()
-    return seen.watched.operations + sum(seen.slices.operations) + sum(long)
+    return seen.watched.operations + int(sum(seen.slices.operations) + sum(long))
 
 
 CHECKS: tuple[Callable[[Complete], Iterator[str]], ...] = (

@@ -107,16 +107,16 @@ def test_what_fits_leaves_as_many_cases_as_can_be(study: Study, fits: tuple[str,
 
 def test_run_names_its_own_options() -> None:
     """Connections, workloads: `run` has no --set. What the baseline names is what is compared, and stays."""
-    two = override(TAX, "connections", ["1", "8"]).model_copy(update={"budget_s": 4.0})
-    assert what_fits(two, own_options=True) == ("--budget 8s", "--connections 1")
-    assert what_fits(two) == ("--budget 8s", "--set connections=1")
+    two = override(TAX, "connections", ["1", "8"]).model_copy(update={"budget_s": 5.0})
+    assert what_fits(two, own_options=True) == ("--budget 10s", "--connections 1")
+    assert what_fits(two) == ("--budget 10s", "--set connections=1")
     queries = override(two, "queries", ["1000000"])
     assert len(what_fits(queries)) == 2
     assert len(what_fits(queries, own_options=True)) == 1
 
     with pytest.raises(UserMistake) as caught:
         check_budget(two, own_options=True)
-    assert "give --budget 8s or --connections 1, or" in caught.value.sentence()
+    assert "give --budget 10s or --connections 1, or" in caught.value.sentence()
     far = override(override(TAX, "workload", ["point-select"]), "rtt_ms", ["0", "45"])
     assert what_fits(far.model_copy(update={"budget_s": 3.0}), own_options=True)[1:] == ("--rtt-ms 0",)
 
@@ -135,11 +135,11 @@ def test_what_takes_longest_is_left_out_and_what_just_fits_stays() -> None:
 def test_workloads_of_the_users_own_are_not_named() -> None:
     """They may have been given as a file, by whose name they would have to be given again."""
     small = TAX.model_copy(update={"budget_s": 2.5})
-    assert what_fits(small, own_options=True) == ("--budget 4s", "--workload point-select")
+    assert what_fits(small, own_options=True) == ("--budget 5s", "--workload point-select")
     own = UserWorkload(
         name="mine", transactions=(UserTransaction(statements=(UserStatement(sql="SELECT 1"),)),)
     )
-    assert what_fits(small.model_copy(update={"workloads": {"mine": own}})) == ("--budget 4s",)
+    assert what_fits(small.model_copy(update={"workloads": {"mine": own}})) == ("--budget 5s",)
 
 
 def test_options_of_drivers_are_not_named() -> None:

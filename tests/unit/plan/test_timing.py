@@ -46,6 +46,13 @@ def test_a_window_is_as_long_as_its_case_needs(
     assert window_s(levels, shortest_s) == pytest.approx(window)
 
 
+def test_who_reconnects_in_turns_works_twice_as_long() -> None:
+    assert window_s({**RECONNECT, "tls": "off"}, 0.3, TAX) == pytest.approx(0.6)
+    assert window_s({**RECONNECT, "tls": "off"}, 0.001, TAX) == pytest.approx(0.024)
+    assert window_s({**KEPT, "tls": "off"}, 0.3, TAX) == pytest.approx(0.3)
+    assert window_s({**RECONNECT, "tls": "off", "client": "sysbench"}, 0.3, TAX) == pytest.approx(0.3)
+
+
 def test_windows_of_what_is_compared_are_alike() -> None:
     """The longest distance of the group, and whether the study has a driver at all."""
     near = {**cases(TAX)[0].levels, "rtt_ms": 0}
@@ -143,11 +150,11 @@ def budgeted(study: Study, seconds: float) -> float:
 @pytest.mark.parametrize(
     ("study", "budget_s", "duration_s"),
     [
-        (TAX, 60.0, (5.0 - OVERHEAD_S) / 10),
+        (TAX, 60.0, (5.0 - OVERHEAD_S) / 15),
         (TAX, 1.0, 0.1),
         (TAX, 1e6, 0.8),
         (override(TAX, "client", ["sysbench"]), 1e6, 10.0),
-        (PROFILED, 240.0, (20.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 10),
+        (PROFILED, 240.0, (20.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 15),
         (WITH_STORMS, 60.0, (5.0 - 2 * OF_KEPT - STORMS_S) / 5),
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
@@ -155,11 +162,11 @@ def budgeted(study: Study, seconds: float) -> float:
 def test_twenty_blocks_fit_the_budget_and_twelve_of_turns(
     study: Study, budget_s: float, duration_s: float
 ) -> None:
-    assert budgeted(study, budget_s) == pytest.approx(duration_s, abs=5e-4)
+    assert budgeted(study, budget_s) == pytest.approx(duration_s, abs=1e-3)
 
 
 def test_a_duration_is_in_whole_milliseconds() -> None:
-    assert budgeted(TAX, 60.0) == 0.412
+    assert budgeted(TAX, 60.0) == 0.274
 
 
 @pytest.mark.parametrize(
@@ -177,12 +184,20 @@ def test_a_duration_is_in_whole_milliseconds() -> None:
 def test_windows_that_need_more_leave_less_to_the_others(
     room_s: float, least: list[float], each_s: float
 ) -> None:
-    assert _shared_out(room_s, least) == pytest.approx(each_s)
+    assert _shared_out(room_s, [(seconds, 1) for seconds in least]) == pytest.approx(each_s)
+
+
+@pytest.mark.parametrize(
+    ("room_s", "shortest_s"), [(3.0, 0.75), (1.6, 0.4), (1.0, 0.1), (0.9, 0.05), (0.5, 0.0)]
+)
+def test_who_is_to_last_longer_gets_so_many_shares(room_s: float, shortest_s: float) -> None:
+    """Two shares beside one and one, of which the first lasts at least 0.8 s."""
+    assert _shared_out(room_s, [(0.0, 1), (0.8, 2), (0.0, 1)]) == pytest.approx(shortest_s)
 
 
 def test_a_block_has_the_windows_and_what_is_beside_them() -> None:
-    assert block_s(TAX, cases(TAX), 0.2) == pytest.approx(10 * 0.2 + OVERHEAD_S)
-    assert block_s(PROFILED, cases(TAX), 0.2) == pytest.approx(2 * (2.0 + OVERHEAD_S) + 0.5 * 10 + 0.5 * 2.0)
+    assert block_s(TAX, cases(TAX), 0.2) == pytest.approx(15 * 0.2 + OVERHEAD_S)
+    assert block_s(PROFILED, cases(TAX), 0.2) == pytest.approx(2 * (3.0 + OVERHEAD_S) + 0.5 * 10 + 0.5 * 3.0)
     assert block_s(WITH_STORMS, cases(WITH_STORMS), 0.2) == pytest.approx(5 * 0.2 + STORMS_S + 2 * OF_KEPT)
 
 

@@ -100,6 +100,23 @@ impl Dispatch {
         self.schedule = schedule;
     }
 
+    /// Has the connections that are idle begin one after the other, evenly over `over_ns` from `now_ns` on, as
+    /// if they had been at work before: all at once they would go on in step. Only where those that have
+    /// rested just start anew.
+    pub fn stagger(&mut self, now_ns: u64, over_ns: u64) {
+        if !self.resting.is_empty() {
+            return;
+        }
+        let count = self.idle.len() as u64;
+        for place in 1..count {
+            if let Some(index) = self.idle.pop_back() {
+                self.seats[index].standing = Standing::Resting;
+                let begins_ns = now_ns + over_ns / count * place;
+                self.resting.push_back((begins_ns, index));
+            }
+        }
+    }
+
     /// Whether operations are due at scheduled times.
     pub fn is_open_loop(&self) -> bool {
         self.schedule.is_some()

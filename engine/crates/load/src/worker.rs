@@ -62,6 +62,8 @@ pub struct Worker {
     storms: u64,
     measures: bool,
     before: Counts,
+    /// How long an operation took in the last stage.
+    usual_ns: u64,
 }
 
 impl Worker {
@@ -110,6 +112,7 @@ impl Worker {
             storms: 0,
             measures: false,
             before: Counts::default(),
+            usual_ns: 0,
         })
     }
 
@@ -174,6 +177,9 @@ impl Worker {
             self.alarm = Some(Alarm::new(&self.desk.epoll)?);
         }
         self.dispatch.begin(stage, schedule);
+        if self.shared.full_load.is_some() && self.shared.script.recover.is_none() {
+            self.dispatch.stagger(now_ns(), self.usual_ns);
+        }
         let mut now = self.look_after()?;
         // What was learned in one stage holds in the next. An open loop never naps: its latencies are
         // true one by one.
@@ -209,6 +215,11 @@ impl Worker {
             self.pace = pace;
         }
         self.write_skipped(now);
+        let done = &self.desk.recorder.slice;
+        self.usual_ns = done
+            .latency_sum_ns
+            .checked_div(done.operations)
+            .unwrap_or(self.usual_ns);
         Ok(())
     }
 

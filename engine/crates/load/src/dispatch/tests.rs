@@ -354,3 +354,34 @@ fn a_storm_is_given_up_when_as_many_have_failed_in_a_row_as_there_are_connection
         assert_eq!(dispatch.working(), 0);
     }
 }
+
+#[test]
+fn connections_that_are_staggered_begin_one_after_the_other() {
+    let mut dispatch = idle(4);
+    dispatch.begin(STAGE, None);
+    dispatch.stagger(MS, 8 * MS);
+    let first = dispatch.next(MS).unwrap().index;
+    assert_eq!(dispatch.next(MS), None);
+    assert!(!dispatch.is_over(MS));
+    let mut begun = vec![first];
+    for at_ms in [3, 5, 7] {
+        assert_eq!(dispatch.next_look_ns(MS), at_ms * MS);
+        assert_eq!(dispatch.rested(at_ms * MS - 1), None);
+        let index = dispatch.rested(at_ms * MS).unwrap();
+        assert_eq!(dispatch.next_on(index, at_ms * MS).unwrap().index, index);
+        begun.push(index);
+    }
+    begun.sort_unstable();
+    assert_eq!(begun, [0, 1, 2, 3]);
+    assert_eq!(dispatch.working(), 4);
+}
+
+#[test]
+fn nobody_is_staggered_beside_one_that_rests_after_a_failure() {
+    let mut dispatch = idle(3);
+    dispatch.begin(STAGE, None);
+    let failing = dispatch.next(0).unwrap().index;
+    dispatch.rest(failing, 0);
+    dispatch.stagger(MS, 8 * MS);
+    assert!(dispatch.next(MS).is_some() && dispatch.next(MS).is_some());
+}
