@@ -26,7 +26,7 @@ WANTED_BLOCKS_IN_TURNS = 12
 """The same where cases take turns. What is left of scatter then is that of connections and threads, which are
 made anew in each block and cost as much time however short the block is."""
 
-SHORTEST_S, LONGEST_S, LONGEST_IN_TURNS_S = 0.1, 10.0, 0.8
+SHORTEST_S, LONGEST_S, LONGEST_IN_TURNS_S = 0.1, 10.0, 0.4
 """Of a large budget trials get longer, up to here. Where cases take turns, more blocks with connections of
 their own soon tell more than longer ones; and who interrupts a run loses at most the turns under way."""
 

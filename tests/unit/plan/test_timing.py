@@ -152,10 +152,10 @@ def budgeted(study: Study, seconds: float) -> float:
     [
         (TAX, 60.0, (5.0 - OVERHEAD_S) / 15),
         (TAX, 1.0, 0.1),
-        (TAX, 1e6, 0.8),
+        (TAX, 1e6, 0.4),
         (override(TAX, "client", ["sysbench"]), 1e6, 10.0),
-        (PROFILED, 240.0, (20.0 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 15),
-        (WITH_STORMS, 60.0, (5.0 - 2 * OF_KEPT - STORMS_S) / 5),
+        (PROFILED, 180.0, (180 / 12 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 15),
+        (WITH_STORMS, 40.0, (40 / 12 - 2 * OF_KEPT - STORMS_S) / 5),
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
 )

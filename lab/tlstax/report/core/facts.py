@@ -201,6 +201,10 @@ def shortened(texts: Sequence[str], study: Study) -> tuple[str, ...]:
     return tuple(some_of(texts, MOST_SENTENCES) if is_large(study) else texts)
 
 
+_BESIDE = ("server_cpu_us_per_op", "client_cpu_us_per_op")
+"""Outcomes whose differences stand beside those of the outcome that decides."""
+
+
 def noise_words(group: Group, outcome: str) -> str:
     """What the control says about how small a difference can be told, or that there is no control."""
     floor = group.noise_floor(outcome)
@@ -208,7 +212,7 @@ def noise_words(group: Group, outcome: str) -> str:
         return "One block alone shows no scatter: there is no interval (?) and no noise floor yet."
     known = _noise_floor_words(group, floor)
     found = (finding for row in group.compared() for finding in row.findings.values())
-    judgements = {finding.judgement for finding in found}
+    judgements = {finding.judgement for finding in found if finding.outcome in {outcome, *_BESIDE}}
     if "no interval yet" in judgements:
         return f"One block alone shows no scatter: there is no interval yet (?). {known}"
     if "too wide to tell" in judgements:
