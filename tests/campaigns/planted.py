@@ -228,4 +228,8 @@ def _say(text: str) -> None:
 if __name__ == "__main__":
     given = [*sys.argv[1:], *("", "", "")]
     where = (f"server={given[3] or 'mysql-9.7'}", f"connections={given[4] or 8}")
-    sys.exit(main(int(given[0]), int(given[1]), float(given[2] or USUAL_S), where))
+    try:
+        status = main(int(given[0]), int(given[1]), float(given[2] or USUAL_S), where)
+    except KeyboardInterrupt:
+        status = 130
+    sys.exit(status)

@@ -155,7 +155,7 @@ def budgeted(study: Study, seconds: float) -> float:
         (TAX, 1e6, 0.4),
         (override(TAX, "client", ["sysbench"]), 1e6, 10.0),
         (PROFILED, 180.0, (180 / 12 - 2 * OVERHEAD_S - 0.5 * 10) / 2.5 / 15),
-        (WITH_STORMS, 40.0, (40 / 12 - 2 * OF_KEPT - STORMS_S) / 5),
+        (WITH_STORMS, 36.0, (36 / 12 - 2 * OF_KEPT - STORMS_S) / 5),
         (override(TAX, "workload", ["storm"]), 1e6, 0.1),
     ],
 )
