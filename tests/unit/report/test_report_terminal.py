@@ -7,11 +7,13 @@ import re
 import pytest
 
 from fake_slices import in_turns, slices_of
+from fake_trials import crashed
 from report_runs import (
     EVERY_RUN,
     Make,
     all_invalid,
     baseline_lost,
+    changed,
     exact_run,
     guest,
     hostile,
@@ -21,6 +23,7 @@ from report_runs import (
     one_case_lost,
     with_document,
 )
+from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import figures
@@ -149,6 +152,15 @@ def test_a_case_without_a_valid_trial_keeps_its_row_and_says_why() -> None:
     text = shown(one_case_lost)
     assert rows(text, "TLS 1.2")[0] == ["–", "–", "–"]
     assert "TLS 1.2: no valid trial: the server died of signal 9" in text
+
+
+def test_a_group_without_a_valid_trial_has_reasons_and_no_empty_table() -> None:
+    run = with_document(exact_run)[0]
+    stored = changed(run, lambda one: crashed(one.trial) if one.trial.case.typed.workload == "reconnect" else one)
+    text = render(stored, document(stored), "terminal", width=100)
+    lines = text.split("Reconnecting for every point select")[1].splitlines()
+    assert any(line.startswith("TLS 1.3: ") for line in lines)
+    assert not any(line.strip() == "TLS 1.3" for line in lines)
 
 
 def test_a_server_cannot_steer_the_terminal() -> None:

@@ -152,7 +152,10 @@ def _group(group: Group, document: RunDocument, width: int) -> Iterable[Renderab
 
 
 def _folded(group: Group, width: int) -> Iterable[RenderableType]:
-    """The group's table; columns that have no room beside the others go to further tables below."""
+    """The group's table; columns that have no room beside the others go to further tables below.
+
+    None where no trial was valid: then each case has the reason alone.
+    """
     labels = [Text(""), Text(""), *(styled(row.label) for row in group.rows)]
     room = width - min(_width(labels), width // 2)
     bundles: list[list[Cells]] = [[]]
@@ -165,7 +168,7 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
             left = room
         bundles[-1] += bundle
         left -= needed
-    for place, bundle in enumerate(bundles):
+    for place, bundle in enumerate(bundles if bundles[0] else ()):
         if place:
             yield ""
         yield _table(labels, bundle, most=width - room)
