@@ -175,7 +175,9 @@ def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocu
 
 def _reading(group: Group, study: Study) -> str:
     """How the figures of the table came about."""
-    blocks = {f.ratio.blocks for row in group.compared() for f in row.findings.values()}
+    shown = set(group.main_outcomes())
+    compared = (found for row in group.compared() for found in row.findings.values())
+    blocks = {found.ratio.blocks for found in compared if found.outcome in shown}
     if not blocks:
         return "No case could be compared with the baseline."
     few, many = min(blocks), max(blocks)
