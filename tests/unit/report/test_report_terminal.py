@@ -25,7 +25,7 @@ from report_runs import (
 )
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
-from tlstax.records.trial import StoredRun
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.core import figures
 from tlstax.report.core.facts import trials_words
 from tlstax.report.formats.render import render
@@ -155,8 +155,10 @@ def test_a_case_without_a_valid_trial_keeps_its_row_and_says_why() -> None:
 
 
 def test_a_group_without_a_valid_trial_has_reasons_and_no_empty_table() -> None:
-    run = with_document(exact_run)[0]
-    stored = changed(run, lambda one: crashed(one.trial) if one.trial.case.typed.workload == "reconnect" else one)
+    def lost(record: TrialRecord) -> TrialRecord:
+        return crashed(record.trial) if record.trial.case.typed.workload == "reconnect" else record
+
+    stored = changed(exact_run(), lost)
     text = render(stored, document(stored), "terminal", width=100)
     lines = text.split("Reconnecting for every point select")[1].splitlines()
     assert any(line.startswith("TLS 1.3: ") for line in lines)
