@@ -210,7 +210,7 @@ def test_a_second_run_waits_for_its_turn_or_goes_on_and_both_reports_say_so(
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(WITHIN_S) == 130
     assert second.trials() == 0
-    beside = second.run("run", *QUICK, "--budget", "4s", "--beside-others", "--json")
+    beside = second.run("run", *QUICK, "--budget", "6s", "--beside-others", "--json")
     assert beside.returncode == 0, beside.stderr
     assert f"process {running.pid}, since" in beside.stderr
     caveats = json.loads(beside.stdout)["caveats"]

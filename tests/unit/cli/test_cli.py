@@ -282,7 +282,7 @@ def test_a_budget_without_room_for_two_blocks_is_refused_before_anything_is_done
     [
         ("run", "--budget", "1s", "--over-budget"),
         ("study", "run", "tax", "--budget", "1s", "--over-budget"),
-        ("run", "--budget", "4s"),
+        ("run", "--budget", "5s"),
     ],
     ids=" ".join,
 )
