@@ -115,7 +115,7 @@ def planted_ratio(run: StoredRun, burn: str, role: str = "treatment") -> tuple[f
         base = baselines.get(record.trial.block)
         if record.trial.case.typed.burn != burn or base is None or not record.slices or not record.burned:
             continue
-        extra_ns = sum(record.burned.burned_ns[1:]) / sum(record.slices.operations)
+        extra_ns = sum(record.burned.burned_ns[1:]) / sum(record.slices.finished)
         extras_ns.append(extra_ns)
         logs.append(log(1 + extra_ns / 1000 / slices.values(base)[OUTCOME]))
     return exp(mean(logs)), mean(extras_ns)

@@ -82,7 +82,7 @@ def test_a_planted_cost_is_found_in_turns_on_one_process(
         taken, seen = record.slices, record.burned
         assert taken is not None
         assert seen is not None
-        assert seen.calls[1:] == taken.operations, "one answer a point select"
+        assert seen.calls[1:] == taken.finished, "one answer a point select"
         assert sum(seen.asked_ns) == sum(seen.calls) * record.trial.case.typed.burn_ns
         assert (sum(seen.burned_ns) > 0) == (record.trial.case.typed.burn == BURN)
     first = {(r.trial.case.levels["burn"], r.trial.case.role): r for r in found.trials if r.trial.block == 0}

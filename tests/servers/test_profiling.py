@@ -73,7 +73,7 @@ def functions(profile: dict[str, Any], side: str) -> Counter[str]:
 
 
 def test_signatures_are_on_the_servers_side_of_full_handshakes_alone(home: Home) -> None:
-    result = home.run("run", *ONE_LEVEL, "--profile", "--budget", "6s", "--json")
+    result = home.run("run", *ONE_LEVEL, "--profile", "--budget", "8s", "--json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     trials = json.loads(home.run("runs", "export", "last").stdout)["trials"]

@@ -19,6 +19,7 @@ class Slices(Frozen):
     are of whole slices: `elapsed_s` until the answer of the last operation, and until the server has done
     with connections that were closed; CPU times read at the slice's two ends, when nothing was in flight.
     `server_cpu_us` and `path_cpu_us` are empty where those processes are out of reach, or there is no path.
+    `finished` counts all operations of each slice, its ends included (empty in older records).
     `rounds_s` is the time of a storm's round in each slice, in which its closing is not (0 where no
     connection came up); empty where there is no storm. `took_s` is how long the whole sitting took, with
     starting its clients and ending them.
@@ -36,12 +37,13 @@ class Slices(Frozen):
     path_cpu_us: tuple[float, ...] = ()
     lead_in: PositiveInt | None = None
     rounds_s: tuple[float, ...] = ()
+    finished: tuple[int, ...] = ()
 
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:
         count = len(self.rounds)
         always = (self.operations, self.elapsed_s, self.latency_sum_s, self.client_cpu_us)
-        maybe = (self.server_cpu_us, self.path_cpu_us, self.rounds_s)
+        maybe = (self.server_cpu_us, self.path_cpu_us, self.rounds_s, self.finished)
         if any(len(column) != count for column in always) or any(len(c) not in {0, count} for c in maybe):
             raise ValueError("the columns of slices have different lengths")
         return self

@@ -35,6 +35,7 @@ class Columns(TypedDict):
     server_cpu_us: tuple[float, ...]
     path_cpu_us: tuple[float, ...]
     rounds_s: tuple[float, ...]
+    finished: tuple[int, ...]
     lead_in: int | None
 
 
@@ -49,17 +50,14 @@ def of(
     """
     parts = [turn.slice.full_load for turn in turns]
     known = [part for part in parts if part is not None]
-    rounds = tuple(turn.round for turn in turns)
     if lead_in is None or len(known) < len(parts):
-        return _whole(turns, rounds, of_server=of_server, of_path=of_path, of_storm=of_storm)
-    return _under_full_load(known, rounds, lead_in, of_server=of_server, of_path=of_path)
+        return _whole(turns, of_server=of_server, of_path=of_path, of_storm=of_storm)
+    return _under_full_load(turns, known, lead_in, of_server=of_server, of_path=of_path)
 
 
-def _whole(
-    turns: Sequence[Turn], rounds: tuple[int, ...], *, of_server: bool, of_path: bool, of_storm: bool
-) -> Columns:
+def _whole(turns: Sequence[Turn], *, of_server: bool, of_path: bool, of_storm: bool) -> Columns:
     return Columns(
-        rounds=rounds,
+        rounds=tuple(turn.round for turn in turns),
         operations=tuple(turn.slice.operations for turn in turns),
         elapsed_s=_rounded((turn.slice.elapsed_s + turn.settling_s for turn in turns), 9),
         latency_sum_s=_rounded((turn.slice.latency_sum_s for turn in turns), 9),
@@ -67,17 +65,18 @@ def _whole(
         server_cpu_us=_rounded((turn.server_cpu_us for turn in turns), 3) if of_server else (),
         path_cpu_us=_rounded((turn.path_cpu_us for turn in turns), 3) if of_path else (),
         rounds_s=_rounded((sum(turn.slice.rounds_s) for turn in turns), 9) if of_storm else (),
+        finished=tuple(turn.slice.operations for turn in turns),
         lead_in=None,
     )
 
 
 def _under_full_load(
-    parts: Sequence[FullLoadSpan], rounds: tuple[int, ...], lead_in: int, *, of_server: bool, of_path: bool
+    turns: Sequence[Turn], parts: Sequence[FullLoadSpan], lead_in: int, *, of_server: bool, of_path: bool
 ) -> Columns:
     server_us = (part.cpu_of_us[0] for part in parts)
     path_us = (sum(part.cpu_of_us[int(of_server) :]) for part in parts)
     return Columns(
-        rounds=rounds,
+        rounds=tuple(turn.round for turn in turns),
         operations=_rounded((part.operations for part in parts), 6),
         elapsed_s=_rounded((part.elapsed_s for part in parts), 9),
         latency_sum_s=_rounded((part.latency_sum_s for part in parts), 9),
@@ -85,6 +84,7 @@ def _under_full_load(
         server_cpu_us=_rounded(server_us, 3) if of_server else (),
         path_cpu_us=_rounded(path_us, 3) if of_path else (),
         rounds_s=(),
+        finished=tuple(turn.slice.operations for turn in turns),
         lead_in=lead_in,
     )
 

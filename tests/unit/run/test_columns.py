@@ -33,6 +33,7 @@ def test_under_full_load_the_columns_are_what_the_client_has_read() -> None:
         "server_cpu_us": (28000.0, 29000.0),
         "path_cpu_us": (300.0, 400.0),
         "rounds_s": (),
+        "finished": (50, 50),
         "lead_in": 8,
     }
 
@@ -56,6 +57,7 @@ def test_where_one_slice_was_too_short_all_are_whole() -> None:
         "server_cpu_us": (44000.0, 44000.0),
         "path_cpu_us": (700.0, 700.0),
         "rounds_s": (),
+        "finished": (50, 50),
         "lead_in": None,
     }
     assert columns.of(turns, 8, of_server=True, of_path=True, of_storm=False) == whole
