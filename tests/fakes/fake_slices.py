@@ -31,6 +31,7 @@ def slices_of(
         client_cpu_us=tuple(CLIENT_US * cost for cost in costs),
         server_cpu_us=tuple(SERVER_US * cost for cost in costs) if server else (),
         path_cpu_us=tuple(cost for cost in costs) if path else (),
+        finished=tuple(operations),
     )
 
 
