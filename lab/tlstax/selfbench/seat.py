@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Handshakes, Job, Slice
+from tlstax.contract import Handshakes, Job
 from tlstax.mysql import row_samples, status
 from tlstax.mysql.database import SqlError
 from tlstax.observers import process
@@ -18,7 +18,9 @@ from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.records.slices import Slices
 from tlstax.records.window import ProcessUse, Window
+from tlstax.run import columns
 from tlstax.run.bench import Bench
+from tlstax.run.columns import Turn
 from tlstax.run.trial import GRACE_S
 from tlstax.selfbench.plan import Lengths, Trial
 from tlstax.selfbench.proof import Work, failed
@@ -27,14 +29,6 @@ from tlstax.support.errors import MachineFault
 
 CONNECT_S = 0.05
 """A connection may take so long to be made: sysbench reads its certificates anew for each."""
-
-
-class _Turn(NamedTuple):
-    """A slice: its number, what the client says that it did, and what the server used meanwhile."""
-
-    number: int
-    done: Slice
-    server_cpu_us: float
 
 
 class Seat:
@@ -52,8 +46,8 @@ class Seat:
         self._counters: Counters | None = None
         self._clock = CpuClock(bench.server.pid)
         self._began_s = 0.0
-        self._short: list[_Turn] = []
-        self._long: list[_Turn] = []
+        self._short: list[Turn] = []
+        self._long: list[Turn] = []
         self._seen: dict[str, Any] = {"trial": trial}
 
     @property
@@ -76,10 +70,10 @@ class Seat:
         """What it says that it did in its turns; what failed is not known of one that is out."""
         handshakes: tuple[Handshakes, ...] = ()
         for turn in self._turns:
-            handshakes += turn.done.counts.handshakes
+            handshakes += turn.slice.counts.handshakes
         done = None if self.is_out else self._seen.get("done")
         return Work(
-            operations=sum(turn.done.operations for turn in self._turns),
+            operations=sum(turn.slice.operations for turn in self._turns),
             handshakes=handshakes,
             failed=None if done is None else failed(done),
         )
@@ -189,30 +183,21 @@ class Seat:
         self._seen["server_cpu"] = process.server_cpu(window.server)
 
     @property
-    def _turns(self) -> list[_Turn]:
+    def _turns(self) -> list[Turn]:
         return [*self._short, *self._long]
 
-    def _turn(self, number: int, length_s: float) -> _Turn:
+    def _turn(self, number: int, length_s: float) -> Turn:
         self._began_s = self._began_s or time.monotonic()
         client, before_us = self._seated(), self._clock.read_us()
         done = client.slice(length_s, self._within_s(length_s))
         # The rate is the client's own: it is compared with that of one in whose window this is not known.
         after_us, _ = self._clock.read_settled(comes_and_goes=self._job.workload.reconnect)
-        return _Turn(number, done, after_us - before_us)
+        return Turn(number, done, settling_s=0.0, server_cpu_us=after_us - before_us, path_cpu_us=0.0)
 
-    def _columns(self, turns: Sequence[_Turn], length_s: float) -> Slices:
-        slices = [turn.done for turn in turns]
-        return Slices(
-            sitting=0,
-            length_s=length_s,
-            took_s=round(time.monotonic() - self._began_s, 3),
-            rounds=tuple(turn.number for turn in turns),
-            operations=tuple(one.operations for one in slices),
-            elapsed_s=tuple(one.elapsed_s for one in slices),
-            latency_sum_s=tuple(one.latency_sum_s for one in slices),
-            client_cpu_us=tuple(one.cpu_us for one in slices),
-            server_cpu_us=tuple(turn.server_cpu_us for turn in turns) if self._clock.is_known else (),
-        )
+    def _columns(self, turns: Sequence[Turn], length_s: float) -> Slices:
+        measured = columns.of(turns, None, of_server=self._clock.is_known, of_path=False, of_storm=False)
+        took_s = round(time.monotonic() - self._began_s, 3)
+        return Slices(sitting=0, length_s=length_s, took_s=took_s, **measured)
 
 
 def ready_within_s(job: Job) -> float:

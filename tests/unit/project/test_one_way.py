@@ -52,7 +52,7 @@ PURE_MODULES = {
         "probed",
         "statements_sent",
     ),
-    "run": ("early_abort", "progress"),
+    "run": ("columns", "early_abort", "progress"),
     "selfbench": (
         "caveats",
         "document",
