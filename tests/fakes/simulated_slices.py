@@ -89,9 +89,16 @@ def costs(sitting: Sitting, *, effect: float, studies: int, blocks: int, seed: i
 
 
 def blocks_of(found: Array) -> Array:
-    """The medians of pairs, as `simulated_studies.run` wants them: study, block, one group, case."""
-    ratios = np.median(found[..., 1:] - found[..., :1], axis=2)
-    return np.concatenate([np.zeros((*ratios.shape[:2], 1)), ratios], axis=2)[:, :, None, :]
+    """The medians of pairs, as `simulated_studies.run` wants them: study, block, one group, case.
+
+    The first case is the baseline; of three or more the second is its control. That is compared with the
+    baseline alone, the others with both.
+    """
+    to_baseline = np.median(found - found[..., :1], axis=2)
+    if found.shape[-1] > 2:
+        to_control = np.median(found - found[..., 1:2], axis=2)
+        to_baseline[..., 2:] = (to_baseline[..., 2:] + to_control[..., 2:]) / 2
+    return to_baseline[:, :, None, :]
 
 
 def totals_of(found: Array) -> Array:

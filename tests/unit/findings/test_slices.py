@@ -5,10 +5,11 @@ from math import exp, log
 import pytest
 
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
-from fake_trials import fake_header
+from fake_trials import fake_header, untrue
 from tlstax.findings.answer.caveats import of_finding
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.export import exported
+from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.outcomes import log_ratio_between, outcome, outcomes
 from tlstax.findings.core.series import series, valid_values
@@ -238,6 +239,44 @@ def test_all_ways_to_a_ratio_take_the_neighbours() -> None:
     assert measured.control_logs(measured.own_baseline(treatment.levels), "ops_per_s") == pytest.approx(
         dict.fromkeys(range(5), 0.0)
     )
+
+
+def test_a_case_is_compared_with_the_baseline_and_its_control() -> None:
+    """By hand: 100 operations against 100 and against 400 are ratios of 1 and 1/4, in the mean 1/2.
+
+    In the last block the control is of another sitting, and the ratio is that to the baseline.
+    """
+    records = []
+    for block in range(2):
+        for position, case in enumerate(cases(STUDY)):
+            done: Done = [(400 if case.role == "control" else 100, 1.0)] * 5
+            apart = case.role == "control" and block == 1
+            slices = slices_of(done, sitting=7 if apart else 0)
+            records.append(in_turns(Trial(block=block, position=position, case=case), slices))
+    of_first = [record for record in records if record.trial.block == 0]
+    logs = {"control": log(4), "treatment": log(0.5)}
+    for e in estimates(STUDY, of_first):
+        if e.outcome == "ops_per_s" and e.comparison.case.role != "baseline":
+            assert e.ratio is not None
+            assert log(e.ratio.point) == pytest.approx(logs[e.comparison.case.role])
+            assert e.ratio_of_totals == pytest.approx(e.ratio.point)
+    for known in decide(STUDY, of_first, 1.0).progress.known:
+        assert log(known.ratio.point) == pytest.approx(logs[known.case.role])
+    measured = series(STUDY, records, valid_values(STUDY, records))
+    off, tls = {"tls": "off"}, {"tls": "1.3"}
+    assert measured.log_ratios(tls, off, "ops_per_s") == pytest.approx({0: log(0.5), 1: 0.0})
+    assert measured.log_ratios(off, tls, "ops_per_s") == pytest.approx({0: log(2), 1: 0.0})
+    assert measured.log_ratios(off, off, "ops_per_s") == pytest.approx({0: 0.0, 1: 0.0})
+    assert measured.control_logs(off, "ops_per_s") == pytest.approx({0: log(4), 1: log(4)})
+
+
+def test_a_control_that_is_not_valid_is_no_reference() -> None:
+    records = [record for block in range(3) for record in sitting(block)]
+    lost = [untrue(record, "lost") if record.trial.case.role == "control" else record for record in records]
+    (treatment,) = (c for c in compare(STUDY, lost) if c.case.role == "treatment")
+    assert [pair.control for pair in treatment.pairs] == [None] * 3
+    (treatment,) = (c for c in compare(STUDY, records) if c.case.role == "treatment")
+    assert all(pair.control is not None for pair in treatment.pairs)
 
 
 def disturbed_run(bursts_in: int) -> StoredRun:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tlstax.findings.core.slices import Sides, turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import TrialCounts
@@ -14,11 +15,21 @@ from tlstax.study import Case, Study
 
 @dataclass(frozen=True)
 class Pair:
-    """A trial and the baseline's trial of the same block and group, both valid."""
+    """A trial and the baseline's trial of the same block and group, both valid.
+
+    `control` is the control's of that block, where it is valid: a treatment is compared with it as well. None
+    for the baseline and the control themselves.
+    """
 
     block: int
     record: TrialRecord
     baseline: TrialRecord
+    control: TrialRecord | None = None
+
+    @property
+    def sides(self) -> Sides:
+        """The turns of both, as ratios are taken of them."""
+        return turns(self.record), turns(self.baseline, self.control)
 
 
 @dataclass(frozen=True)
@@ -47,12 +58,16 @@ def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, .
     for record in records:
         by_case.setdefault(record.trial.case.key(), {})[record.trial.block] = record
     comparisons = []
-    baseline = None
+    baseline, controls = None, dict[int, TrialRecord]()
     for case in cases(study):
-        baseline = case if case.role == "baseline" else baseline
+        own = by_case.get(case.key(), {})
+        if case.role == "baseline":
+            baseline, controls = case, {}
+        elif case.role == "control":
+            controls = own
         if baseline is not None:
-            own, others = by_case.get(case.key(), {}), by_case.get(baseline.key(), {})
-            comparisons.append(_comparison(case, baseline, own, others))
+            again = controls if case.role == "treatment" else {}
+            comparisons.append(_comparison(case, baseline, own, by_case.get(baseline.key(), {}), again))
     return tuple(comparisons)
 
 
@@ -63,10 +78,15 @@ def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
 
 
 def _comparison(
-    case: Case, baseline: Case, own: dict[int, TrialRecord], others: dict[int, TrialRecord]
+    case: Case,
+    baseline: Case,
+    own: dict[int, TrialRecord],
+    others: dict[int, TrialRecord],
+    controls: dict[int, TrialRecord],
 ) -> Comparison:
     tried = sorted(own.keys() & others.keys())
-    pairs = [Pair(block, own[block], others[block]) for block in tried]
+    valid = {block: record for block, record in controls.items() if record.verdict.value == "valid"}
+    pairs = [Pair(block, own[block], others[block], valid.get(block)) for block in tried]
     both = {"own": own, "baseline": others} if case != baseline else {"own": own}
     lost = [run[block] for block in tried for run in both.values() if run[block].verdict.value != "valid"]
     return Comparison(

@@ -12,7 +12,7 @@ from tlstax.findings.core.comparisons import Comparison, compare
 from tlstax.findings.core.controls import nearest
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS
 from tlstax.findings.core.series import Frozen, Values, frozen, valid_values
-from tlstax.findings.core.slices import Sides, log_ratio, log_ratio_of_totals, turns
+from tlstax.findings.core.slices import Sides, log_ratio, log_ratio_of_totals
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Study
@@ -23,10 +23,10 @@ class Estimate:
     """One outcome of one case, block by block.
 
     `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval of
-    their ratio, None without any; in blocks where the two took turns that is the ratio of neighbouring
-    slices, and not of the two values. `totals` holds, for those blocks, ln of the ratio of all slices
-    together and ln of that of neighbours. `alone` holds the case's values where the baseline never has the
-    outcome.
+    their ratio, None without any; in blocks where the two took turns that is the ratio of neighbouring slices
+    (the mean of those to the baseline and to its control) and not of the two values. `totals` holds, for
+    those blocks, ln of the ratio of all slices together and ln of that of neighbours. `alone` holds the
+    case's values where the baseline never has the outcome.
     `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
     ran under this workload.
     """
@@ -90,7 +90,7 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
 
 
 def _estimates(study: Study, comparison: Comparison, values: Values) -> Iterator[Estimate]:
-    sides = [(turns(pair.record), turns(pair.baseline)) for pair in comparison.pairs]
+    sides = [pair.sides for pair in comparison.pairs]
     for name in OUTCOMES:
         yield _estimate(study, comparison, name, values, sides)
 

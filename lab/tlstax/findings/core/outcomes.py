@@ -75,12 +75,15 @@ def outcome(record: TrialRecord, name: str) -> float | None:
     return counted[name] if name in counted else _latencies(done, only=name).get(name)
 
 
-def log_ratio_between(record: TrialRecord, other: TrialRecord, name: str) -> float | None:
+def log_ratio_between(
+    record: TrialRecord, other: TrialRecord, name: str, control: TrialRecord | None = None
+) -> float | None:
     """Ln of the ratio of an outcome of two trials of one block, as `slices.log_ratio` takes it.
 
-    None where one of them does not have it above zero. Raises MachineFault.
+    `control` is the other's, where it is a baseline and the ratio is to both. None where one of them does not
+    have it above zero. Raises MachineFault.
     """
-    found = slices.log_ratio_of_neighbours(name, (slices.turns(record), slices.turns(other)))
+    found = slices.log_ratio_of_neighbours(name, (slices.turns(record), slices.turns(other, control)))
     if found is not None:
         return found
     return slices.log_ratio(name, outcome(record, name), outcome(other, name), (None, None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log
 from statistics import fmean
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.scope import phases
-from tlstax.findings.core.slices import Turns, log_ratio, turns
+from tlstax.findings.core.slices import Turns, log_ratio, together, turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
@@ -57,7 +57,7 @@ class Series:
     """What was measured of each case, block by block; the controls, which have a baseline's levels, apart.
 
     `cases` holds every case that the study plans but the controls, by its levels. `turns` has the slices of
-    those that took turns, `control_turns` the controls'.
+    those that took turns, a baseline's with its control's; `control_turns` has the controls' alone.
     """
 
     study: Study
@@ -83,9 +83,10 @@ class Series:
     def control_logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the control's ratio to the baseline with these levels, in each block that has both."""
         at = frozen(levels)
+        alone = {block: replace(taken, again=None) for block, taken in self.turns.get(at, {}).items()}
         return _log_ratios(
             (self.controls.get(at, {}), self.control_turns.get(at, {})),
-            (self.values.get(at, {}), self.turns.get(at, {})),
+            (self.values.get(at, {}), alone),
             outcome,
         )
 
@@ -128,7 +129,11 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
             into.setdefault(at, {})[trial.block] = values[place]
             if (own := turns(record)) is not None:
                 taken.setdefault(at, {})[trial.block] = own
-    return Series(study, planned, found, controls, found_turns, control_turns)
+    with_controls = {
+        at: {block: together(own, control_turns.get(at, {}).get(block)) for block, own in taken.items()}
+        for at, taken in found_turns.items()
+    }
+    return Series(study, planned, found, controls, with_controls, control_turns)
 
 
 def _logs(blocks: Blocks, outcome: str) -> dict[int, float]:

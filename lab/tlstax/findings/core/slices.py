@@ -13,16 +13,23 @@ of the pairs. The median withstands nearly half, the Hodges-Lehmann estimator 29
 half 25 %. Simulated without any burst, those scatter by a fifth and a tenth less, but it is not slices that
 decide: connections that are made anew differ from block to block by more than either saves.
 
+A baseline and its control are two sets of connections that do the same. A case's ratio is the geometric mean
+of those to either, so that the luck of either counts by half: where every set has luck of its own, a ratio
+scatters by sqrt(3/2) of it from block to block, and not by sqrt(2). Each of the two is a median of pairs.
+Averaging slices of both first would be off: a burst hits one of two slices more often than one. A control is
+compared with its baseline alone.
+
 Sources. Breakdown points: Donoho and Huber (1983), The Notion of Breakdown Point, in A Festschrift for Erich
 L. Lehmann, 157-184. The estimator set beside it: Hodges and Lehmann (1963), Ann. Math. Stat. 34, 598-611.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, log
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 
@@ -88,16 +95,25 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Turns:
-    """The slices of one trial of `block`; `has_path` is None where the study compares no paths."""
+    """The slices of one trial of `block`; `has_path` is None where the study compares no paths.
+
+    `again` has those of its control, where what a case is compared with is both.
+    """
 
     block: int
     has_path: bool | None
     slices: Slices
+    again: Turns | None = None
 
     @property
     def sitting(self) -> tuple[int, int]:
         """Equal for trials that took turns with each other."""
         return self.block, self.slices.sitting
+
+    @property
+    def each(self) -> tuple[Turns, ...]:
+        """Its own, and its control's."""
+        return (self, self.again) if self.again is not None else (self,)
 
     @cached_property
     def are_full(self) -> bool:
@@ -166,12 +182,22 @@ Sides = tuple[Turns | None, Turns | None]
 """The turns of two trials of which a ratio is taken."""
 
 
-def turns(record: TrialRecord) -> Turns | None:
-    """What a trial did in turns with others; None of one that did not."""
+def turns(record: TrialRecord, control: TrialRecord | None = None) -> Turns | None:
+    """What a trial did in turns with others; None of one that did not.
+
+    `control` is that of a baseline, where it is valid and a case is to be compared with both.
+    """
     if record.slices is None or not record.slices.rounds:
         return None
     has_path = record.path is not None if "path" in record.trial.case.levels else None
-    return Turns(record.trial.block, has_path, record.slices)
+    again = turns(control) if control is not None else None
+    return together(Turns(record.trial.block, has_path, record.slices), again)
+
+
+def together(baseline: Turns, control: Turns | None) -> Turns:
+    """A baseline with its control, if the two took turns with each other."""
+    is_one_sitting = control is not None and control.sitting == baseline.sitting
+    return replace(baseline, again=control) if is_one_sitting else baseline
 
 
 def values(record: TrialRecord) -> dict[str, float]:
@@ -197,14 +223,31 @@ def log_ratio(name: str, own: float | None, other: float | None, slices: Sides) 
 def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     """The median of the log ratios of slices of the same round; None of trials that share too few rounds.
 
-    A slice without an operation has no value, and its pair is left out: as what was begun in a slice is
-    finished in it, however long that takes, nothing was begun, which tells of the client's processor and not
-    of the case. Where fewer than half of the pairs are left, or slices have too few operations
-    (`FEWEST_OPERATIONS`), it is the ratio of all slices together.
+    Of one that has a control, the mean of the ratios to (or of) either. A slice without an operation has no
+    value, and its pair is left out: as what was begun in a slice is finished in it, however long that takes,
+    nothing was begun, which tells of the client's processor and not of the case. Where fewer than half of the
+    pairs are left, or slices have too few operations (`FEWEST_OPERATIONS`), it is the ratio of all slices
+    together.
     """
+    return _mean_over_each(_of_neighbours, name, slices)
+
+
+def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
+    """Ln of the ratio of all slices together; None of trials that did not take turns with each other."""
+    return _mean_over_each(_of_totals, name, slices)
+
+
+def _mean_over_each(
+    of: Callable[[str, Turns, Turns], float | None], name: str, slices: Sides
+) -> float | None:
     own, other = slices
     if own is None or other is None or own.sitting != other.sitting:
         return None
+    found = [ratio for one in own.each for two in other.each if (ratio := of(name, one, two)) is not None]
+    return fmean(found) if found else None
+
+
+def _of_neighbours(name: str, own: Turns, other: Turns) -> float | None:
     one, two = own.logs(name), other.logs(name)
     if one is None or two is None:
         return None
@@ -216,14 +259,10 @@ def log_ratio_of_neighbours(name: str, slices: Sides) -> float | None:
     with np.errstate(invalid="ignore"):
         ratios = one - two
     middle = _middle(ratios) if own.are_full and other.are_full else None
-    return log_ratio_of_totals(name, slices) if middle is None else middle
+    return _of_totals(name, own, other) if middle is None else middle
 
 
-def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
-    """Ln of the ratio of all slices together; None of trials that did not take turns with each other."""
-    own, other = slices
-    if own is None or other is None or own.sitting != other.sitting:
-        return None
+def _of_totals(name: str, own: Turns, other: Turns) -> float | None:
     amounts, others = own.amounts(name), other.amounts(name)
     total, against = amounts and amounts.total, others and others.total
     return log(total / against) if total and against else None

@@ -96,7 +96,7 @@ def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> St
 
 def _ratio(study: Study, comparison: Comparison) -> Interval | None:
     name = study.deciding_outcome
-    found = [log_ratio_between(pair.record, pair.baseline, name) for pair in comparison.pairs]
+    found = [log_ratio_between(pair.record, pair.baseline, name, pair.control) for pair in comparison.pairs]
     logs = [ratio for ratio in found if ratio is not None]
     return stats.interval(logs, study.confidence) if logs else None
 
