@@ -1,7 +1,7 @@
 """kill.py COUNT SEED: ends laboratories with kill -9 at random moments, and looks for what is left or lost.
 
 Ways of running are taken in turn. After each kill no process, network namespace or listening socket of the
-laboratory's may be left, every trial that it reported as measured must be in the store, and after the next
+laboratory's may be left, every trial that was over by its own words must be in the store, and after the next
 start its sessions and its tables at an external server must be gone.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+from announced import over, takes_turns
 from laboratory import Home, Laboratory
 
 from tlstax.specimens import resolve, sessions
@@ -44,8 +45,13 @@ LONGEST_S = 90.0
 
 @dataclass
 class Tally:
-    """What came of one way of running: kills, those after which trials had been measured, what went wrong."""
+    """What came of one way of running: kills, those after which trials had been measured, what went wrong.
 
+    An undisturbed run takes `length_s`, and `in_turns` if its cases take turns.
+    """
+
+    length_s: float
+    in_turns: bool
     kills: int = 0
     with_trials: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -79,15 +85,14 @@ class External:
 def main(count: int, seed: int) -> int:
     """Exit status: 0 where nothing was left or lost, else 1."""
     choose = random.Random(seed)  # noqa: S311  # moments, not secrets
-    tallies = {way: Tally() for way in WAYS}
     with sessions.open_session() as session:
         build = resolve.named_server("mariadb-11.8", lambda _: None)
         with PrivateServer.start(build, session) as server:
             external = External(server)
-            lengths = {way: _length_s(way, external) for way in WAYS}
+            tallies = {way: _undisturbed(way, external) for way in WAYS}
             for number in range(count):
                 way = list(WAYS)[number % len(WAYS)]
-                moment_s = choose.uniform(0, lengths[way])
+                moment_s = choose.uniform(0, tallies[way].length_s)
                 wrong = _kill(way, moment_s, external, tallies[way])
                 words = f"{'; '.join(wrong)}" if wrong else "nothing left, nothing lost"
                 _say(f"{number + 1:4d} of {count}  {way:<9} after {moment_s:5.2f} s: {words}")
@@ -107,8 +112,8 @@ def _begin(way: str, home: Home, external: External) -> Laboratory:
     return Laboratory(home, _arguments(way, external), TLSTAX_PASSWORD="a password")
 
 
-def _length_s(way: str, external: External) -> float:
-    """How long such a run takes when nobody ends it."""
+def _undisturbed(way: str, external: External) -> Tally:
+    """What such a run is like when nobody ends it."""
     home = Home()
     started = time.monotonic()
     laboratory = _begin(way, home, external)
@@ -119,7 +124,7 @@ def _length_s(way: str, external: External) -> float:
     elif laboratory.close() != 0:
         raise SystemExit(f"a run with {way} does not work here:\n{laboratory.shown()[-2000:]}")
     home.remove()
-    return length_s
+    return Tally(length_s, takes_turns(laboratory.shown()))
 
 
 def _kill(way: str, moment_s: float, external: External, tally: Tally) -> list[str]:
@@ -129,9 +134,9 @@ def _kill(way: str, moment_s: float, external: External, tally: Tally) -> list[s
     laboratory.watch(moment_s)
     laboratory.kill()
     wrong = _left_running(home, namespaces)
-    measured, stored = laboratory.measured(), home.stored_trials()
+    measured, stored = over(laboratory.shown(), in_turns=tally.in_turns), home.stored_trials()
     if stored < measured:
-        wrong.append(f"{measured} trials were reported as measured, {stored} are in the store")
+        wrong.append(f"{measured} trials were over, {stored} are in the store")
     wrong += _left_after_the_next_start(way, home, external)
     tally.kills += 1
     tally.with_trials += measured > 0

@@ -24,7 +24,6 @@ from tlstax.support import directories
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 ROWS, COLUMNS = 50, 200
-ANNOUNCED = re.compile(r"block (\d+), trial (\d+) of (\d+)")
 STEERING = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[A-Za-z=>])")
 SHARED = ("specimens", "environments", "engines", "compiler")
 """What of the user's cache is used, since it takes minutes to make and nothing here changes it."""
@@ -126,11 +125,6 @@ class Laboratory:
     def shown(self) -> str:
         """All that it wrote, without what steers a terminal."""
         return STEERING.sub("", self._shown.decode("utf-8", "replace"))
-
-    def measured(self) -> int:
-        """How many trials it reported as measured: all before the last one that it announced."""
-        announced = [tuple(map(int, found)) for found in ANNOUNCED.findall(self.shown())]
-        return max(((block - 1) * of + place - 1 for block, place, of in announced), default=0)
 
     def _read(self, seconds: float) -> None:
         """What there is, after waiting so long for it; a terminal whose other end is closed says EIO."""
