@@ -27,7 +27,8 @@ class Finding(Frozen):
     `value` and `baseline_value` are geometric means over the same blocks. `noise_floor` is the
     relative difference below which nothing can be told here, from the control (0.02 is 2 %); None
     where there is no control. Of cases that took turns the ratio is that of neighbouring slices, which leaves
-    out what disturbed single ones; `ratio_of_totals` is that of all slices together, None of others.
+    out what disturbed single ones, in the mean of those to the baseline and to its control;
+    `ratio_of_totals` is that of all slices together, None of others.
     `judgement` compares the ratio with the interval and the noise floor.
     """
 
