@@ -58,7 +58,8 @@ def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, .
     for record in records:
         by_case.setdefault(record.trial.case.key(), {})[record.trial.block] = record
     comparisons = []
-    baseline, controls = None, dict[int, TrialRecord]()
+    baseline = None
+    controls: dict[int, TrialRecord] = {}
     for case in cases(study):
         own = by_case.get(case.key(), {})
         if case.role == "baseline":
