@@ -14,6 +14,7 @@ from tlstax.mysql import connection_log
 from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
+from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.burned import Burned
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
@@ -36,6 +37,12 @@ from tlstax.specimens.server import Server
 from tlstax.study import Levels
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
+
+GRACE_S = 20.0
+"""How much longer than the job says a client may take before it is given up."""
+
+FAILURES = (ClientFailure, MachineFault, SqlError, OSError)
+"""What may go wrong at a client or a server, and is no defect."""
 
 
 class Gathered:
@@ -67,13 +74,17 @@ class Gathered:
         """Keeps what fails at the client or the server while the block runs, and ends the block with it."""
         try:
             yield
-        except ClientFailure as failure:
-            self.failure = str(failure)
-            self.client_errors = failure.errors
-        except (MachineFault, SqlError, OSError) as fault:
-            self.failure = (
-                fault.message if isinstance(fault, MachineFault) else f"the trial broke off ({fault})"
-            )
+        except FAILURES as failure:
+            self.failure = why_it_broke_off(failure)
+            if isinstance(failure, ClientFailure):
+                self.client_errors = failure.errors
+
+    def wait_ready(self, client: LoadClient) -> int:
+        """Wait until the client is ready, and keep what it says and which libraries it has; its process."""
+        job = self.captured.job
+        self.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
+        self.client_libraries = process.mapped_tls_libraries(self.ready.pid)
+        return self.ready.pid
 
     def of_client(self, client: LoadClient) -> None:
         """Keep what the client has said of its errors and written down."""
@@ -112,6 +123,13 @@ class Gathered:
                 guest=bench.guest,
             )
         )
+
+
+def why_it_broke_off(failure: Exception) -> str:
+    """What went wrong in a trial, for the reader; `failure` is one of `FAILURES`."""
+    if isinstance(failure, MachineFault):
+        return failure.message
+    return str(failure) if isinstance(failure, ClientFailure) else f"the trial broke off ({failure})"
 
 
 def observed_of_server(

@@ -12,7 +12,6 @@ from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.window import Side, Watch
 from tlstax.plan import turns
-from tlstax.plan.jobs import longest_warmup_s
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
 from tlstax.records.slices import Slices
@@ -21,9 +20,8 @@ from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
 from tlstax.run.columns import Turn
-from tlstax.run.gathering import Gathered, made_ready, observed_of_server
+from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
-from tlstax.run.trial import GRACE_S
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workloads import writes
@@ -139,9 +137,7 @@ class Seat:
         client = self._stack.enter_context(LoadClient(command, job, before_exec))
         self._client = client
         try:
-            gathered.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
-            pid = gathered.ready.pid
-            gathered.client_libraries = process.mapped_tls_libraries(pid)
+            pid = gathered.wait_ready(client)
             sides = watched(levels, job, bench, Side(pid, counters), status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()

@@ -12,21 +12,17 @@ from tlstax.mysql import connection_log, row_samples, status
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
 from tlstax.observers.window import Side, Watch
-from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
-from tlstax.run.gathering import Gathered, made_ready, observed_of_server
+from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workloads import writes
 from tlstax.tap.capturing import capturing
-
-GRACE_S = 20.0
-"""How much longer than the job says a client may take before it is given up."""
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
@@ -56,9 +52,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
         ExitStack() as watching,
     ):
         try:
-            gathered.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
-            pid = gathered.ready.pid
-            gathered.client_libraries = process.mapped_tls_libraries(pid)
+            pid = gathered.wait_ready(client)
             profiler = _profiler(trial, bench, pid, watching)
             others = status.connected(status_before)
             sides = watched(levels, job, bench, Side(pid, counters), others)

@@ -21,7 +21,7 @@ from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.run.trial import GRACE_S
+from tlstax.run.gathering import GRACE_S
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import TLS_1_3

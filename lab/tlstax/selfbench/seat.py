@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.clients.process import LoadClient
 from tlstax.contract import Handshakes, Job
 from tlstax.mysql import row_samples, status
-from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
@@ -21,11 +20,10 @@ from tlstax.records.window import ProcessUse, Window
 from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.columns import Turn
-from tlstax.run.trial import GRACE_S
+from tlstax.run.gathering import FAILURES, GRACE_S, why_it_broke_off
 from tlstax.selfbench.plan import Lengths, Trial
 from tlstax.selfbench.proof import Work, failed
 from tlstax.selfbench.records import Instructions, InTurns, Observation
-from tlstax.support.errors import MachineFault
 
 CONNECT_S = 0.05
 """A connection may take so long to be made: sysbench reads its certificates anew for each."""
@@ -151,15 +149,8 @@ class Seat:
         """Keeps what fails while the block runs, the first of all that do, and ends the block with it."""
         try:
             yield
-        except ClientFailure as failure:
-            self._fail(str(failure))
-        except MachineFault as fault:
-            self._fail(fault.message)
-        except (SqlError, OSError) as fault:
-            self._fail(f"the trial broke off ({fault})")
-
-    def _fail(self, why: str) -> None:
-        self._seen.setdefault("failure", why)
+        except FAILURES as failure:
+            self._seen.setdefault("failure", why_it_broke_off(failure))
 
     def _seated(self) -> LoadClient:
         if self._client is None:
