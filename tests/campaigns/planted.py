@@ -4,8 +4,8 @@ First a short run learns what an operation costs the server. Then each of COUNT 
 has a case in which nothing is planted, one with 0 ns, the control, and one each with 1, 3, 10 and 30 % of
 that cost burned in each answer, all of them in turns on one process. A planted cost is found where the
 interval of server CPU per operation is above 1; where nothing was planted, it is a false alarm that the
-interval leaves 1 out. What was planted is what the library counted in the same slices, over what an operation
-of the baseline cost.
+interval leaves 1 out. What was planted is what burning was charged to the server's threads in the same
+slices, by their own CPU clocks, over what an operation of the baseline cost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NOTHING, AGAIN = "0 ns", "control"
 class Planted:
     """What was found of one amount in one run: the interval of the ratio, and the ratio that was planted.
 
-    `extra_ns` is what was burned in each operation, by the library's own count.
+    `extra_ns` is what burning cost each operation more than in the baseline.
     """
 
     name: str
@@ -106,19 +106,26 @@ class Tally:
 def planted_ratio(run: StoredRun, burn: str, role: str = "treatment") -> tuple[float, float]:
     """The ratio of server CPU per operation that was planted in a case, and the nanoseconds per operation.
 
-    What the library counted in the case's slices, over the baseline's cost in the same block; their geometric
-    mean over the blocks.
+    What burning took in the case's slices more than in the baseline's of the same block (which reads the
+    clocks, too), over what an operation cost there; their geometric mean over the blocks.
     """
     logs, extras_ns = [], []
     baselines = {record.trial.block: record for record in _valid(run, "baseline")}
     for record in _valid(run, role):
         base = baselines.get(record.trial.block)
-        if record.trial.case.typed.burn != burn or base is None or not record.slices or not record.burned:
+        if record.trial.case.typed.burn != burn or base is None:
             continue
-        extra_ns = sum(record.burned.burned_ns[1:]) / sum(record.slices.finished)
+        extra_ns = _burning_ns(record) - _burning_ns(base)
         extras_ns.append(extra_ns)
         logs.append(log(1 + extra_ns / 1000 / slices.values(base)[OUTCOME]))
     return exp(mean(logs)), mean(extras_ns)
+
+
+def _burning_ns(record: TrialRecord) -> float:
+    """What burning was charged to the server for each operation, in a trial's slices."""
+    if record.burned is None or record.slices is None:
+        raise SystemExit("a trial has no count of what was burned")
+    return sum(record.burned.cpu_ns[1:]) / sum(record.slices.finished)
 
 
 def found_in(document: dict[str, Any], run: StoredRun) -> Iterator[Planted]:

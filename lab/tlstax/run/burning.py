@@ -48,4 +48,5 @@ class Burning:
             calls=tuple(turn.calls for turn in self._turns),
             asked_ns=tuple(turn.asked_ns for turn in self._turns),
             burned_ns=tuple(turn.burned_ns for turn in self._turns),
+            cpu_ns=tuple(turn.cpu_ns for turn in self._turns),
         )

@@ -10,22 +10,29 @@ VARIABLE = "TLSTAX_BURN"
 """The environment variable by which the library learns where its page is."""
 
 _BYTES = 4096
-_AMOUNT, _CALLS, _ASKED, _BURNED = 0, 8, 9, 10
+_AMOUNT, _COUNTED = 0, slice(8, 12)
 """Places of words of 64 bits, as `struct page` in faults/burn.c has them."""
 
 
 @dataclass(frozen=True)
 class Burnt:
-    """So far: calls of the function that the fault stands for, what they were to burn, and have burned."""
+    """So far: calls of the function that the fault stands for, what they were to burn, and have burned.
+
+    `cpu_ns` is what the burning was charged to the threads that called.
+    """
 
     calls: int
     asked_ns: int
     burned_ns: int
+    cpu_ns: int
 
     def since(self, before: Burnt) -> Burnt:
         """What has been added to `before`."""
         return Burnt(
-            self.calls - before.calls, self.asked_ns - before.asked_ns, self.burned_ns - before.burned_ns
+            calls=self.calls - before.calls,
+            asked_ns=self.asked_ns - before.asked_ns,
+            burned_ns=self.burned_ns - before.burned_ns,
+            cpu_ns=self.cpu_ns - before.cpu_ns,
         )
 
 
@@ -46,4 +53,4 @@ class BurnPage:
 
     def read(self) -> Burnt:
         """What has been counted so far."""
-        return Burnt(self._words[_CALLS], self._words[_ASKED], self._words[_BURNED])
+        return Burnt(*self._words[_COUNTED])

@@ -15,6 +15,8 @@ from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.study import Case, Role
 
 TEN_PER_CENT_NS = round(100 * SERVER_US)
+CLOCK_NS = 200
+"""What reading the clock is charged to each call, in every case."""
 
 
 def record(burn: str, role: Role, block: int, burned_ns: int, verdict: str = "valid") -> TrialRecord:
@@ -28,6 +30,7 @@ def record(burn: str, role: Role, block: int, burned_ns: int, verdict: str = "va
         calls=(1000, *[50] * 6),
         asked_ns=(10**9, *[50 * burned_ns] * 6),
         burned_ns=(10**9, *[50 * burned_ns] * 6),
+        cpu_ns=(10**9, *[50 * (burned_ns + CLOCK_NS)] * 6),
     )
     return made.model_copy(update={"burned": seen, "verdict": Verdict.model_validate({"value": verdict})})
 
@@ -49,6 +52,13 @@ def test_what_was_planted_is_counted_in_the_slices_and_set_against_the_baseline(
     ratio, extra_ns = planted.planted_ratio(run, "2000ns")
     assert ratio == pytest.approx(math.sqrt(1.1 * 1.2))
     assert extra_ns == pytest.approx(1.5 * TEN_PER_CENT_NS)
+
+
+def test_a_trial_without_a_count_ends_the_campaign() -> None:
+    base = record("off", "baseline", 0, 0)
+    run = stored(base, record("2000ns", "treatment", 0, 1).model_copy(update={"burned": None}))
+    with pytest.raises(SystemExit, match="no count"):
+        planted.planted_ratio(run, "2000ns")
 
 
 def test_a_control_has_nothing_planted() -> None:

@@ -14,7 +14,11 @@ from tlstax.run.burning import Burning
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.private_server import PrivateServer
 
-WORDS = struct.Struct("Q56xQQQ")
+WORDS = struct.Struct("Q56xQQQQ")
+
+
+CLOCK_NS = 200
+"""What one reading of a thread's CPU clock is charged to it, in each call."""
 
 
 class Library:
@@ -24,9 +28,10 @@ class Library:
         self._path = path
 
     def called(self, times: int, overshoot_ns: int = 12) -> None:
-        amount_ns, calls, asked_ns, burned_ns = WORDS.unpack(self._path.read_bytes()[: WORDS.size])
-        burned_ns += times * (amount_ns + overshoot_ns) if amount_ns else 0
-        words = WORDS.pack(amount_ns, calls + times, asked_ns + times * amount_ns, burned_ns)
+        amount_ns, calls, asked_ns, burned_ns, cpu_ns = WORDS.unpack(self._path.read_bytes()[: WORDS.size])
+        burned = times * (amount_ns + overshoot_ns) if amount_ns else 0
+        cpu_ns += burned + times * CLOCK_NS
+        words = WORDS.pack(amount_ns, calls + times, asked_ns + times * amount_ns, burned_ns + burned, cpu_ns)
         with self._path.open("r+b") as file:
             file.write(words)
 
@@ -54,8 +59,10 @@ def test_a_turn_has_its_amount_and_nothing_is_burned_between_turns(page: BurnPag
         library.called(20)
     with dear.turn():
         library.called(30)
-    assert dear.record() == Burned(calls=(10, 30), asked_ns=(4000, 12_000), burned_ns=(4120, 12_360))
-    assert cheap.record() == Burned(calls=(20,), asked_ns=(0,), burned_ns=(0,))
+    assert dear.record() == Burned(
+        calls=(10, 30), asked_ns=(4000, 12_000), burned_ns=(4120, 12_360), cpu_ns=(6120, 18_360)
+    )
+    assert cheap.record() == Burned(calls=(20,), asked_ns=(0,), burned_ns=(0,), cpu_ns=(4000,))
 
 
 def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) -> None:
@@ -66,7 +73,7 @@ def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) 
     library.called(5)
     with burning.turn():
         library.called(7)
-    assert burning.record() == Burned(calls=(7,), asked_ns=(2800,), burned_ns=(2884,))
+    assert burning.record() == Burned(calls=(7,), asked_ns=(2800,), burned_ns=(2884,), cpu_ns=(4284,))
 
 
 def test_where_nothing_is_planted_there_is_nothing_to_tell() -> None:
@@ -86,3 +93,6 @@ def test_the_page_is_the_users_alone(page: BurnPage) -> None:
 def test_columns_are_of_one_length() -> None:
     with pytest.raises(ValidationError, match="different lengths"):
         Burned(calls=(1,), asked_ns=(), burned_ns=(1,))
+    with pytest.raises(ValidationError, match="different lengths"):
+        Burned(calls=(1, 2), asked_ns=(1, 2), burned_ns=(1, 2), cpu_ns=(1,))
+    assert Burned(calls=(1,), asked_ns=(1,), burned_ns=(1,)).cpu_ns == ()
