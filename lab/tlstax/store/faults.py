@@ -13,7 +13,10 @@ _MEANINGS = {
     sqlite3.SQLITE_FULL: ("the disk is full", "make room and try again"),
     sqlite3.SQLITE_READONLY: ("it cannot be written", "check who owns it and how its disk is mounted"),
     sqlite3.SQLITE_PERM: ("it may not be accessed", "check who owns it"),
-    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "check that its folder exists and may be written"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "it cannot be opened",
+        "check that its folder exists and may be written, and that the disk is not full",
+    ),
     sqlite3.SQLITE_BUSY: ("another program keeps it locked", "try again when that has ended"),
     sqlite3.SQLITE_LOCKED: ("another program keeps it locked", "try again when that has ended"),
     sqlite3.SQLITE_IOERR: ("its disk reports an error", "check the disk"),

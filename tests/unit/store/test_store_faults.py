@@ -44,8 +44,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert f"the store {tmp_path / 'file' / 'store.sqlite'} cannot be written" in sentence_of(
         MachineFault, caught
     )
-    with pytest.raises(MachineFault, match="cannot be used: it cannot be opened"):
+    with pytest.raises(MachineFault, match="cannot be used: it cannot be opened") as caught:
         Store.open(tmp_path)
+    assert "that the disk is not full" in sentence_of(MachineFault, caught), "SQLite does not pass on why"
 
 
 def test_another_kind_of_file_is_left_alone(tmp_path: Path) -> None:
