@@ -117,6 +117,14 @@ impl Dispatch {
         }
     }
 
+    /// Operations are started until `end_ns`, if that is later, unless the stage has been ended.
+    #[inline]
+    pub fn prolong(&mut self, end_ns: u64) {
+        if self.stage.end_ns > 0 {
+            self.stage.end_ns = self.stage.end_ns.max(end_ns);
+        }
+    }
+
     /// Whether operations are due at scheduled times.
     pub fn is_open_loop(&self) -> bool {
         self.schedule.is_some()

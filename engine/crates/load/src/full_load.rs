@@ -6,6 +6,9 @@
 //! short slice is made of little else. So what counts is what lies between two answers: the last one of the
 //! lead-in, and the first one after the slice's length, when every connection still has an operation in flight.
 //!
+//! On a machine that has much else to do a slice can be over before its lead-in is. It goes on then, so that at
+//! least half of its length is under full load: slices that tell this and slices that do not cannot be compared.
+//!
 //! Operations that lie across an end count by the part of their time that lies within: connections that began in
 //! step are answered in step, so that whole ones would be eight or none.
 
@@ -21,6 +24,9 @@ use crate::clock::{process_cpu_ns, seconds};
 use crate::failure::Failure;
 use crate::slice::SliceRecord;
 
+/// How many times its length a slice lasts at the most, if its lead-in does not end.
+const MOST_LENGTHS: u64 = 10;
+
 /// The clocks at one end.
 #[derive(Debug)]
 struct Reading {
@@ -33,6 +39,8 @@ struct Reading {
 pub struct Meter {
     after_operations: u64,
     others: Vec<ClockId>,
+    length_ns: AtomicU64,
+    latest_ns: AtomicU64,
     until_ns: AtomicU64,
     answered: AtomicU64,
     begun_ns: AtomicU64,
@@ -57,6 +65,8 @@ impl Meter {
                 .copied()
                 .map(clock_of)
                 .collect::<Result<_, _>>()?,
+            length_ns: AtomicU64::new(0),
+            latest_ns: AtomicU64::new(0),
             until_ns: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             begun_ns: AtomicU64::new(0),
@@ -65,13 +75,23 @@ impl Meter {
         }))
     }
 
-    /// A slice begins in which operations are started until `until_ns`.
-    pub fn begin(&self, until_ns: u64) {
+    /// A slice begins in which operations are started from `start_ns` until `until_ns`, or later (`until_ns`).
+    pub fn begin(&self, start_ns: u64, until_ns: u64) {
+        let length_ns = until_ns.saturating_sub(start_ns);
+        self.length_ns.store(length_ns, Ordering::Relaxed);
+        self.latest_ns
+            .store(start_ns + MOST_LENGTHS * length_ns, Ordering::Relaxed);
         for counter in [&self.answered, &self.begun_ns, &self.ended_ns] {
             counter.store(0, Ordering::Relaxed);
         }
         self.readings().fill_with(|| None);
         self.until_ns.store(until_ns, Ordering::Release);
+    }
+
+    /// Until when operations of this slice are started, as far as is known yet.
+    #[inline]
+    pub fn until_ns(&self) -> u64 {
+        self.until_ns.load(Ordering::Acquire)
     }
 
     /// Notes an answer at `at_ns` to an operation that took `took_ns`; how much of that time counts. Of several
@@ -84,7 +104,7 @@ impl Meter {
             return 0;
         }
         let mut ended_ns = self.ended_ns.load(Ordering::Acquire);
-        if ended_ns == 0 && at_ns >= self.until_ns.load(Ordering::Acquire) {
+        if ended_ns == 0 && at_ns >= self.until_ns() {
             ended_ns = self.end(at_ns);
         }
         let until_ns = if ended_ns == 0 {
@@ -116,12 +136,20 @@ impl Meter {
         })
     }
 
-    /// Counts an answer of the lead-in; the last one is the beginning, unless the slice is over by then.
+    /// Counts an answer of the lead-in; the last one is the beginning, after which there is half a slice at
+    /// least. One that comes when the slice would be over has it go on.
     fn lead_in(&self, at_ns: u64) {
         let answered = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
-        if answered == self.after_operations && at_ns < self.until_ns.load(Ordering::Acquire) {
+        let length_ns = self.length_ns.load(Ordering::Relaxed);
+        let latest_ns = self.latest_ns.load(Ordering::Relaxed);
+        if answered == self.after_operations && at_ns < latest_ns {
             self.readings()[0] = self.read();
+            self.until_ns
+                .fetch_max(at_ns + length_ns / 2, Ordering::AcqRel);
             self.begun_ns.store(at_ns, Ordering::Release);
+        } else if at_ns >= self.until_ns() {
+            self.until_ns
+                .fetch_max((at_ns + length_ns).min(latest_ns), Ordering::AcqRel);
         }
     }
 
@@ -182,10 +210,10 @@ mod tests {
         Meter::of(Some(&asked)).unwrap().unwrap()
     }
 
-    /// What a slice until `until_ns` came to with operations that took so long and were answered then:
+    /// What a slice from 0 until `until_ns` came to with operations that took so long and were answered then:
     /// operations, their time, and the time between both ends.
     fn told(meter: &Meter, until_ns: u64, answers: &[(u64, u64)]) -> Option<(f64, f64, f64)> {
-        meter.begin(until_ns);
+        meter.begin(0, until_ns);
         let mut slice = SliceRecord::default();
         for (took_ns, at_ns) in answers {
             slice.answered(*took_ns, *at_ns, meter.answered(*took_ns, *at_ns));
@@ -218,8 +246,8 @@ mod tests {
             ))
         );
         // Each slice begins anew.
-        let answers = [(1, 110), (1, 120), (20, 150), (20, 200)];
-        assert_eq!(told(&meter, 200, &answers), Some((2.0, 40.0, 80.0)));
+        let answers = [(1, 60), (1, 70), (20, 150), (20, 200)];
+        assert_eq!(told(&meter, 200, &answers), Some((2.0, 40.0, 130.0)));
     }
 
     #[test]
@@ -239,17 +267,47 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_that_is_over_in_its_lead_in_or_ends_early_tells_nothing() {
+    fn a_slice_whose_lead_in_is_late_goes_on_for_half_of_its_length() {
+        let meter = meter(3);
+        meter.begin(1000, 1100);
+        for (at_ns, until_ns) in [(1010, 1100), (1020, 1100), (1080, 1130), (1090, 1130)] {
+            meter.answered(5, at_ns);
+            assert_eq!(meter.until_ns(), until_ns, "{at_ns}");
+        }
+        // By hand: between 80 and 130 there is half of what ends at 100, and all of what ends at 130.
+        let answers = [(9, 10), (9, 20), (9, 80), (40, 100), (25, 130), (9, 139)];
+        assert_eq!(told(&meter, 100, &answers), Some((1.5, 45.0, 50.0)));
+        // A lead-in that is not over when the slice would be has it go on for another length.
+        let answers = [(9, 10), (9, 120), (9, 219), (9, 250), (9, 269)];
+        assert_eq!(told(&meter, 100, &answers), Some((2.0, 18.0, 50.0)));
+    }
+
+    #[test]
+    fn a_slice_whose_lead_in_never_ends_or_that_ends_early_tells_nothing() {
         let meter = meter(3);
         assert_eq!(
-            told(&meter, 100, &[(9, 10), (9, 20), (9, 100), (9, 130)]),
+            told(&meter, 100, &[(9, 10), (9, 120), (9, 1000), (9, 1010)]),
             None
         );
+        meter.begin(0, 100);
+        for at_ns in [990, 995] {
+            meter.answered(9, at_ns);
+        }
+        assert_eq!(meter.until_ns(), 1000, "ten lengths are the most");
         assert_eq!(
             told(&meter, 100, &[(9, 10), (9, 20), (9, 30), (9, 40)]),
             None
         );
         assert_eq!(told(&meter, 100, &[]), None);
+    }
+
+    #[test]
+    fn outside_of_slices_nothing_goes_on() {
+        let meter = meter(2);
+        for at_ns in [10, 20, 30] {
+            assert_eq!(meter.answered(5, at_ns), 0);
+            assert_eq!(meter.until_ns(), 0);
+        }
     }
 
     #[test]

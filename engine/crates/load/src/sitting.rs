@@ -135,7 +135,7 @@ impl Sitting {
         let cpu_before = process_cpu();
         let span = Span::new(now_ns(), length_s);
         if let Some(meter) = &self.shared.full_load {
-            meter.begin(span.end_ns);
+            meter.begin(span.start_ns, span.end_ns);
         }
         for thread in &self.threads {
             thread.tell(Task::Slice(span))?;

@@ -304,8 +304,11 @@ impl Worker {
         let took_ns = self.dispatch.answered(index, at_ns);
         let recorder = &mut self.desk.recorder;
         recorder.phase(Phase::Operation, took_ns);
-        let meter = self.shared.full_load.as_ref();
-        let counted_ns = meter.map_or(0, |meter| meter.answered(took_ns, at_ns));
+        let mut counted_ns = 0;
+        if let Some(meter) = &self.shared.full_load {
+            counted_ns = meter.answered(took_ns, at_ns);
+            self.dispatch.prolong(meter.until_ns());
+        }
         recorder.slice.answered(took_ns, at_ns, counted_ns);
         let operations = recorder.operations + recorder.slice.operations;
         self.gauge.operations.store(operations, Ordering::Relaxed);

@@ -151,6 +151,36 @@ fn tell_what_was_done_under_full_load_where_they_are_asked() {
 }
 
 #[test]
+fn go_on_until_half_of_their_length_is_under_full_load() {
+    const ANSWER_S: f64 = 0.03;
+    let server = Server::start(|peer| {
+        peer.log_in()?;
+        peer.answer(1)?;
+        while peer.read()?.1 != [1] {
+            sleep(Duration::from_secs_f64(ANSWER_S));
+            peer.send(&packet(1, OK))?;
+        }
+        Ok(())
+    });
+    let job = Job {
+        measure_overhead: false,
+        full_load: Some(FullLoad {
+            after_operations: 5,
+            cpu_of: Vec::new(),
+        }),
+        ..job(&server)
+    };
+    // Three connections have answered five times after two answers each at the earliest.
+    let length_s = 1.5 * ANSWER_S;
+    let mut client = Client::start(&job);
+    for slice in client.go_on(&[length_s; 3]) {
+        assert!(slice.elapsed_s > 2.0 * ANSWER_S + length_s / 2.0);
+        assert!(slice.full_load.unwrap().elapsed_s >= length_s / 2.0);
+    }
+    client.end();
+}
+
+#[test]
 fn of_a_process_that_is_not_there_are_refused() {
     let server = obliging();
     let full_load = FullLoad {
