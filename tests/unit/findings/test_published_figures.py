@@ -22,6 +22,10 @@ QUANTILE = 6.20535
 """t(2) at 98.75 %, for an interval of three blocks."""
 
 
+TWICE: Values = (2090.0, 2100.0, 2110.0)
+"""What is 2.1 times a thousand, give or take."""
+
+
 def case(fault: str, **more: Level) -> dict[str, Level]:
     return {"server": "mysql-9.7", "workload": "reconnect", "fault": fault, "instance": 1, **more}
 
@@ -153,34 +157,38 @@ def test_absolute_figures_are_of_other_machines() -> None:
 
 
 def test_a_fix_comes_out_as_far_as_it_does() -> None:
-    """Twice here and four times there is half of the effect, on a logarithmic scale."""
-    assert fix((2000.0, 2000.0, 2000.0)) == (
-        "taking rand-per-byte out comes out as the fix, as it did there: 2.0× (2.0 to 2.0×); published: 4×"
-        " (50 % of the published effect, as logarithms)"
+    """ln 2.1 is 0.742, ln 1.5 is 0.405, and ln 4 is 1.386."""
+    assert fix(TWICE) == (
+        "taking rand-per-byte out comes out as the fix, as it did there: 2.10× (2.06 to 2.14×); published: 4×"
+        " (54 % of the published effect, as logarithms)"
     )
     assert fix((1490.0, 1500.0, 1510.0)) == (
         "taking rand-per-byte out comes out as the fix, as it did there: +50 % (+46 to +54 %); "
         "published: 4× (29 % of the published effect, as logarithms)"
     )
-    for much in (4000.0, 8000.0):
+    for much in (4100.0, 8000.0):
         assert fix((much,) * 3).endswith("; published: 4× (the whole of the published effect, as logarithms)")
 
 
 def test_where_nothing_was_gained_there_no_share_of_it_is_seen() -> None:
-    fixed = "taking rand-per-byte out comes out as the fix, as it did there: 2.0× (2.0 to 2.0×); published: "
-    assert fix((2000.0,) * 3, there=1.0) == f"{fixed}1×"
-    assert fix((2000.0,) * 3, there=0.5) == f"{fixed}0.5×"
+    fixed = (
+        "taking rand-per-byte out comes out as the fix, as it did there: 2.10× (2.06 to 2.14×); published: "
+    )
+    assert fix(TWICE, there=1.0) == f"{fixed}1×"
+    assert fix(TWICE, there=0.5) == f"{fixed}0.5×"
 
 
 def test_a_fix_that_makes_it_worse_is_none() -> None:
     worse = "taking rand-per-byte out made it worse here, and does not come out as the fix"
-    assert fix((250.0,) * 3) == f"{worse} (0.2× (0.2 to 0.2×); published: 4×)"
-    assert fix((800.0,) * 3).startswith(f"{worse} (\N{MINUS SIGN}20.0 % (")
+    assert fix((239.0, 240.0, 241.0)) == f"{worse} (0.24× (0.24 to 0.24×); published: 4×)"
+    assert fix((799.0, 800.0, 801.0)).startswith(f"{worse} (\N{MINUS SIGN}20.0 % (")
 
 
 def test_of_what_is_better_lower_less_is_the_fix() -> None:
-    cheaper = fix((500.0,) * 3, there=0.5, outcome="server_cpu_us_per_op")
-    assert cheaper.startswith("taking rand-per-byte out comes out as the fix, as it did there: 0.5× (0.5 to")
+    cheaper = fix((478.0, 480.0, 482.0), there=0.5, outcome="server_cpu_us_per_op")
+    assert cheaper.startswith(
+        "taking rand-per-byte out comes out as the fix, as it did there: 0.48× (0.47 to"
+    )
     dearer = fix((2000.0,) * 3, there=0.5, outcome="server_cpu_us_per_op")
     assert dearer.startswith("taking rand-per-byte out made it worse here")
 
@@ -199,9 +207,9 @@ def test_what_twins_differ_by_is_no_fix() -> None:
     study = TAX.model_copy(update={"contrasts": (Contrast(factor="instance", baseline=1),)})
     told = (figure("faulty", 100.0, FAULTY), figure("fixed", 400.0, SOUND, against="faulty"))
     twin = case("none", instance=2)
-    measured = ((SOUND, (1500.0,) * 3), (FAULTY, (1000.0,) * 3), (twin, (2250.0,) * 3))
+    measured = ((SOUND, (1490.0, 1500.0, 1510.0)), (FAULTY, (1000.0,) * 3), (twin, (2250.0,) * 3))
     verdict = figures(told, *measured, study=study)[1].verdict
-    assert verdict.startswith("whether taking rand-per-byte out is a fix could not be told here (+50.0 %")
+    assert verdict.startswith("whether taking rand-per-byte out is a fix could not be told here (+50 % (")
     assert "comes out as the fix" in figures(told, *measured[:2], study=study)[1].verdict
 
 
