@@ -40,15 +40,15 @@ def processor_table(table: ProcessorTable, run: Measured) -> ProcessorTableResul
 
 def _measured(column: Column, table: ProcessorTable, part: Part, run: Measured) -> MeasuredProcessors:
     found = run.side(part.within, table.within, column.levels)
-    watched = [record for record in found.records if record.window is not None and record.window.cpus]
-    means = [mean for record in watched if (mean := window_mean(record)) is not None]
+    windows = [r.window.cpus for r in found.records if r.window is not None and r.window.cpus]
+    means = [mean for slices in windows if (mean := _row(slices)) is not None]
     rss_bytes = [rss for record in found.records if (rss := outcome(record, "server_rss_bytes")) is not None]
     return MeasuredProcessors(
         side=column.name,
         shown=found.shown,
-        steps=steps(watched, int(table.step_s)),
+        steps=steps(found.records, int(table.step_s)),
         mean=_mean(means) if means else None,
-        window_s=fmean(_window_s(record) for record in watched) if watched else None,
+        window_s=fmean(map(_length_s, windows)) if windows else None,
         rss_bytes=fmean(rss_bytes) if rss_bytes else None,
     )
 
@@ -93,6 +93,6 @@ def _mean(rows: Sequence[Row]) -> Row:
     return {name: fmean(row[name] for row in rows) for name in PROCESSOR_COLUMNS}
 
 
-def _window_s(record: TrialRecord) -> float:
-    cpus = record.window.cpus if record.window is not None else ()
-    return max((part.at_s + part.took_s for part in cpus), default=0.0)
+def _length_s(slices: Sequence[CpuSlice]) -> float:
+    """When the last of a window's slices ended, of which there is one at least."""
+    return max(part.at_s + part.took_s for part in slices)

@@ -53,7 +53,7 @@ def measured(study: Study, records: Iterable[TrialRecord]) -> Measured:
 
 def parts_of(study: Study) -> tuple[Part, ...]:
     """The study's parts; a study without any is one."""
-    return study.parts or (Part(key="all", title="this run", within={}),)
+    return study.parts or (Part(key="all", title="this run"),)
 
 
 def part_result(part: Part, run: Measured) -> PartResult:

@@ -1,0 +1,208 @@
+"""Whether a column's mean differs the way that was published: shares of processors that are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from fake_trials import untrue
+from observed_windows import seconds, ticks
+from tlstax.findings.published.load_differences import load_differences
+from tlstax.findings.published.sides import Measured
+from tlstax.records.trial import TrialRecord
+from tlstax.results.published_tables import DifferenceHere, DifferenceResult
+from tlstax.study import Claim, Column, Part, ProcessorTable, load_study
+from watched_trials import system, unwatched, watched
+
+STUDY = load_study("crud-tls")
+ROW = (100.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+ENGINE = Part(key="a", title="the engine", within={"client": "engine"})
+OTHER = Part(key="b", title="the other", within={"client": "mysqlslap-9.7"})
+
+HALF = 6.20535 * 0.1 / 3**0.5
+"""Half an interval of three blocks that scatter by 0.1: t(2) at 98.75 % times their standard error."""
+
+
+def claim(side: str, value: float, **more: str) -> Claim:
+    fields = {"says": "so", "side": side, "column": "system", "kind": "mean", "value": value, **more}
+    return Claim.model_validate(fields)
+
+
+HIGHER = (claim("plain", 10.0), claim("TLS", 12.5))
+LOWER = (claim("plain", 10.0), claim("TLS", 8.0))
+
+
+def table_of(*claims: Claim) -> ProcessorTable:
+    return ProcessorTable(
+        number="II",
+        title="CPU use",
+        source="somebody",
+        step_s=5,
+        within={"workload": "people-select"},
+        sides=(
+            Column(name="plain", levels={"tls": "off"}),
+            Column(name="TLS", levels={"tls": "1.3"}),
+            Column(name="old TLS", levels={"tls": "1.2"}),
+        ),
+        rows={"plain": (ROW,), "TLS": (ROW,)},
+        claims=claims,
+    )
+
+
+def differences(
+    *records: TrialRecord, claims: tuple[Claim, ...] = HIGHER, parts: tuple[Part, ...] = (ENGINE,)
+) -> list[DifferenceResult]:
+    return list(load_differences(table_of(*claims), Measured(STUDY, parts, records)))
+
+
+def here(*records: TrialRecord, claims: tuple[Claim, ...] = HIGHER) -> DifferenceHere:
+    (found,) = differences(*records, claims=claims)
+    (part,) = found.parts
+    return part
+
+
+PLAIN = tuple(watched(*system(10.0), block=block) for block in range(3))
+ENCRYPTED = tuple(
+    watched(*system(each), tls="1.3", block=block) for block, each in enumerate((12.9, 13.0, 13.1))
+)
+BASELINE = tuple(watched(*system(10.0), block=block, role="baseline") for block in range(3))
+
+
+def controls(*per_cent: float, client: str = "engine") -> tuple[TrialRecord, ...]:
+    return tuple(
+        watched(*system(each), block=block, role="control", client=client)
+        for block, each in enumerate(per_cent)
+    )
+
+
+def test_a_planted_difference_is_found_as_it_was_published() -> None:
+    (found,) = differences(*PLAIN, *ENCRYPTED)
+    assert (found.table, found.label, found.outcome) == ("II", "CPU use", "machine_system_percent")
+    assert found.says == "CPU use: %system is higher with TLS on average (12.5 beside 10)"
+    assert (found.side, found.against, found.published) == ("TLS", "plain", (10.0, 12.5))
+    assert (found.verdict, found.sentence) == ("right", "right: +3.0 points (+2.6 to +3.4)")
+    (part,) = found.parts
+    assert (part.part, part.answer, part.noise_floor, part.why) == ("a", "right", None, "")
+    assert part.sentence == "right: +3.0 points (+2.6 to +3.4)"
+    assert part.difference is not None
+    assert (part.difference.point, part.difference.blocks) == (pytest.approx(3.0), 3)
+    assert part.difference.confidence == 0.95
+    assert part.difference.low == pytest.approx(3.0 - HALF, rel=1e-4)
+
+
+def test_what_was_published_as_lower_is_wrong_where_it_is_higher() -> None:
+    (found,) = differences(*PLAIN, *ENCRYPTED, claims=LOWER)
+    assert found.says == "CPU use: %system is lower with TLS on average (8 beside 10)"
+    assert found.verdict == "wrong"
+    less = [watched(*system(7.0), tls="1.3", block=block) for block in range(3)]
+    assert here(*PLAIN, *less, claims=LOWER).answer == "right"
+    assert here(*PLAIN, *less).answer == "wrong"
+
+
+def test_only_means_that_the_text_has_for_two_sides_and_that_differ_are_asked_of() -> None:
+    assert differences(claims=(claim("plain", 10.0), claim("TLS", 10.0))) == []
+    assert differences(claims=(claim("plain", 10.0),)) == []
+    assert differences(claims=(claim("TLS", 10.0), claim("old TLS", 11.0))) == []
+    assert differences(claims=(claim("plain", 10.0), claim("TLS", 12.0, kind="highest"))) == []
+    several = (
+        *HIGHER,
+        claim("old TLS", 9.0),
+        claim("TLS", 0.5, column="user"),
+        claim("plain", 0.25, column="user"),
+    )
+    assert [(one.outcome, one.side, one.published) for one in differences(claims=several)] == [
+        ("machine_system_percent", "TLS", (10.0, 12.5)),
+        ("machine_system_percent", "old TLS", (10.0, 9.0)),
+        ("machine_user_percent", "TLS", (0.25, 0.5)),
+    ]
+
+
+def test_the_column_that_was_published_is_measured() -> None:
+    idle = (claim("plain", 90.0, column="idle"), claim("TLS", 87.0, column="idle"))
+    part = here(*PLAIN, *ENCRYPTED, claims=idle)
+    assert part.answer == "right"
+    assert part.difference is not None
+    assert part.difference.point == pytest.approx(-3.0)
+
+
+def test_each_part_is_judged_by_its_own_trials_of_the_table() -> None:
+    elsewhere = watched(*system(90.0), tls="1.3", workload="people-insert")
+    slapped = [
+        watched(*system(each), tls=tls, block=block, client="mysqlslap-9.7")
+        for tls, each in (("off", 20.0), ("1.3", 19.0))
+        for block in range(3)
+    ]
+    (found,) = differences(*PLAIN, *ENCRYPTED, elsewhere, *slapped, parts=(ENGINE, OTHER))
+    assert [(part.part, part.answer) for part in found.parts] == [("a", "right"), ("b", "wrong")]
+    assert found.verdict == "right in some parts, wrong in others"
+
+
+def test_a_part_that_cannot_tell_says_why() -> None:
+    unrun = here(*PLAIN)
+    assert (unrun.part, unrun.answer, unrun.why) == ("a", "not tested", "it was not run")
+    untrue_plain = [untrue(record, "it was not so") for record in PLAIN]
+    assert here(*untrue_plain, *ENCRYPTED).sentence == "not tested: its trials are invalid"
+    nobody = "nobody watched the processors in both of a block"
+    assert here(*PLAIN, *map(unwatched, ENCRYPTED)).why == nobody
+    apart = here(PLAIN[0], ENCRYPTED[1])
+    assert (apart.part, apart.why, apart.difference) == ("a", nobody, None)
+    one = here(PLAIN[0], ENCRYPTED[0], PLAIN[1], unwatched(ENCRYPTED[1]))
+    assert one.sentence == "could not be told here: +2.90 points in one block alone"
+
+
+def test_a_difference_within_what_the_control_strays_is_not_told() -> None:
+    """The control strays by 3.5 in each block, with no scatter."""
+    part = here(*BASELINE, *ENCRYPTED, *controls(13.5, 13.5, 13.5))
+    assert part.noise_floor == pytest.approx(3.5)
+    assert part.answer == "could not be told here"
+    assert part.sentence == (
+        "could not be told here: +3.0 points (+2.6 to +3.4), within the noise floor of ±3.5 points"
+    )
+    near = here(*BASELINE, *ENCRYPTED, *controls(10.5, 10.5, 10.5))
+    assert (near.noise_floor, near.answer) == (pytest.approx(0.5), "right")
+    assert near.sentence == "right: +3.0 points (+2.6 to +3.4)"
+
+
+def test_a_control_that_strays_both_ways_has_the_floor_of_its_scatter() -> None:
+    """Off by −0.1, 0 and 0.1 from the baseline: nothing on average, give or take half an interval."""
+    part = here(*BASELINE, *ENCRYPTED, *controls(9.9, 10.0, 10.1))
+    assert part.noise_floor == pytest.approx(HALF, rel=1e-4)
+
+
+def test_of_several_controls_the_farthest_counts_and_each_has_its_own_baseline() -> None:
+    slapped = [watched(*system(20.0), block=b, role="baseline", client="mysqlslap-9.7") for b in range(3)]
+    near, far = controls(10.5, 10.5, 10.5), controls(22.0, 22.0, 22.0, client="mysqlslap-9.7")
+    for order in ((*near, *far), (*far, *near)):
+        assert here(*BASELINE, *ENCRYPTED, *slapped, *order).noise_floor == pytest.approx(2.0)
+
+
+def test_what_says_nothing_of_noise_is_passed_over() -> None:
+    def floor(*more: TrialRecord) -> float | None:
+        return here(*BASELINE, *ENCRYPTED, *more).noise_floor
+
+    strays = controls(19.0, 19.0, 19.0)
+    assert floor(*(untrue(record, "it was not so") for record in strays)) is None
+    assert floor(*(unwatched(record) for record in strays)) is None
+    assert floor(strays[0]) is None, "one block alone shows no scatter"
+    assert floor(*controls(19.0, 19.0, client="mysqlslap-9.7")) is None, "it has no baseline"
+    of_tls = [watched(*system(19.0), tls="1.3", block=block, role="control") for block in range(3)]
+    assert floor(*of_tls) is None, "the first side's control counts"
+    inserts = [
+        watched(*system(each), block=block, role=role, workload="people-insert")
+        for each, role in ((10.0, "baseline"), (19.0, "control"))
+        for block in range(3)
+    ]
+    assert floor(*inserts) is None, "another workload's does not"
+
+
+def test_blocks_in_which_the_baseline_was_not_watched_do_not_count() -> None:
+    """Only blocks 0 and 1 have both; in the others the control strayed far."""
+    strays = controls(10.5, 10.5, 90.0, 90.0)
+    records = (*BASELINE[:2], unwatched(BASELINE[2]), *ENCRYPTED, *strays)
+    assert here(*records).noise_floor == pytest.approx(0.5)
+    no_ticks = (
+        *BASELINE,
+        *ENCRYPTED,
+        *controls(10.5, 10.5),
+        watched(*seconds(ticks()), block=2, role="control"),
+    )
+    assert here(*no_ticks).noise_floor == pytest.approx(0.5)
