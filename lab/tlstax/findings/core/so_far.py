@@ -54,7 +54,7 @@ def short_labels(study: Study) -> dict[str, str]:
     """What each case is called, by its key, without what all of them say."""
     parts = {case.key(): full_label(case, study).split(", ") for case in cases(study)}
     first, *others = parts.values()
-    shared = set(first).intersection(*others) if others else set()
+    shared = set(first).intersection(*others)
     return {key: ", ".join([part for part in own if part not in shared] or own) for key, own in parts.items()}
 
 

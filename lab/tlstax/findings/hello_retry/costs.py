@@ -75,7 +75,7 @@ def hello_retries(series: Series, records: Iterable[TrialRecord]) -> HelloRetrie
     )
     if not kinds or not (cases or asks(series.study)):
         return None
-    facts = Facts(series.study, kinds, cases, tuple(_unasked(seen.values())) if asks(series.study) else ())
+    facts = Facts(kinds, cases, tuple(_unasked(seen.values())) if asks(series.study) else ())
     return HelloRetries(
         kinds=kinds, cases=cases, remedy=remedy(facts), command=command(facts), sentences=sentences(facts)
     )

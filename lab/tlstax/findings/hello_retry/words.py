@@ -10,7 +10,6 @@ from tlstax.findings.core.wording import alike
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, Retried, RetriedCase, RetryCost
 from tlstax.results.interval import DIFFERENCES
-from tlstax.study import Study
 from tlstax.study.level_names import GROUP_LISTS, P256_FIRST
 from tlstax.support.text import enumerated
 
@@ -40,7 +39,6 @@ class Facts:
     It is empty where the study does not ask.
     """
 
-    study: Study
     kinds: tuple[Retried, ...]
     cases: tuple[RetriedCase, ...]
     unasked: tuple[tuple[str, int], ...]
