@@ -38,13 +38,16 @@ Blocks = Sequence[Mapping[str, int]]
 
 
 def costs(
-    extra: Blocks, base: Mapping[str, int] | None = None, clients: Sequence[int] | None = None
+    extra: Blocks,
+    base: Mapping[str, int] | None = None,
+    clients: Sequence[int] | None = None,
+    ordinary: int = ORDINARY,
 ) -> Costs:
     """Two cases that differ by `extra` in each block; each sample of the server stands for one µs.
 
     `clients` is what the client of the treated case costs in each block more than a µs of its baseline's.
     """
-    plain = {WORK: ORDINARY, **(base or {})}
+    plain = {WORK: ordinary, **(base or {})}
     trials = []
     for block, more in enumerate(extra):
         stacks = {stack: plain.get(stack, 0) + more.get(stack, 0) for stack in {**plain, **more}}
@@ -93,6 +96,16 @@ def test_it_causes_half_of_the_extra_or_more(extra_us: float, share: float | Non
     assert found is None or found.share == pytest.approx(share)
 
 
+def test_what_the_baseline_spends_there_does_not_count() -> None:
+    found = told([{RANDOM: 60}] * 2, base={RANDOM: 40})
+    assert found is not None
+    assert (found.extra_us_per_op.point, found.share) == (pytest.approx(60), pytest.approx(0.6))
+
+
+def test_a_microsecond_has_a_culprit_as_well() -> None:
+    assert told([{RANDOM: 1}] * 2, 1) is not None
+
+
 def test_all_that_passes_through_it_counts_and_is_named_beneath() -> None:
     """Of 100 µs 70 draw, 25 send, 5 wake up, and 4 more have no component."""
     woken = f"{DRAW};futex_wake [kernel]"
@@ -103,6 +116,9 @@ def test_all_that_passes_through_it_counts_and_is_named_beneath() -> None:
     fewer = told([{RANDOM: 71, NETWORK: 25, woken: 4}] * 2)
     assert fewer is not None
     assert fewer.beneath == ("kernel network",)
+    in_two = told([{RANDOM: 94, NETWORK: 3, f"{DRAW};tcp_push [kernel]": 3}] * 2)
+    assert in_two is not None
+    assert in_two.beneath == ("kernel network",)
     unknown = "load [libtale.so]"
     nameless = told([{f"{unknown};chacha [kernel]": 70, f"{unknown};helper [where]": 30}] * 2)
     assert nameless is not None
@@ -151,6 +167,10 @@ def test_a_function_with_a_quarter_of_the_baselines_cost_is_no_origin() -> None:
     assert told(extra, base={f"{DRAW};count [libm.so.6]": 333}) is not None
     lots = {f"{DRAW};count [libm.so.6]": 334}
     assert told(extra, base=lots) is None
+    quarter = {f"{DRAW};count [libm.so.6]": 1}
+    assert told(extra, base=quarter, ordinary=3) is None
+    assert told(extra, base=quarter, ordinary=4) is not None
+    assert told(extra, ordinary=2) is not None, "a function that the baseline never enters"
 
 
 def test_deeper_functions_come_before_their_callers() -> None:
@@ -169,6 +189,11 @@ def test_of_several_nearest_the_one_with_most_is_named() -> None:
         found = told([extra] * 2)
         assert found is not None
         assert found.function == name
+    leaves = ("chacha [kernel]", "urandom_read [kernel]")
+    in_two = {f"{ROOT};{b};{a};{leaf}": 30 for leaf in leaves}
+    found = told([{**in_two, f"{ROOT};{a};{b};chacha [kernel]": 40}] * 2)
+    assert found is not None
+    assert found.function == "a"
     even = {f"{ROOT};{a};{b};chacha [kernel]": 50, f"{ROOT};{b};{a};chacha [kernel]": 50}
     found = told([even] * 2)
     assert found is not None
@@ -241,11 +266,13 @@ def test_others_are_charged_by_what_was_called_and_by_whom() -> None:
     entered = f"{WORK};do_syscall_64 [kernel];[unknown] [kernel];ksys [kernel];tcp_sendmsg [kernel]"
     bare = f"{WORK};do_syscall_64 [kernel];entry_SYSCALL_64 [kernel]"
     nobody = "[cut off];[unknown] [where];read [libc.so.6];chacha [kernel]"
-    found = functions({RANDOM: 3.0, entered: 2.0, bare: 1.0, nobody: 7.0})
+    lone = "ask [libown.so];poll [libc.so.6];futex_wait [kernel]"
+    found = functions({RANDOM: 3.0, entered: 2.0, bare: 1.0, nobody: 7.0, lone: 4.0})
     assert found == {
         "kernel random": (cost("read", "libc.so.6", 10.0, ""),),
         "kernel network": (cost("ksys", "kernel", 2.0, "work"),),
         "sessions": (cost("entry_SYSCALL_64", "kernel", 1.0, "work"),),
+        "kernel scheduling": (cost("poll", "libc.so.6", 4.0, "ask"),),
     }
 
 
@@ -258,13 +285,13 @@ def test_the_caller_shown_is_the_one_with_most_in_either_direction() -> None:
 
 
 def test_the_five_largest_are_shown_and_equals_by_their_name() -> None:
-    names = {"a": 1.0, "b": -6.0, "c": 2.0, "e": 4.0, "d": -4.0, "f": 5.0, "g": 0.5}
+    names = {"a": 1.0, "b": -6.0, "c": 2.0, "e": -4.0, "d": 4.0, "f": 5.0, "g": 0.5}
     found = functions({f"{ROOT};{name} [mysqld]": us for name, us in names.items()})["sessions"]
     assert [(each.name, each.extra_us_per_op) for each in found] == [
         ("b", -6.0),
         ("f", 5.0),
-        ("d", -4.0),
-        ("e", 4.0),
+        ("d", 4.0),
+        ("e", -4.0),
         ("c", 2.0),
     ]
 

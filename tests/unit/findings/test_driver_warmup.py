@@ -102,6 +102,11 @@ def test_slices_go_on_as_long_as_half_of_the_trials() -> None:
     ]
 
 
+def test_what_less_than_half_of_the_trials_go_on_with_is_not_told() -> None:
+    found = only([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1), trial(BASE, 2, 2, 1, 1)])
+    assert [point.trials for point in found.points] == [3, 3]
+
+
 @pytest.mark.parametrize(("operations", "cpu_us"), [(0, 5.0), (5, 0.0)])
 def test_a_slice_that_tells_nothing_is_left_out(operations: int, cpu_us: float) -> None:
     record = trial(BASE, 0, 9, 7)
