@@ -35,7 +35,9 @@ def study(**factors: list[str | int | float]) -> Study:
             "growth_claims": [
                 {"says": "it grows", "source": "somebody", "within": {"workload": "reconnect"}},
                 {"says": "so do statements", "source": "another", "within": {"workload": "point-select"}},
-            ],
+            ]
+            if "workload" in factors
+            else [],
         }
     )
 
@@ -116,6 +118,14 @@ def test_statements_are_timed_where_connections_are_kept() -> None:
 
     found = curve(asking, study(workload=["point-select"], rtt_ms=[10, 110]))
     assert (found.kind, found.points[0].plaintext_ms.point) == ("statement", 10.0)
+
+
+def test_a_study_without_workloads_keeps_its_connections() -> None:
+    def asking(*_: object) -> dict[str, float]:
+        return {"latency_p50_us": 1e3, "ops_per_s": 1.0}
+
+    found = curve(asking, study(rtt_ms=[10, 110]))
+    assert (found.kind, found.workload) == ("statement", "")
 
 
 def test_a_point_has_times_their_difference_and_both_in_round_trips() -> None:
@@ -205,6 +215,19 @@ def test_growth_is_told_in_time_and_in_proportion() -> None:
     assert (found.near_times.confidence, found.far_times.confidence, found.change.confidence) == (0.95,) * 3
 
 
+def test_a_loss_that_grows_a_little_grows() -> None:
+    """TLS takes a fifth of the rate near by and a third far away."""
+
+    def values(levels: Levels, block: int) -> dict[str, float]:
+        near = levels["rtt_ms"] == 10
+        rate = 12.0 if levels["tls"] == "off" else 9.6 if near else 8.0
+        return {**planted(levels, block), "ops_per_s": rate}
+
+    found = growth(values)
+    assert found.change.point == pytest.approx(1.2)
+    assert found.in_proportion == "grows"
+
+
 def test_growth_is_by_the_round_trips_that_were_measured() -> None:
     found = growth(measured_ms={10: 30.0, 110: 130.5})
     assert found.round_trips.point == pytest.approx(205 / 100.5)
@@ -276,6 +299,11 @@ def kept_and_made(levels: Levels, block: int) -> dict[str, float]:
     return {"latency_p50_us": 2e3} if block else {}
 
 
+def slower_together(levels: Levels, block: int) -> dict[str, float]:
+    """The same, but that all takes eight times as long with eight at a time."""
+    return {name: us * int(levels["connections"]) for name, us in kept_and_made(levels, block).items()}
+
+
 def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[PoolTime]:
     """Of a run in which connections were made to these servers, so many at a time, under TLS."""
     whole = planted_series(POOLING, values, blocks=4)
@@ -306,6 +334,8 @@ def test_what_keeping_a_connection_saves_in_time() -> None:
 def test_of_each_server_the_fewest_connections_at_a_time_count() -> None:
     made = (("mysql-9.7", 8), ("mysql-9.7", 1), ("mysql-8.0.33", 8))
     assert sorted(pool.server for pool in pools(*made)) == ["mysql-8.0.33", "mysql-9.7"]
+    (one,) = pools(("mysql-9.7", 8), ("mysql-9.7", 1), values=slower_together)
+    assert one.connect_ms.point == pytest.approx(52), "of one at a time, not of eight"
     assert pools() == []
 
 

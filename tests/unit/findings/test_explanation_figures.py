@@ -105,6 +105,7 @@ def test_components_are_listed_by_what_they_cost_more() -> None:
     assert (function.name, function.library, function.through) == ("read", "libc.so.6", "draw")
     less = explain(run_of(*trials(TLS, {WORK: 600, NETWORK: 50}), *trials(BASE, PLAIN), study=STUDY), TLS)
     assert [part.extra_us_per_op.point for part in less.components] == pytest.approx([-300, -50, 0, 0])
+    assert (less.components[1].name, less.components[1].us_per_op) == ("unattributed", 0)
 
 
 def test_the_culprit_of_a_clear_extra_causes_half_of_it() -> None:
@@ -206,6 +207,37 @@ def test_removal_of_the_clients_function_is_not_predicted() -> None:
     assert (found.removal.predicted, found.removal.measured) == (None, pytest.approx(1000 / 950))
 
 
+def test_removal_of_all_that_the_server_does_is_not_predicted() -> None:
+    def of_sampled(stacks: Mapping[str, int]) -> float | None:
+        own = [
+            record
+            for block in (0, 1)
+            for record in (measured(FAULTY, block, 1000), sampled(FAULTY, block, profile(stacks)))
+        ]
+        found = explain(run_of(*own, *trials(BASE, PLAIN), study=STUDY), FAULTY)
+        assert found.removal is not None
+        return found.removal.predicted
+
+    assert of_sampled({RANDOM: 2000}) is None
+    assert of_sampled({RANDOM: 1999, WORK: 1}) == pytest.approx(2000), "half a microsecond is left"
+
+
+def test_of_a_server_out_of_reach_no_removal_is_predicted() -> None:
+    ask = f"{CLIENT};ask [libown.so];chacha [kernel]"
+    own = [
+        record
+        for of, client in ((TLS, {CLIENT: 10, ask: 200}), (BASE, {CLIENT: 10}))
+        for block in (0, 1)
+        for record in (
+            measured(of, block, 1000, sum(client.values()), server=None),
+            sampled(of, block, profile(None, client)),
+        )
+    ]
+    found = explain(run_of(*own, study=STUDY), TLS)
+    assert found.culprit is not None
+    assert found.removal is None
+
+
 def test_a_fault_against_another_case_than_its_own_without_it_was_not_measured() -> None:
     own = [*trials(FAULTY, DRAWING, ops_per_s=800.0), *trials(TLS, PLAIN)]
     found = explain(run_of(*own, study=STUDY), FAULTY, TLS)
@@ -237,6 +269,44 @@ def test_noise_is_that_of_the_control_and_what_is_within_it_is_not_named() -> No
     assert control.case == finding_levels(CONTROL)
 
 
+def scattering(*stacks: Mapping[str, int]) -> Explanation:
+    """The planted fault explained, which costs this in each block."""
+    own = [
+        record
+        for block, server in enumerate(stacks)
+        for record in (measured(FAULTY, block, sum(server.values())), sampled(FAULTY, block, profile(server)))
+    ]
+    return explain(run_of(*own, *trials(BASE, PLAIN), study=STUDY), FAULTY)
+
+
+def test_a_part_of_a_clear_whole_needs_no_wider_interval() -> None:
+    """400 µs are 40 times their standard error: enough for the whole, too little for one of several parts."""
+    found = scattering({**PLAIN, RANDOM: 410}, {**PLAIN, RANDOM: 390})
+    assert found.whole_is_told
+    assert found.culprit is not None
+
+
+def test_a_culprit_is_clear_by_itself_even_where_the_whole_may_be_a_saving() -> None:
+    found = scattering({**PLAIN, WORK: 700, RANDOM: 140}, {**PLAIN, WORK: 760, RANDOM: 140})
+    assert (found.whole_is_told, found.verdict) == (False, "explained")
+    assert found.culprit is not None
+    assert found.extra_cpu_us_per_op.point < 0
+
+
+def test_a_culprit_within_the_noise_of_its_component_is_none() -> None:
+    """The control strays by 10 µs each way where the culprit costs 140: an interval of 254 to each side."""
+    straying = [
+        record
+        for block, us in enumerate((20, 0))
+        for record in (
+            measured(CONTROL, block, 1000 + us),
+            sampled(CONTROL, block, profile({**PLAIN, RANDOM: us})),
+        )
+    ]
+    found = of_two(*straying)
+    assert (found.culprit, found.verdict) == (None, "nothing to explain")
+
+
 def test_caveats_come_with_it() -> None:
     assert "2 blocks only: the intervals rest on hardly any evidence" in of_two().caveats
     assert "no control was sampled, so that the noise is not known" in of_two().caveats
@@ -251,6 +321,14 @@ def test_cases_of_other_groups_are_named_in_full() -> None:
     assert "reconnect" in found.labels[0] or "connect" in found.labels[0]
     assert found.labels[0].partition(", rand")[2] != found.labels[1].partition(", nothing")[2]
     assert found.labels[1].startswith("plaintext, nothing planted, ")
+
+
+def test_the_one_server_of_a_study_goes_without_saying() -> None:
+    study = STUDY.model_copy(update={"factors": {**STUDY.factors, "server": ("mysql-9.7",)}})
+    own = case(fault="rand-per-byte", server="mysql-9.7")
+    other = case("baseline", workload="point-select", server="mysql-9.7")
+    found = explain(run_of(*trials(own, DRAWING), *trials(other, PLAIN), study=study), own, other)
+    assert not any("mysql" in label for label in found.labels)
 
 
 @pytest.mark.parametrize(
@@ -330,6 +408,16 @@ def test_without_the_servers_samples_none_of_them_is_unattributed() -> None:
     assert (found.unattributed_share, found.unattributed) == (0.0, {"client": 0.0})
 
 
+def test_what_has_no_component_is_told_of_little_cost_as_well() -> None:
+    own = [
+        record
+        for of in (FAULTY, BASE)
+        for block in (0, 1)
+        for record in (measured(of, block, 1000, 0.5), sampled(of, block, profile(None, {NOBODYS: 1})))
+    ]
+    assert explain(run_of(*own, study=STUDY), FAULTY).unattributed == {"client": 1.0}
+
+
 def test_all_that_can_be_explained_is_in_the_plans_order() -> None:
     records = [
         *trials(TLS, DRAWING),
@@ -342,3 +430,10 @@ def test_all_that_can_be_explained_is_in_the_plans_order() -> None:
     told = explanations(run_of(*records, study=STUDY))
     assert [each.case for each in told] == [finding_levels(each) for each in (CONTROL, FAULTY, TLS)]
     assert explanations(run_of(measured(BASE, 0), measured(FAULTY, 0), study=STUDY)) == ()
+
+
+def test_a_baseline_is_not_explained_even_if_something_is_planted_in_it() -> None:
+    study = STUDY.model_copy(update={"baseline": {"tls": "off", "fault": "rand-per-byte"}})
+    planted, plain = case("baseline", fault="rand-per-byte"), case()
+    told = explanations(run_of(*trials(planted, DRAWING), *trials(plain, PLAIN), study=study))
+    assert [each.case for each in told] == [finding_levels(plain)]
