@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.outcomes import OUTCOMES, log_ratio_between, outcome
+from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.explain.component_costs import (
     Costs,
     Noise,
@@ -184,7 +184,7 @@ class Explainer:
                     us_per_op=fmean(cost.get(name, 0.0) for cost in costs),
                     baseline_us_per_op=fmean(base.get(name, 0.0) for base in bases),
                     extra_us_per_op=stats.difference_interval(differences[side, name], self._confidence),
-                    functions=known.get(name, ()),
+                    functions=known[name],
                 )
                 for name in order
                 if (side, name) in differences
@@ -268,7 +268,7 @@ def _value(record: TrialRecord, name: str) -> float | None:
     if name == SYSTEM_PERCENT:
         system, total = (outcome(record, f"server_cpu_{part}us_per_op") for part in ("system_", ""))
         return 100 * system / total if system is not None and total else None
-    return outcome(record, name) if name in OUTCOMES else None
+    return outcome(record, name)
 
 
 def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:

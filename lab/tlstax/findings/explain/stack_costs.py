@@ -41,10 +41,10 @@ def stack_costs(stored: StoredRun, case: Case, side: Side) -> dict[int, Stacks]:
 
 def mean_costs(blocks: Iterable[Stacks]) -> dict[str, float]:
     """The mean over blocks of what each stack costs; one that a block never saw costs nothing there."""
-    total, number = Counter[str](), 0
-    for number, stacks in enumerate(blocks, start=1):  # noqa: B007 (their number is wanted behind the loop)
+    each, total = list(blocks), Counter[str]()
+    for stacks in each:
         total.update(stacks)
-    return {stack: us / number for stack, us in total.items()}
+    return {stack: us / len(each) for stack, us in total.items()}
 
 
 def valid_by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:
