@@ -143,6 +143,33 @@ def test_what_a_server_does_not_count_is_not_asked() -> None:
     assert doubts(together, without) == []
 
 
+def test_what_a_server_does_count_is_asked_whatever_else_it_does_not() -> None:
+    """An old server counts no TLS; rows come after that among the claims. MariaDB counts handshakes."""
+    claimed = {**claims([(case(), opened(9, full=5, resumed=4))]), "Handler_update": (6, 6)}
+    record = record_of(RESUMED)
+    assert record.server is not None
+
+    def found(counted: dict[str, int], **server: object) -> list[str]:
+        seen = in_turns(record, claims=claimed, status_delta=counted)
+        changed = record.server.model_copy(update=server) if record.server else None
+        return [why for _, why in doubts(together, seen.model_copy(update={"server": changed}))]
+
+    old = {"version": "5.6.14", "tls_library_version": None, "status_delta": {"Connections": 9}}
+    assert found({"Connections": 9, "Handler_update": 6}, **old) == []
+    assert len(found({"Connections": 8, "Handler_update": 6}, **old)) == 1
+    assert len(found({"Connections": 9, "Handler_update": 5}, **old)) == 1
+    maria = {"version": "11.8.6-MariaDB-0+deb13u1"}
+    right = {"Connections": 9, "Ssl_finished_accepts": 9, "Handler_update": 6}
+    assert found(right, **maria) == []
+    assert len(found({**right, "Ssl_finished_accepts": 8}, **maria)) == 1
+
+
+def test_look_ups_of_a_programs_sessions_are_not_the_clients() -> None:
+    """A program that begins the TLS which the server sees looks up sessions of its own, or none."""
+    begun = case(path="router-encrypt", tls="off", resumption="on")
+    assert claims([(begun, opened(9, resumed=9))])["Ssl_session_cache_hits"] == (0, None)
+
+
 def test_what_was_opened_in_turns_is_not_asked_of_the_servers_counters_a_second_time() -> None:
     """The counters of one client end before the turns; what it opened later is claimed with the others'."""
     record = record_of(FULL)
