@@ -8,20 +8,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from load_jobs import ROWS, job
 
 import tlstax
 from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients.floor import floor_command
+from tlstax.clients.process import LoadClient
+from tlstax.mysql.database import TableContent
 from tlstax.selfbench import contestants, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.plan import CONTESTANTS, Sitting, cells
+from tlstax.specimens.private_server import PrivateServer
 from tlstax.support.directories import cache_dir
 
 WITHIN_S = 120.0
@@ -80,6 +86,19 @@ def short(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> dict
     assert kept.read_text(encoding="utf-8") == out
     found: dict[str, Any] = json.loads(out)
     return found
+
+
+@pytest.mark.parametrize("command", [engine_command, floor_command])
+def test_clients_work_on_the_processor_of_their_job(
+    mysql: PrivateServer, command: Callable[[], list[str]]
+) -> None:
+    """One that may work beside the server is spared the wake-ups that the others pay for."""
+    chosen = max(os.sched_getaffinity(0))
+    mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    with LoadClient(command(), job(mysql, cpus=(chosen,))) as client:
+        pid = client.wait_ready(WITHIN_S).pid
+        allowed = [os.sched_getaffinity(int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()]
+    assert {chosen} in allowed
 
 
 def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:

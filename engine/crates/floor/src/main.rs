@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice};
 use tlstax_load::clock::{self, CpuSpans};
-use tlstax_load::{Failure, Shared, prepare};
+use tlstax_load::{Failure, Shared, pin, prepare};
 
 use crate::round::Floor;
 
@@ -38,6 +38,7 @@ fn serve() -> Result<(), Failure> {
     input.read_line(&mut text)?;
     let job = Job::from_json(&text).map_err(|error| refused(&error.to_string()))?;
     check(&job)?;
+    pin(&job, 0)?;
     let shared = prepare(&job)?;
     let mut floor = Floor::set_up(&job, &shared)?;
     floor.run(clock::now_ns() + clock::nanoseconds(job.warmup_s))?;

@@ -35,6 +35,7 @@ mod values;
 mod worker;
 
 pub use failure::Failure;
+pub use fleet::pin;
 pub use prepare::prepare;
 pub use script::rehearse;
 pub use shared::Shared;
