@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -101,8 +102,12 @@ pub fn run(job: &Job) -> Ending {
     run_within(job, 0)
 }
 
+fn engine() -> PathBuf {
+    fs::canonicalize(env!("CARGO_BIN_EXE_tlstax-engine")).unwrap()
+}
+
 fn watch(job: &Job) -> Ending {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-engine"))
+    let mut child = Command::new(engine())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -162,9 +167,17 @@ fn watch(job: &Job) -> Ending {
     }
 }
 
-/// The most memory that the child had in use so far (proc(5), `VmHWM`); 0 when it has ended.
+/// The most memory that the child had in use so far (proc(5), `VmHWM`); 0 before it is the engine and
+/// when it has ended.
+///
+/// The kernel lets this process go on a moment before the child has memory of its own (vfork(2)); until
+/// then, what is shown is the memory of the tests.
 fn peak_memory_bytes(child: &Child) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let folder = format!("/proc/{}", child.id());
+    if !fs::read_link(format!("{folder}/exe")).is_ok_and(|running| running == engine()) {
+        return 0;
+    }
+    let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kibibytes.unwrap_or_default() * 1024
