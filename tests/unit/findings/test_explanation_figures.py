@@ -69,6 +69,12 @@ def of_two(*records: TrialRecord, study: Study = STUDY) -> Explanation:
     return explain(run_of(*own, *records, study=study), FAULTY)
 
 
+def mistake(run: StoredRun, of: Case, against: Case | None = None) -> tuple[str, str]:
+    with pytest.raises(UserMistake) as caught:
+        explain(run, of, against)
+    return str(caught.value), str(caught.value.remedy)
+
+
 def test_what_is_compared_and_what_it_costs() -> None:
     found = of_two()
     assert found.run == "20261121-195500-ab12"
@@ -328,7 +334,9 @@ def test_the_one_server_of_a_study_goes_without_saying() -> None:
     own = case(fault="rand-per-byte", server="mysql-9.7")
     other = case("baseline", workload="point-select", server="mysql-9.7")
     found = explain(run_of(*trials(own, DRAWING), *trials(other, PLAIN), study=study), own, other)
-    assert not any("mysql" in label for label in found.labels)
+    unknown = run_of(*trials(own, DRAWING), study=study)
+    for words in (*found.labels, *mistake(unknown, own), *mistake(unknown, other)):
+        assert "mysql" not in words
 
 
 @pytest.mark.parametrize(
@@ -339,12 +347,6 @@ def test_an_operation_is_called_by_its_workload(workload: str, operation: str) -
     own, base = case(workload=workload, tls="1.3"), case("baseline", workload=workload)
     run = run_of(*trials(own, DRAWING), *trials(base, PLAIN), study=STUDY)
     assert explain(run, own, base).operation == operation
-
-
-def mistake(run: StoredRun, of: Case, against: Case | None = None) -> tuple[str, str]:
-    with pytest.raises(UserMistake) as caught:
-        explain(run, of, against)
-    return str(caught.value), str(caught.value.remedy)
 
 
 def test_why_two_cases_cannot_be_compared_is_said() -> None:

@@ -310,11 +310,26 @@ def test_the_best_of_several_is_the_cheapest_where_lower_is_better() -> None:
         }
     )
     speeds: Speeds = [
-        (levels_of("new"), 0.0),
+        (levels_of("new"), 0.5),
         (levels_of("newer"), -0.5),
         (levels_of("old"), 0.3),
-        (levels_of("older"), 0.6),
+        (levels_of("older"), 0.4),
     ]
     case = only(speeds, several, "server_cpu_us_per_op")
     assert case.ratio.point == pytest.approx(exp(-0.5 - 0.3))
     assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, untold=0))
+
+
+@pytest.mark.parametrize("lacking", ["new", "old"])
+def test_blocks_that_one_side_lacks_are_passed_over(lacking: str) -> None:
+    series = series_of(LADDER[:2], blocks=3)
+    values = {
+        levels: {
+            block: own for block, own in blocks.items() if block or dict(levels)["tls_library"] != lacking
+        }
+        for levels, blocks in series.values.items()
+    }
+    (result,) = statements(Series(study=series.study, cases=series.cases, values=values, controls={}))
+    (case,) = result.cases
+    assert case.ratio.blocks == 2
+    assert case.ratio.point == pytest.approx(exp(0.2 + 0.005))

@@ -21,7 +21,7 @@ from typing import Literal
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.quotients import quotient
-from tlstax.findings.core.series import LADDER, Frozen, Series, difference
+from tlstax.findings.core.series import Frozen, Series, difference
 from tlstax.findings.distance import spending
 from tlstax.findings.distance.spending import (
     CONNECT_US,
@@ -98,13 +98,14 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
         levels
         for levels in spending.first_processes(series)
         if not many
-        or int(levels.get(LADDER, 1)) >= (MANY if spending.makes_connections(levels, study) else SEVERAL)
+        or CaseLevels.of(levels).connections
+        >= (MANY if spending.makes_connections(levels, study) else SEVERAL)
     ]
     kept = [levels for levels in cases if not spending.makes_connections(levels, study)]
     made: dict[tuple[Frozen, Frozen], dict[str, Level]] = {}
     for levels in sorted(
         (levels for levels in cases if spending.makes_connections(levels, study)),
-        key=lambda levels: (CaseLevels.of(levels).workload != RECONNECT, levels.get(LADDER, 1)),
+        key=lambda levels: (CaseLevels.of(levels).workload != RECONNECT, CaseLevels.of(levels).connections),
     ):
         made.setdefault((spending.place_of(levels, study), spending.treatment_of(levels, study)), levels)
     found: dict[Frozen, list[Way]] = {}
@@ -135,8 +136,8 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelW
         tunnel_case=tunnel.made,
         rival_case=rival.made,
         measure=measure,
-        made=str(tunnel.made.get(WORKLOAD, "")),
-        kept=str(tunnel.kept.get(WORKLOAD, "")),
+        made=str(tunnel.made[WORKLOAD]),
+        kept=str(tunnel.kept[WORKLOAD]),
         saved_per_connection_us=stats.difference_interval(
             [saved[block] for block in blocks], study.confidence
         ),
