@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +58,16 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
     return False
 
 
+@pytest.fixture
+def apart(request: pytest.FixtureRequest, mariadb_build: ServerBuild) -> str:
+    """The server's name, where no other laboratory clears away what this test leaves to be found."""
+    specimens = directories.specimens_dir()
+    cache: Path = request.getfixturevalue("cache")
+    cache.mkdir()
+    (cache / "specimens").symlink_to(specimens)
+    return mariadb_build.specimen.name
+
+
 @contextmanager
 def laboratory(script: str, server: str) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
     """Another laboratory in a process of its own: the process, its server's id, its session's directory."""
@@ -77,9 +86,9 @@ def laboratory(script: str, server: str) -> Iterator[tuple[subprocess.Popen[str]
 @pytest.mark.parametrize("script", [RUN_A_SERVER, PAUSE_A_SERVER], ids=["running", "paused"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_laboratory_leaves_no_server_and_no_files(
-    mariadb_build: ServerBuild, number: signal.Signals, script: str
+    apart: str, number: signal.Signals, script: str
 ) -> None:
-    with laboratory(script, mariadb_build.specimen.name) as (process, pid, path):
+    with laboratory(script, apart) as (process, pid, path):
         with sessions.open_session():
             assert psutil.pid_exists(pid), "a running laboratory's server was cleared away"
             assert path.is_dir()
@@ -110,14 +119,6 @@ def test_a_laboratory_killed_before_its_servers_exec_leaves_nothing(mariadb_buil
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    cache = Path("/tmp") / f"tlstax-{os.getpid()}-{tmp_path.name[-8:]}"  # noqa: S108 (a short path)
-    monkeypatch.setenv("TLSTAX_CACHE", str(cache))
-    yield cache
-    shutil.rmtree(cache, ignore_errors=True)
-
-
-@pytest.fixture
 def survivor() -> Iterator[subprocess.Popen[bytes]]:
     """A process that nothing ends by itself."""
     with subprocess.Popen(["sleep", "600"]) as process:
@@ -130,18 +131,18 @@ def abandon(session: Session) -> None:
     session._lock.close()
 
 
-def test_the_next_session_kills_what_is_recorded(own_cache: Path, survivor: subprocess.Popen[bytes]) -> None:
+def test_the_next_session_kills_what_is_recorded(cache: Path, survivor: subprocess.Popen[bytes]) -> None:
     stale = sessions.open_session()
     stale.record(survivor.pid)
     abandon(stale)
     with sessions.open_session() as fresh:
         assert survivor.wait(timeout=20) == -signal.SIGKILL
         assert list(directories.sessions_dir().glob("[0-9a-f]*")) == [fresh.path]
-    assert only_the_lock_remains(own_cache)
+    assert only_the_lock_remains(cache)
 
 
 def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
-    own_cache: Path, survivor: subprocess.Popen[bytes]
+    cache: Path, survivor: subprocess.Popen[bytes]
 ) -> None:
     stale = sessions.open_session()
     stale.record(survivor.pid)
@@ -154,18 +155,18 @@ def test_a_process_that_only_has_the_number_of_a_recorded_one_is_spared(
     sessions.open_session().close()
     assert survivor.poll() is None
     assert not stale.path.exists()
-    assert only_the_lock_remains(own_cache)
+    assert only_the_lock_remains(cache)
 
 
-def test_a_session_killed_while_it_was_made_is_removed(own_cache: Path) -> None:
+def test_a_session_killed_while_it_was_made_is_removed(cache: Path) -> None:
     unfinished = directories.sessions_dir() / "0badc0de"
     unfinished.mkdir()
     sessions.open_session().close()
     assert not unfinished.exists()
-    assert only_the_lock_remains(own_cache)
+    assert only_the_lock_remains(cache)
 
 
-def test_sessions_opened_at_once_do_not_clear_each_other(own_cache: Path) -> None:
+def test_sessions_opened_at_once_do_not_clear_each_other(cache: Path) -> None:
     opened: list[Session] = []
     threads = [threading.Thread(target=lambda: opened.append(sessions.open_session())) for _ in range(8)]
     for thread in threads:
@@ -177,7 +178,7 @@ def test_sessions_opened_at_once_do_not_clear_each_other(own_cache: Path) -> Non
     for session in opened:
         session.close()
     assert not any(session.path.exists() for session in opened)
-    assert only_the_lock_remains(own_cache)
+    assert only_the_lock_remains(cache)
 
 
 def only_the_lock_remains(cache: Path) -> bool:

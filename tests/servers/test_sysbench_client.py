@@ -77,9 +77,9 @@ def kind_of(failure: ClientFailure) -> tuple[str, str]:
 
 
 @pytest.fixture
-def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sessions(cache: Path) -> Path:
     """Where the client's directories are, with nobody else's among them."""
-    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
+    assert cache == directories.cache_dir()
     return directories.sessions_dir()
 
 
