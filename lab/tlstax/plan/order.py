@@ -86,7 +86,7 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
     `shuffle` is not).
     """
     generator = Random(seed)  # noqa: S311 (an order, not a secret)
-    if still := tuple(trial for trial in captures(study) if (trial.block, trial.position) not in done):
+    if still := tuple(trial for trial in captures(study) if trial.place not in done):
         yield still
     all_trials = [(case, False) for case in cases(study)]
     if study.profile:

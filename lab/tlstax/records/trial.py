@@ -30,6 +30,11 @@ class Trial(Frozen):
     captured: bool = False
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Its block and position, which no other trial of a run has."""
+        return self.block, self.position
+
+    @property
     def is_measured(self) -> bool:
         """Whether results are estimated from it."""
         return not self.profiled and not self.captured

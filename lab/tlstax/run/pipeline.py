@@ -173,7 +173,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     if before:
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()))
         outlook.decided(known.progress, time.monotonic())
-    done = {(record.trial.block, record.trial.position) for record in records}
+    done = {record.trial.place for record in records}
     elsewhere = _elsewhere(study, header, benches, watcher)
     for block in blocks(study, header.seed, done):
         for sitting in sittings(study, block, header.trial_duration_s, elsewhere):

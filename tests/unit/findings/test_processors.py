@@ -6,12 +6,13 @@ import pytest
 
 from fake_trials import fake_record, fake_run, tax_truth
 from observed_windows import seconds, ticks, window
-from tlstax.findings.answer.caveats import of_run
+from tlstax.findings.answer.caveats import busy_clients, of_run
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.export import exported
 from tlstax.findings.core.estimates import estimates
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.processors import series, shares
+from tlstax.findings.core.series import valid_values
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window
 from tlstax.report.page.html import html
@@ -101,7 +102,9 @@ def test_what_is_often_nothing_has_no_ratio() -> None:
 
 def caveats(seen: Window) -> str:
     run = watched(fake_run(invalid=False), seen)
-    return "\n".join(of_run(run, estimates(run.header.study, run.trials)))
+    values = valid_values(run.header.study, run.trials)
+    found = estimates(run.header.study, run.trials, values)
+    return "\n".join(of_run(run, found, busy_clients(run.header.study, found, values)))
 
 
 def test_what_the_host_took_is_said_where_it_matters() -> None:

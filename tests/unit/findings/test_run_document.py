@@ -235,14 +235,15 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert found.caveats == ("of the run", "of turns", "of profiling", "of drivers")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
     of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
-    estimated = estimates(study, stored.measured)
+    values = valid_values(study, stored.measured)
+    estimated = estimates(study, stored.measured, values)
     assert asked == {
         **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
         **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
         **dict.fromkeys(("published_tables", "agreements", "distances", "hello_retries", "drivers"), of_both),
         "published": (measured, stored.header.machine),
         "storms": (stored, estimated),
-        "of_run": (stored, estimated),
+        "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_turns": of_run,
         "caveats_of_profiling": (answers["profiling"],),
         "caveats_of_drivers": (study, answers["drivers"]),

@@ -6,7 +6,7 @@ import pytest
 
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
 from fake_trials import fake_header, untrue
-from tlstax.findings.answer.caveats import of_finding
+from tlstax.findings.answer.caveats import Busy, of_finding
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.export import exported
 from tlstax.findings.core.comparisons import compare
@@ -298,12 +298,15 @@ def rates(bursts_in: int) -> list[Estimate]:
 def test_a_case_that_is_disturbed_in_every_block_is_said_to_be() -> None:
     disturbed = {e.comparison.case.role: e for e in rates(bursts_in=5)}
     treatment, control = disturbed["treatment"], disturbed["control"]
+    idle: Busy = {e.comparison.case.key(): () for e in disturbed.values()}
     assert treatment.is_disturbed
     assert not control.is_disturbed
     assert treatment.ratio is not None
-    (text,) = (text for text in of_finding(STUDY, treatment, treatment.ratio) if "over all slices" in text)
+    (text,) = (
+        text for text in of_finding(STUDY, treatment, treatment.ratio, idle) if "over all slices" in text
+    )
     assert text.startswith("over all slices together it is \N{MINUS SIGN}44 %, outside the interval")
-    assert not any("over all slices" in text for text in of_finding(STUDY, control, treatment.ratio))
+    assert not any("over all slices" in text for text in of_finding(STUDY, control, treatment.ratio, idle))
     said = [caveat for caveat in document(disturbed_run(bursts_in=5)).caveats if text in caveat]
     assert said == [f"TLS 1.3: {text}"]
 

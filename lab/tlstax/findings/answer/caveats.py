@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from tlstax.findings.answer.machine_caveats import of_machine
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison
 from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.proof import always_hello_retry
+from tlstax.findings.core.series import Values
 from tlstax.findings.core.wording import known_to, percent, signed_percent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
@@ -29,18 +29,30 @@ BUSY_CLIENT_SHARE, BUSY_SERVER_SHARE = 0.75, 0.95
 FEW_BLOCKS = 3
 """With fewer blocks than this an interval rests on hardly any evidence of scatter."""
 
+Busy = Mapping[str, tuple[str, ...]]
+"""What is to be said of the work of each case's client, and of its baseline's, by the case's key."""
+
 HELLO_RETRY = (
     "every handshake met a HelloRetryRequest: the server accepts none of the groups that the client sent a "
     "key share for, which costs a round trip and a second ClientHello"
 )
 
 
-def of_finding(study: Study, estimate: Estimate, ratio: Interval) -> tuple[str, ...]:
+def busy_clients(study: Study, found: Iterable[Estimate], values: Values) -> Busy:
+    """Where the client worked so hard that it may be what limits the rate, for each case that was compared.
+
+    `values` are the outcomes of all valid trials.
+    """
+    compared = {estimate.comparison.case.key(): estimate.comparison for estimate in found}
+    return {key: tuple(_client_bound(study, comparison, values)) for key, comparison in compared.items()}
+
+
+def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) -> tuple[str, ...]:
     """What bears on one finding, the gravest first."""
     comparison = estimate.comparison
     found = [*_few_blocks(ratio), *_lost(comparison)]
     if _limited_by_client(estimate.outcome):
-        found += _client_bound(study, comparison)
+        found += busy[comparison.case.key()]
     if comparison.case.role != "baseline":
         found += _disturbed(estimate)
         found += _control_differs(estimate.control)
@@ -50,7 +62,7 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval) -> tuple[str, 
     return (*found, *_notes(comparison))
 
 
-def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
+def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[str, ...]:
     """What bears on the whole run: how it ended, what was lost, what its deciding outcome suffers from."""
     study = stored.header.study
     deciding = [estimate for estimate in found if estimate.outcome == study.deciding_outcome]
@@ -68,7 +80,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate]) -> tuple[str, ...]:
         ),
         *_too_wide(study, deciding),
         *_most_disturbed(study, deciding),
-        *dict.fromkeys(text for estimate in deciding for text in _client_bound(study, estimate.comparison)),
+        *dict.fromkeys(text for estimate in deciding for text in busy[estimate.comparison.case.key()]),
     )
 
 
@@ -97,17 +109,17 @@ def _lost(comparison: Comparison) -> list[str]:
     return [f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"]
 
 
-def _client_bound(study: Study, comparison: Comparison) -> list[str]:
+def _client_bound(study: Study, comparison: Comparison, values: Values) -> list[str]:
     sides = {
         full_label(comparison.case, study): _records(comparison),
         full_label(comparison.baseline, study): [pair.baseline for pair in comparison.pairs],
     }
-    return [text for name, records in sides.items() for text in _who_was_busy(name, records)]
+    return [text for name, records in sides.items() for text in _who_was_busy(name, records, values)]
 
 
-def _who_was_busy(name: str, records: Sequence[TrialRecord]) -> list[str]:
-    client = _mean_share(records, "client_cpu_share", otherwise=0.0)
-    server = _mean_share(records, "server_cpu_share", otherwise=1.0)
+def _who_was_busy(name: str, records: Sequence[TrialRecord], values: Values) -> list[str]:
+    client = _mean_share(records, values, "client_cpu_share", otherwise=0.0)
+    server = _mean_share(records, values, "server_cpu_share", otherwise=1.0)
     if client > CLIENT_BOUND_SHARE:
         return [
             f"client-bound: in {name} the client's busiest thread used {percent(client)} of a core, so that "
@@ -121,8 +133,8 @@ def _who_was_busy(name: str, records: Sequence[TrialRecord]) -> list[str]:
     return []
 
 
-def _mean_share(records: Sequence[TrialRecord], name: str, *, otherwise: float) -> float:
-    shares = [share for record in records if (share := outcome(record, name)) is not None]
+def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, otherwise: float) -> float:
+    shares = [known[name] for record in records if name in (known := values[record.trial.place])]
     return fmean(shares) if shares else otherwise
 
 

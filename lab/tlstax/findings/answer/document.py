@@ -46,6 +46,7 @@ def document(stored: StoredRun) -> RunDocument:
     study = header.study
     values = valid_values(study, stored.measured)
     found = estimates(study, stored.measured, values)
+    busy = caveats.busy_clients(study, found, values)
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
     shown = drivers(measured, stored.measured)
@@ -59,7 +60,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        findings=tuple(_finding(e, e.ratio, stored) for e in found if e.ratio),
+        findings=tuple(_finding(e, e.ratio, stored, busy) for e in found if e.ratio),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
         contrasts=contrasts(measured),
@@ -81,7 +82,7 @@ def document(stored: StoredRun) -> RunDocument:
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
-            *caveats.of_run(stored, found),
+            *caveats.of_run(stored, found, busy),
             *of_turns(stored),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),
@@ -89,7 +90,7 @@ def document(stored: StoredRun) -> RunDocument:
     )
 
 
-def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Finding:
+def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: caveats.Busy) -> Finding:
     comparison, study = estimate.comparison, stored.header.study
     role = comparison.case.role
     exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
@@ -107,7 +108,7 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun) -> Findi
         noise_floor=floor,
         judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
         negotiated=negotiated(pair.record for pair in comparison.pairs),
-        caveats=caveats.of_finding(study, estimate, interval),
+        caveats=caveats.of_finding(study, estimate, interval, busy),
     )
 
 

@@ -99,7 +99,7 @@ def _estimate(
     study: Study, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
 ) -> Estimate:
     both = [
-        (values[_place(pair.record)].get(name, 0.0), values[_place(pair.baseline)].get(name, 0.0))
+        (values[pair.record.trial.place].get(name, 0.0), values[pair.baseline.trial.place].get(name, 0.0))
         for pair in comparison.pairs
     ]
     blocks = [(*pair, taken) for pair, taken in zip(both, sides, strict=True) if min(pair) > 0]
@@ -117,7 +117,3 @@ def _estimate(
         ratio=stats.interval(logs, study.confidence) if logs else None,
         totals=tuple((total, ratio) for ratio, total in found if ratio is not None and total is not None),
     )
-
-
-def _place(record: TrialRecord) -> tuple[int, int]:
-    return record.trial.block, record.trial.position

@@ -46,9 +46,7 @@ def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
     """The outcomes of all valid trials. Raises MachineFault where a histogram cannot be decoded."""
     told = phases(study)
     return {
-        (record.trial.block, record.trial.position): outcomes(record, told)
-        for record in records
-        if record.verdict.value == "valid"
+        record.trial.place: outcomes(record, told) for record in records if record.verdict.value == "valid"
     }
 
 
@@ -123,7 +121,7 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
     control_turns: dict[Frozen, dict[int, Turns]] = {}
     for record in records:
         trial = record.trial
-        place, at = (trial.block, trial.position), frozen(trial.case.levels)
+        place, at = trial.place, frozen(trial.case.levels)
         if place in values:
             into, taken = (controls, control_turns) if trial.case.role == "control" else (found, found_turns)
             into.setdefault(at, {})[trial.block] = values[place]

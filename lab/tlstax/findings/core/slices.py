@@ -60,6 +60,8 @@ _COLUMNS = {
 
 _SHARES = {"server_cpu_share": "server_cpu_us", "client_cpu_share": "client_cpu_us"}
 _OF_STORMS = ("connections_per_s", "round_s")
+_COMPARED = frozenset((*SLICED, *_SHARES))
+"""The outcomes whose ratios are taken of slices; the value of the client's share is its busiest thread's."""
 
 _UNITS = {"latency_mean_us": 1e6}
 
@@ -241,7 +243,7 @@ def _mean_over_each(
     of: Callable[[str, Turns, Turns], float | None], name: str, slices: Sides
 ) -> float | None:
     own, other = slices
-    if own is None or other is None or own.sitting != other.sitting:
+    if name not in _COMPARED or own is None or other is None or own.sitting != other.sitting:
         return None
     found = [ratio for one in own.each for two in other.each if (ratio := of(name, one, two)) is not None]
     return fmean(found) if found else None

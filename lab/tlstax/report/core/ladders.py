@@ -39,7 +39,7 @@ def measured(stored: StoredRun) -> Series:
     """The values that ladders are drawn from: those for which no histogram is decoded."""
     study = stored.header.study
     values = {
-        (record.trial.block, record.trial.position): outcomes(record, ())
+        record.trial.place: outcomes(record, ())
         for record in stored.measured
         if record.verdict.value == "valid"
     }
