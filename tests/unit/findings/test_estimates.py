@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 
 import pytest
@@ -11,6 +12,7 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import Values
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.results.interval import Interval
 from tlstax.study import load_study, override
 
 STUDY = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
@@ -147,3 +149,46 @@ def test_a_noise_floor_is_borrowed_from_the_nearest_group_of_the_same_workload()
     assert [each.comparison.case.role for each in found].count("control") == 1
     assert {each.comparison.case.levels["connections"] for each in found} == {8, 64}
     assert [each.noise_floor for each in found] == pytest.approx([0.04] * len(found))
+
+
+BETWEEN = Interval(point=1.0, low=0.9, high=1.1, confidence=0.95, blocks=3)
+NEITHER = Interval(point=1.0, low=None, high=None, confidence=0.95, blocks=1)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "totals", "is_disturbed"),
+    [
+        (BETWEEN, (0.299, 0.300, 0.301), True),
+        (BETWEEN, (-0.299, -0.300, -0.301), True),
+        (BETWEEN, (0.049, 0.050, 0.051), False),  # clear, and within the interval
+        (BETWEEN, (0.0, 0.9, 0.0), False),  # outside it, by one block alone
+        (BETWEEN, (0.3,), False),  # one block has no scatter
+        (BETWEEN, (), False),
+        (NEITHER, (0.299, 0.300, 0.301), False),
+        (None, (0.299, 0.300, 0.301), False),
+    ],
+)
+def test_disturbed_is_what_all_slices_tell_otherwise_in_block_after_block(
+    ratio: Interval | None, totals: tuple[float, ...], *, is_disturbed: bool
+) -> None:
+    """Neighbours tell of no difference in any block."""
+    (estimate, *_) = estimates(STUDY, RECORDS)
+    found = replace(estimate, ratio=ratio, totals=tuple((total, 0.0) for total in totals))
+    assert found.is_disturbed is is_disturbed
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_ends_of_an_interval_belong_to_it(end: str) -> None:
+    (estimate, *_) = estimates(STUDY, RECORDS)
+    outside = replace(estimate, ratio=BETWEEN, totals=((0.299, 0.0), (0.300, 0.0), (0.301, 0.0)))
+    assert outside.is_disturbed
+    assert outside.ratio_of_totals is not None
+    reaching = BETWEEN.model_copy(update={"low": 1.0, "high": 2.0, end: outside.ratio_of_totals})
+    assert not replace(outside, ratio=reaching).is_disturbed
+
+
+def test_what_is_apart_is_what_lies_between_both() -> None:
+    """Where neighbours tell of as much, nothing was disturbed, however far both are from the interval."""
+    (estimate, *_) = estimates(STUDY, RECORDS)
+    both = ((0.3, 0.31), (0.3, 0.30), (0.3, 0.29))
+    assert not replace(estimate, ratio=BETWEEN, totals=both).is_disturbed

@@ -51,11 +51,12 @@ class Estimate:
         Beyond chance is what the scatter of the difference of the two over blocks does not explain, and what
         lies outside the ratio's interval. Bursts that hit all cases alike widen that scatter, and do neither.
         """
-        if self.ratio is None or self.ratio.low is None or self.ratio.high is None or len(self.totals) < 2:
+        ratio, of_totals = self.ratio, self.ratio_of_totals
+        if of_totals is None or ratio is None or ratio.low is None or ratio.high is None:
             return False
         apart = [total - neighbours for total, neighbours in self.totals]
-        is_clear = stats.difference_interval(apart, self.ratio.confidence).excludes_zero
-        return is_clear and not self.ratio.low <= (self.ratio_of_totals or 0.0) <= self.ratio.high
+        is_clear = stats.difference_interval(apart, ratio.confidence).excludes_zero
+        return is_clear and not ratio.low <= of_totals <= ratio.high
 
     @property
     def noise_floor(self) -> float | None:
