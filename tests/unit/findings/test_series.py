@@ -45,6 +45,8 @@ def test_ratios_are_of_blocks_that_both_have_in_their_order() -> None:
     found = of({2: {"ops_per_s": e**2}, 0: {"ops_per_s": e}, 9: {"ops_per_s": e}})
     assert found.log_ratios(TLS, PLAIN, "ops_per_s") == pytest.approx({0: 1.0, 2: 2.0})
     assert list(found.log_ratios(TLS, PLAIN, "ops_per_s")) == [0, 2]
+    assert found.log_ratios({"tls": "1.2"}, PLAIN, "ops_per_s") == {}
+    assert found.log_ratios(TLS, {"tls": "1.2"}, "ops_per_s") == {}
     assert difference({0: 5.0, 1: 1.0}, {1: 3.0, 2: 1.0}) == {1: -2.0}
 
 
@@ -52,6 +54,7 @@ def test_a_control_is_set_against_the_baseline_with_its_levels() -> None:
     found = of({}, controls={1: {"ops_per_s": e}, 7: {"ops_per_s": e}})
     assert found.control_logs(PLAIN, "ops_per_s") == pytest.approx({1: 1.0})
     assert of({}).control_logs(PLAIN, "ops_per_s") == {}
+    assert found.control_logs({"tls": "1.2"}, "ops_per_s") == {}
 
 
 def test_each_control_has_its_ratio_where_it_has_a_block_in_common_with_its_baseline() -> None:

@@ -270,6 +270,21 @@ def test_a_case_is_compared_with_the_baseline_and_its_control() -> None:
     assert measured.control_logs(off, "ops_per_s") == pytest.approx({0: log(4), 1: log(4)})
 
 
+def test_a_control_is_set_against_its_baseline_by_neighbours() -> None:
+    """By hand as above: neighbours differ by 1.2, the middle slices of each alone by 110 to 100."""
+    done: dict[str, Done] = {
+        "baseline": [(100, 1.0), (200, 1.0), (40, 1.0)] * 2,
+        "control": [(110, 1.0), (240, 1.0), (52, 1.0)] * 2,
+    }
+    records = [
+        in_turns(Trial(block=0, position=position, case=case), slices_of(done[case.role]))
+        for position, case in enumerate(cases(STUDY))
+        if case.role in done
+    ]
+    measured = series(STUDY, records, valid_values(STUDY, records))
+    assert measured.control_logs({"tls": "off"}, "ops_per_s") == pytest.approx({0: log(1.2)})
+
+
 def test_a_control_that_is_not_valid_is_no_reference() -> None:
     records = [record for block in range(3) for record in sitting(block)]
     lost = [untrue(record, "lost") if record.trial.case.role == "control" else record for record in records]
