@@ -161,11 +161,11 @@ SLOW = "sampling slowed the profiled trials down a lot: they may spend their tim
         ({}, None),
         (
             {"trials": TrialCounts(valid=5, invalid=2, unknown=1)},
-            "3 profiled trials not valid, and what was sampled of them left out",
+            "3 profiled trials not valid, and what was sampled there left out",
         ),
         (
             {"trials": TrialCounts(valid=7, invalid=1, unknown=0)},
-            "1 profiled trials not valid, and what was sampled of them left out",
+            "1 profiled trial not valid, and what was sampled there left out",
         ),
         (
             {"why_none": ("it was killed (2)", "it did not answer")},

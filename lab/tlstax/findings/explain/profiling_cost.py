@@ -16,6 +16,7 @@ from tlstax.results.document import (
     Profiling,
 )
 from tlstax.results.interval import Interval
+from tlstax.support.text import counted
 
 MOST_LOST = 0.01
 MUCH_SLOWER = 0.8
@@ -58,7 +59,10 @@ def caveats_of_profiling(sampled: Profiling | None) -> tuple[str, ...]:
     lost = sampled.lost / (sampled.samples + sampled.lost) if sampled.lost else 0.0
     speed = sampled.costs.get("ops_per_s")
     caveats = (
-        (not_valid > 0, f"{not_valid} profiled trials not valid, and what was sampled of them left out"),
+        (
+            not_valid > 0,
+            f"{counted(not_valid, 'profiled trial')} not valid, and what was sampled there left out",
+        ),
         (bool(sampled.why_none), f"profiled trials without a profile: {'; '.join(sampled.why_none)}"),
         (sampled.sides == ("client",), "only the client was sampled: the server's process is out of reach"),
         (
