@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from processes import runs
 
 import tlstax
 from tlstax.store import Store
@@ -69,9 +70,5 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(process.pid).children(recursive=True)
-
-
 def all_gone(processes: list[psutil.Process]) -> bool:
-    return not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+    return not any(map(runs, processes))

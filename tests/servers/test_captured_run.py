@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import WITHIN_S, Home, all_gone, family, wait_until
+from command_line import WITHIN_S, Home, all_gone, wait_until
+from processes import family
 
 SHORT = ("--rows", "1000", "--budget", "1s", "--over-budget", "--connections", "2")
 
@@ -72,7 +73,7 @@ def test_a_run_that_was_cut_off_while_it_captured_goes_on_there(tmp_path: Path, 
     try:
         wait_until(lambda: user.trials() >= 2 or process.poll() is not None)
         assert process.poll() is None
-        children = family(process)
+        children = family(process.pid)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=WITHIN_S)
     finally:

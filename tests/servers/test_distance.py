@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import Home
+from processes import family, lives
 
 import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
@@ -80,7 +81,7 @@ def test_a_link_that_died_is_noticed_and_replaced(session: Session) -> None:
     before = set(session.path.iterdir())
     with open_span(session, lambda _: None, may_netem=False) as span:
         assert span.made_by == "tlstax-link"
-        links = [child for child in psutil.Process().children() if child.name() == "tlstax-link"]
+        links = family(name="tlstax-link")
         link = max(links, key=psutil.Process.create_time)
         link.kill()
         link.wait()
@@ -110,13 +111,6 @@ def test_nothing_outlives_a_laboratory_that_is_killed() -> None:
     while time.monotonic() < deadline and any(lives(identity.pid) for identity in identities if identity):
         time.sleep(0.02)
     assert not [identity for identity in identities if identity and lives(identity.pid)]
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 @pytest.mark.usefixtures("mysql_build")

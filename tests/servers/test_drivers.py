@@ -12,7 +12,9 @@ from typing import Any
 import load_jobs
 import psutil
 import pytest
+from command_line import wait_until
 from load_jobs import ROWS, WITHIN_S
+from processes import family, lives, runs
 
 from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import ClientFailure, LoadClient
@@ -274,14 +276,14 @@ def test_the_password_is_on_no_command_line_and_the_end_of_input_ends_a_driver(
     asked = job(filled)
     with LoadClient(command(name), asked) as client:
         ready = client.wait_ready(WITHIN_S)
-        family = [psutil.Process(client.pid), *psutil.Process(client.pid).children(recursive=True)]
-        assert ready.pid in {process.pid for process in family}
-        for process in family:
+        processes = [psutil.Process(client.pid), *family(client.pid)]
+        assert ready.pid in {process.pid for process in processes}
+        for process in processes:
             shown = (*process.cmdline(), *process.environ().values())
             assert not [word for word in shown if asked.account.password in word]
         client.hang_up()
-        _, alive = psutil.wait_procs(family, timeout=10)
-        assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+        _, alive = psutil.wait_procs(processes, timeout=10)
+        assert not [process for process in alive if runs(process)]
 
 
 def test_a_driver_keeps_its_connections_until_it_is_told_to_go(name: str, filled: PrivateServer) -> None:
@@ -291,10 +293,7 @@ def test_a_driver_keeps_its_connections_until_it_is_told_to_go(name: str, filled
         client.wait_done(WITHIN_S)
         assert read_status(admin)["Threads_connected"] >= 3
         client.hang_up()
-        deadline = time.monotonic() + WITHIN_S
-        while psutil.pid_exists(client.pid) and psutil.Process(client.pid).status() != psutil.STATUS_ZOMBIE:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: not lives(client.pid))
 
 
 def test_the_folders_of_all_drivers_are_there() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command_line import Home, all_gone, family, wait_until
+from command_line import Home, all_gone, wait_until
+from processes import command_of, family
 
 from tlstax.specimens.server_build import ServerBuild
 
@@ -81,8 +82,8 @@ def test_ctrl_c_shows_what_is_known_and_leaves_nothing(home: Home) -> None:
         children: list[psutil.Process] = []
 
         def a_driver_works() -> bool:
-            children[:] = family(process)
-            return any("program.py" in " ".join(_command(child)) for child in children)
+            children[:] = family(process.pid)
+            return any("program.py" in " ".join(command_of(child)) for child in children)
 
         wait_until(a_driver_works)
         os.kill(process.pid, signal.SIGINT)
@@ -92,10 +93,3 @@ def test_ctrl_c_shows_what_is_known_and_leaves_nothing(home: Home) -> None:
     assert document["status"] == "interrupted"
     assert [row["name"] for row in document["drivers"]] == ["needy-driver"]
     wait_until(lambda: all_gone(children))
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command_line import WITHIN_S, Home, all_gone, family, wait_until
+from command_line import WITHIN_S, Home, all_gone, wait_until
+from processes import command_of, family
 
 from tlstax.observers.process import read_cpu
 from tlstax.plan.order import cases
@@ -56,7 +57,7 @@ def study(home: Home) -> str:
 
 def servers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     names = ("/usr/sbin/mysqld", "/usr/sbin/mariadbd")
-    return [child for child in family(process) if any(part.endswith(names) for part in child.cmdline())]
+    return [child for child in family(process.pid) if any(part.endswith(names) for part in command_of(child))]
 
 
 def goes_on(home: Home, process: subprocess.Popen[str], trials: int) -> None:
@@ -119,7 +120,7 @@ def test_a_study_of_four_servers_is_killed_and_interrupted_and_resumed_to_its_en
 ) -> None:
     killed = home.start("study", "run", study, "--seed", "3")
     goes_on(home, killed, 3)
-    children, servers = family(killed), servers_of(killed)
+    children, servers = family(killed.pid), servers_of(killed)
     assert len(servers) == SERVERS
     assert_paused_ones_rest(servers)
     kept = home.trials()
@@ -129,7 +130,7 @@ def test_a_study_of_four_servers_is_killed_and_interrupted_and_resumed_to_its_en
 
     interrupted = home.start("study", "run", study, "--resume")
     goes_on(home, interrupted, kept + 3)
-    children = family(interrupted)
+    children = family(interrupted.pid)
     interrupted.send_signal(signal.SIGINT)
     out, err = interrupted.communicate(timeout=WITHIN_S)
     assert interrupted.returncode == 130, err

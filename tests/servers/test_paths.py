@@ -14,6 +14,7 @@ from contextlib import ExitStack
 
 import psutil
 import pytest
+from processes import lives
 
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.observers.machine import describe_machine
@@ -186,16 +187,9 @@ def test_no_program_outlives_a_laboratory_that_is_killed() -> None:
     pids = [int(pid) for pid in killed.stdout.split()]
     assert len(pids) >= 8
     deadline = time.monotonic() + 10
-    while any(map(_runs, pids)) and time.monotonic() < deadline:
+    while any(map(lives, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert [pid for pid in pids if _runs(pid)] == []
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    assert [pid for pid in pids if lives(pid)] == []
 
 
 def test_keys_are_for_this_user_alone_and_go_with_the_path(bench: Bench, session: Session) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
-from command_line import WITHIN_S, Home, all_gone, family, wait_until
+from command_line import WITHIN_S, Home, all_gone, wait_until
+from processes import family
 
 from small_disk import small_disk
 from tlstax.observers import profiler
@@ -164,12 +164,12 @@ def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: sign
     process = home.start("run", *ONE_LEVEL, "--profile", *endless)
 
     def sampling() -> bool:
-        return any("record" in child.cmdline() for child in family(process) if child.name() == "perf")
+        return bool(family(process.pid, name="perf", word="record"))
 
     try:
-        wait_until(lambda: (home.trials() >= 1 and _quietly(sampling)) or process.poll() is not None)
+        wait_until(lambda: (home.trials() >= 1 and sampling()) or process.poll() is not None)
         assert process.poll() is None, process.communicate()
-        children = family(process)
+        children = family(process.pid)
         process.send_signal(ending)
         _, err = process.communicate(timeout=WITHIN_S)
     finally:
@@ -180,14 +180,6 @@ def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: sign
     assert not left
     with home.store() as store:
         assert store.load("last").status == "interrupted"
-
-
-def _quietly(condition: Any) -> bool:
-    """Processes come and go while they are looked at."""
-    try:
-        return bool(condition())
-    except psutil.Error:
-        return False
 
 
 def test_what_is_sampled_is_what_ran_between_start_and_stop(spinner: subprocess.Popen[str]) -> None:
@@ -235,7 +227,7 @@ def test_a_perf_that_fails_costs_the_profile_and_is_told(
 def test_a_perf_that_is_killed_while_it_samples(spinner: subprocess.Popen[str]) -> None:
     with Profiler(None, spinner.pid, probe(), describe_machine()) as sampler:
         sampler.start()
-        (perf,) = [child for child in psutil.Process().children() if child.name() == "perf"]
+        (perf,) = family(name="perf")
         perf.kill()
         spin(spinner)
         sampled = sampler.stop()

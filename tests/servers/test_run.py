@@ -12,7 +12,8 @@ from typing import Any
 
 import psutil
 import pytest
-from command_line import WITHIN_S, Home, all_gone, family, wait_until
+from command_line import WITHIN_S, Home, all_gone, wait_until
+from processes import family
 
 from small_disk import small_disk
 
@@ -43,7 +44,7 @@ def running(home: Home) -> Iterator[subprocess.Popen[str]]:
 
 
 def server_of(process: subprocess.Popen[str]) -> psutil.Process:
-    return next(child for child in family(process) if any("mysqld" in part for part in child.cmdline()))
+    return family(process.pid, word="mysqld")[0]
 
 
 def session_of(process: subprocess.Popen[str]) -> Path:
@@ -129,7 +130,7 @@ def test_a_stored_run_is_shown_again_in_every_format(
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind(
     home: Home, running: subprocess.Popen[str]
 ) -> None:
-    children = family(running)
+    children = family(running.pid)
     assert server_of(running) in children
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=WITHIN_S)
@@ -144,7 +145,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind(
 
 
 def test_kill_9_leaves_no_process_and_loses_no_trial(home: Home, running: subprocess.Popen[str]) -> None:
-    children = family(running)
+    children = family(running.pid)
     own = session_of(running)
     before = home.trials()
     running.kill()

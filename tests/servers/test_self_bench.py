@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+from command_line import all_gone, wait_until
 from load_jobs import ROWS, job
+from processes import family
 
 import tlstax
 from tlstax.clients.engine import engine_command, engine_specimen
@@ -129,7 +129,7 @@ def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
         assert process.stderr is not None
         # A line every ten seconds says what is going on; from the second block on, there is one to show.
         next(line for line in process.stderr if "block " in line and "block 1," not in line)
-        children = psutil.Process(process.pid).children(recursive=True)
+        children = family(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=WITHIN_S)
     assert process.returncode == 130, err
@@ -137,10 +137,7 @@ def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
     assert "the run was interrupted: " in out
     assert any(line.startswith("select") for line in out.splitlines())
     assert len(children) >= 1
-    deadline = time.monotonic() + WITHIN_S
-    while any(c.is_running() and c.status() != psutil.STATUS_ZOMBIE for c in children):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: all_gone(children))
 
 
 @pytest.fixture

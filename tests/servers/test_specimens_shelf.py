@@ -16,8 +16,8 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+from processes import family, runs
 
 from tlstax.specimens import apt_command, apt_mirror, shelf
 from tlstax.specimens.recipe import AptPackages, Recipe
@@ -133,11 +133,10 @@ def test_a_killed_download_takes_apt_with_it(cache: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("TLSTAX_APT_MIRROR", f"http://127.0.0.1:{port}/debian")
         builder = in_a_child(lambda: shelf.obtain(SMALL, quiet))
         assert builder.pid is not None
-        parent = psutil.Process(builder.pid)
-        children = wait_for(lambda: [c for c in parent.children(recursive=True) if c.name() == "apt-get"])
+        children = wait_for(lambda: family(builder.pid, name="apt-get"))
         builder.kill()
         builder.join()
-        assert wait_for(lambda: not any(child.is_running() for child in children))
+        assert wait_for(lambda: not any(map(runs, children)))
     assert shelf.present(SMALL) is None
     assert cache.is_dir()
 
