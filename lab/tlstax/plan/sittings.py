@@ -22,13 +22,13 @@ MOST_IN_ROUND = 6
 FEWEST_ROUNDS = 5
 """Rounds of a sitting, however short its windows: of fewer pairs a median leaves nothing out."""
 
-WARMUP_S = 0.01
+WARMUP_S = 0.005
 """Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
 a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
 
-WATCHED_S, WATCHED_SLICES = 0.02, 1
+WATCHED_S, WATCHED_SLICES = 0.02, 1 / 3
 """How long each client works under all observers before the turns begin, at least: this long, and this many
-slices."""
+slices. That is enough for an operation of every connection, and what it takes is time without turns."""
 
 
 @dataclass(frozen=True)

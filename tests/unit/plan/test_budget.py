@@ -108,15 +108,15 @@ def test_what_fits_leaves_as_many_cases_as_can_be(study: Study, fits: tuple[str,
 def test_run_names_its_own_options() -> None:
     """Connections, workloads: `run` has no --set. What the baseline names is what is compared, and stays."""
     two = override(TAX, "connections", ["1", "8"]).model_copy(update={"budget_s": 5.0})
-    assert what_fits(two, own_options=True) == ("--budget 10s", "--connections 1")
-    assert what_fits(two) == ("--budget 10s", "--set connections=1")
+    assert what_fits(two, own_options=True) == ("--budget 9s", "--connections 1")
+    assert what_fits(two) == ("--budget 9s", "--set connections=1")
     queries = override(two, "queries", ["1000000"])
     assert len(what_fits(queries)) == 2
     assert len(what_fits(queries, own_options=True)) == 1
 
     with pytest.raises(UserMistake) as caught:
         check_budget(two, own_options=True)
-    assert "give --budget 10s or --connections 1, or" in caught.value.sentence()
+    assert "give --budget 9s or --connections 1, or" in caught.value.sentence()
     far = override(override(TAX, "workload", ["point-select"]), "rtt_ms", ["0", "45"])
     assert what_fits(far.model_copy(update={"budget_s": 3.0}), own_options=True)[1:] == ("--rtt-ms 0",)
 
