@@ -15,7 +15,8 @@ class Slices(Frozen):
     Cases with the same `sitting` of a block took turns. `rounds` has the round that each slice belongs to:
     slices of one round are neighbours in time, within a second or so, and no round has two of a case.
     `length_s` is what each was to last. With `lead_in` the other columns are of the part of each slice in
-    which all connections were at work (`contract.FullLoadSpan`), after this many operations. Without, they
+    which all connections were at work (`contract.FullLoadSpan`), after this many operations, and 0 for a
+    slice that was over before. Without, they
     are of whole slices: `elapsed_s` until the answer of the last operation, and until the server has done
     with connections that were closed; CPU times read at the slice's two ends, when nothing was in flight.
     `server_cpu_us` and `path_cpu_us` are empty where those processes are out of reach, or there is no path.

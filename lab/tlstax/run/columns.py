@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -42,17 +42,19 @@ class Columns(TypedDict):
 def of(
     turns: Sequence[Turn], lead_in: int | None, *, of_server: bool, of_path: bool, of_storm: bool
 ) -> Columns:
-    """The columns of these turns, of what was done under full load, after `lead_in` operations, if all tell.
+    """The columns of these turns, of what was done under full load, after `lead_in` operations, if most tell.
 
-    One for all: a column that mixed whole slices and parts of them would have steps in it. `of_server` and
-    `of_path` say whose CPU time is known; under full load the client has read the server's first. The
-    rounds of a storm are never under full load.
+    A slice of which the client does not tell was over before all connections had been at work, which happens
+    where other programs have the processors: nothing of it counts. One kind for all: a column that mixed
+    whole slices and parts of them would have steps in it. `of_server` and `of_path` say whose CPU time is
+    known; under full load the client has read the server's first. The rounds of a storm are never under full
+    load.
     """
     parts = [turn.slice.full_load for turn in turns]
-    known = [part for part in parts if part is not None]
-    if lead_in is None or len(known) < len(parts):
+    telling = sum(part is not None for part in parts)
+    if lead_in is None or 2 * telling <= len(parts):
         return _whole(turns, of_server=of_server, of_path=of_path, of_storm=of_storm)
-    return _under_full_load(turns, known, lead_in, of_server=of_server, of_path=of_path)
+    return _under_full_load(turns, parts, lead_in, of_server=of_server, of_path=of_path)
 
 
 def _whole(turns: Sequence[Turn], *, of_server: bool, of_path: bool, of_storm: bool) -> Columns:
@@ -71,18 +73,24 @@ def _whole(turns: Sequence[Turn], *, of_server: bool, of_path: bool, of_storm: b
 
 
 def _under_full_load(
-    turns: Sequence[Turn], parts: Sequence[FullLoadSpan], lead_in: int, *, of_server: bool, of_path: bool
+    turns: Sequence[Turn],
+    parts: Sequence[FullLoadSpan | None],
+    lead_in: int,
+    *,
+    of_server: bool,
+    of_path: bool,
 ) -> Columns:
-    server_us = (part.cpu_of_us[0] for part in parts)
-    path_us = (sum(part.cpu_of_us[int(of_server) :]) for part in parts)
+    def column(of_part: Callable[[FullLoadSpan], float], digits: int) -> tuple[float, ...]:
+        return _rounded((of_part(part) if part is not None else 0.0 for part in parts), digits)
+
     return Columns(
         rounds=tuple(turn.round for turn in turns),
-        operations=_rounded((part.operations for part in parts), 6),
-        elapsed_s=_rounded((part.elapsed_s for part in parts), 9),
-        latency_sum_s=_rounded((part.latency_sum_s for part in parts), 9),
-        client_cpu_us=_rounded((part.cpu_us for part in parts), 3),
-        server_cpu_us=_rounded(server_us, 3) if of_server else (),
-        path_cpu_us=_rounded(path_us, 3) if of_path else (),
+        operations=column(lambda part: part.operations, 6),
+        elapsed_s=column(lambda part: part.elapsed_s, 9),
+        latency_sum_s=column(lambda part: part.latency_sum_s, 9),
+        client_cpu_us=column(lambda part: part.cpu_us, 3),
+        server_cpu_us=column(lambda part: part.cpu_of_us[0], 3) if of_server else (),
+        path_cpu_us=column(lambda part: sum(part.cpu_of_us[int(of_server) :]), 3) if of_path else (),
         rounds_s=(),
         finished=tuple(turn.slice.operations for turn in turns),
         lead_in=lead_in,

@@ -46,7 +46,16 @@ def test_without_a_server_in_reach_the_clocks_are_the_paths() -> None:
     assert (bare["server_cpu_us"], bare["path_cpu_us"], bare["operations"]) == ((), (), (30,))
 
 
-def test_where_one_slice_was_too_short_all_are_whole() -> None:
+def test_of_a_slice_that_was_too_short_nothing_counts_but_what_was_finished() -> None:
+    turns = [turn(0, part(30, (28000.0, 300.0))), turn(1, None), turn(2, part(32, (29000.0, 400.0)))]
+    found = columns.of(turns, 8, of_server=True, of_path=True, of_storm=False)
+    assert (found["operations"], found["elapsed_s"]) == ((30, 0, 32), (0.03, 0, 0.03))
+    assert (found["server_cpu_us"], found["path_cpu_us"]) == ((28000.0, 0, 29000.0), (300.0, 0, 400.0))
+    assert (found["latency_sum_s"], found["client_cpu_us"]) == ((0.24, 0, 0.24), (9000.0, 0, 9000.0))
+    assert (found["finished"], found["rounds"], found["lead_in"]) == ((50, 50, 50), (0, 1, 2), 8)
+
+
+def test_where_half_of_the_slices_were_too_short_all_are_whole() -> None:
     turns = [turn(0, part(30, (28000.0, 300.0))), turn(1, None)]
     whole = {
         "rounds": (0, 1),
