@@ -96,3 +96,29 @@ def test_it_is_said_what_keeps_cases_apart_and_which_option_does_not() -> None:
         "the server answers after 4.2 ms, so that an operation would not be short beside a turn of 20 ms"
     )
     assert Elsewhere(24, NEAR_S).why_not(cases, of, 0.02) == ""
+
+
+def test_the_most_connections_of_a_case_and_the_most_round_trips_of_one_decide() -> None:
+    """By hand: eight round trips of 1.25 ms are 10 ms, and 20 times that 200 ms; one query's is 25 ms."""
+    of = study("point-select", 8)
+    few: Levels = {"tls": "off", "workload": "point-select", "connections": 2}
+    many: Levels = {**few, "workload": "reconnect", "connections": 8}
+    for cases in ([few, many], [many, few]):
+        assert "(--connections 8,10 promises that many)" in Elsewhere(9, NEAR_S).why_not(cases, of, 0.02)
+        assert "answers after 1.2 ms" in Elsewhere(10, 0.00124).why_not(cases, of, 0.05)
+    assert Elsewhere(8, 0.00125).why_not([many], of, 0.2) == ""
+
+
+def test_beside_a_storm_nobody_is_kept_apart_by_the_way() -> None:
+    of = study("point-select", 8)
+    kept: Levels = {"tls": "off", "workload": "point-select", "connections": 8}
+    assert Elsewhere(99, 0.1).why_not([kept], of, 0.02)
+    assert not Elsewhere(99, 0.1).why_not([kept, {**kept, "workload": "storm"}], of, 0.02)
+
+
+def test_figures_of_a_long_way_and_a_long_turn_are_told_as_they_are() -> None:
+    of = study("point-select", 8)
+    cases: list[Levels] = [{"tls": "off", "workload": "point-select", "connections": 8}]
+    assert Elsewhere(99, 9.995).why_not(cases, of, 0.9985) == (
+        "the server answers after 1e+04 ms, so that an operation would not be short beside a turn of 998 ms"
+    )
