@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tlstax.contract import Account, Job, Sequence, TcpEndpoint
@@ -48,6 +49,11 @@ def test_a_client_works_as_long_as_its_sitting_and_is_warmed_up_by_its_first_sli
     assert {job.operations for job in jobs} == {None}
 
 
+def test_how_long_a_client_works_is_said_in_whole_microseconds() -> None:
+    sitting = replace(sitting_of("point-select", connections=(8,)), watched_s=1 / 3, slice_s=0.01, rounds=7)
+    assert job_of(sitting.trials[0], sitting).duration_s == 0.403333
+
+
 def test_a_storm_has_as_many_rounds_as_by_itself_whose_first_is_watched_alone() -> None:
     sitting = sitting_of("storm", connections=(20,))
     jobs = [job_of(trial, sitting) for trial in sitting.trials]
@@ -61,6 +67,8 @@ def test_the_baseline_of_many_storms_has_a_round_for_each_of_its_turns() -> None
     rounds = {trial.case.role: job_of(trial, sitting).rounds for trial in sitting.trials}
     assert rounds["treatment"] == 10
     assert rounds["baseline"] == 1 + 9 * sitting.parts
+    jobs = [job_of(trial, sitting) for trial in sitting.trials]
+    assert all(job.operations == 20 * (job.rounds or 0) for job in jobs)
 
 
 def test_of_those_who_write_each_has_ids_of_its_own() -> None:

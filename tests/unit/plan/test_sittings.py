@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,6 +106,7 @@ def test_of_a_storm_every_round_is_a_slice_but_the_one_that_is_watched() -> None
     assert sitting.rounds == 11
     assert sitting.watched_s == sitting.slice_s == STORM_ROUND_S
     assert {sitting.slices_of(trial) for trial in sitting.trials} == {11}
+    assert sitting.number == min(trial.position for trial in sitting.trials)
 
 
 def test_storms_take_turns_with_storms_alone() -> None:
@@ -127,6 +129,53 @@ def test_who_changes_data_takes_turns_with_those_that_change_it_alike() -> None:
     compared = study(factors=factors, baseline={"tls": "off", "workload": "point-select"})
     alone = [sitting for sitting in sittings(compared, first_block(compared), 0.3) if not sitting.takes_turns]
     assert {sitting.trials[0].case.typed.workload for sitting in alone} == {"update", "insert"}
+
+
+def test_two_are_company_and_one_is_not() -> None:
+    made_up = study(factors={"tls": ("off", "1.3"), "connections": (8,)})
+    baseline, treatment = (one_of(first_block(made_up), role) for role in ("baseline", "treatment"))
+    (together,) = sittings(made_up, [baseline, treatment], window_s=0.3)
+    assert together.takes_turns
+    assert together.number == min(baseline.position, treatment.position)
+    (alone,) = sittings(made_up, [baseline], window_s=0.3)
+    assert (alone.takes_turns, alone.slice_s, alone.number) == (False, 0.0, baseline.position)
+
+
+def test_a_server_is_asked_for_as_many_connections_as_it_has_threads_for_and_no_more() -> None:
+    """Four cases, each of whose clients keeps its connections."""
+    for connections, together in ((MOST_CONNECTIONS // 4, True), (MOST_CONNECTIONS // 4 + 1, False)):
+        made_up = study(factors={"tls": ("off", "1.2", "1.3"), "connections": (connections,)})
+        found = sittings(made_up, first_block(made_up), window_s=0.3)
+        assert {sitting.takes_turns for sitting in found} == {together}
+
+
+def test_workloads_that_are_compared_and_only_read_take_turns_for_as_long_as_the_slowest_needs() -> None:
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "workload": ("point-select", "reconnect"), "connections": (16,)},
+        baseline={"tls": "off", "workload": "point-select"},
+    )
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=1.0)
+    assert sitting.slice_s == pytest.approx(16 * 0.0075)
+    assert sitting.watched_s == pytest.approx(16 * 0.0075 / 3)
+    # Who reconnects is to work for twice as long as others.
+    assert sitting.rounds == round((2.0 - sitting.watched_s) / sitting.slice_s)
+
+
+def test_however_short_a_slice_each_client_is_watched_for_a_while() -> None:
+    made_up = study(factors={"tls": ("off", "1.3"), "connections": (8,), "slice_ms": (5,)})
+    (sitting,) = sittings(made_up, first_block(made_up), window_s=1.0)
+    assert (sitting.slice_s, sitting.watched_s) == (0.005, 0.02)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_those_who_share_the_programs_of_a_path_the_baseline_sits(seed: int) -> None:
+    made_up = study(
+        factors={"tls": ("off", "1.3"), "path": ("stunnel", "direct")},
+        baseline={"tls": "off", "path": "stunnel"},
+    )
+    found = sittings(made_up, next(blocks(made_up, seed)), window_s=0.3)
+    (together,) = (sitting for sitting in found if sitting.takes_turns)
+    assert "baseline" in {trial.case.role for trial in together.trials}
 
 
 def test_the_workloads_of_a_users_own_have_slices_as_long_as_their_transactions_need() -> None:
@@ -156,6 +205,14 @@ def test_each_round_has_every_case_once_in_fresh_order_and_the_same_for_the_same
     assert all(Counter(at(one)) == Counter(at(sitting.trials)) for one in rounds)
     assert len({at(one) for one in rounds}) == 24  # every order of four
     assert at_all(order(sitting, seed=1)) == at_all(rounds) != at_all(order(sitting, seed=2))
+    later = [trial.model_copy(update={"block": trial.block + 1}) for trial in sitting.trials]
+    assert at_all(order(replace(sitting, trials=tuple(later)), seed=1)) != at_all(rounds)
+
+
+@pytest.mark.parametrize(("cases", "parts"), [(2, 1), (6, 1), (7, 2), (11, 2), (12, 3)])
+def test_a_round_has_six_slices_at_the_most(cases: int, parts: int) -> None:
+    (trial, *_) = first_block(study())
+    assert Sitting(0, (trial,) * cases).parts == parts
 
 
 def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_come_as_often() -> None:
@@ -176,6 +233,10 @@ def test_with_many_cases_every_round_has_the_baseline_and_few_others_and_all_com
     }
     assert sitting.work_s == pytest.approx(0.05 + 60 * 0.005)
     assert [sitting.slices_of(trial) for trial in (baseline, many[0])] == [60, 20]
+
+
+def one_of(block: tuple[Trial, ...], role: str) -> Trial:
+    return next(trial for trial in block if trial.case.role == role)
 
 
 def another(case: Case, place: int) -> Case:

@@ -38,6 +38,10 @@ def away(study: Study) -> Study:
         ({**RECONNECT, "rtt_ms": 45}, 0.1, 3 * 8 * 0.045),
         ({**STORM, "rtt_ms": 45}, 0.1, 3 * 7 * 0.045),
         ({**KEPT, "rtt_ms": 45}, 0.6, 0.6),
+        # One window beside slices is long enough for its ends to make no difference.
+        ({**KEPT, "slice_ms": 0}, 0.1, 1.0),
+        ({**KEPT, "slice_ms": 0}, 1.2, 1.2),
+        ({**KEPT, "slice_ms": 1}, 0.1, 0.1),
     ],
 )
 def test_a_window_is_as_long_as_its_case_needs(
@@ -130,6 +134,17 @@ def test_who_writes_in_turn_has_time_for_the_fewest_slices() -> None:
     assert window_s({**levels, "workload": "delete"}, 0.1, alone) == 0.1
 
 
+def test_a_users_own_statements_that_write_have_time_for_the_fewest_slices_too() -> None:
+    """Nine updates of each of eight connections, and a commit."""
+    statements = [{"sql": "UPDATE {table} SET k=1 WHERE id={id}", "repeat": 9}]
+    own = UserWorkload.model_validate(
+        {"name": "mine", "transactions": [{"bracketed": True, "statements": statements}]}
+    )
+    study = TAX.model_copy(update={"workloads": {"mine": own}})
+    levels: dict[str, Level] = {"tls": "off", "connections": 8, "resumption": "off", "workload": "mine"}
+    assert window_s(levels, 0.1, study) == pytest.approx(6 * 20 * (9 * 0.0008 + 0.004), abs=1e-3)
+
+
 def test_without_the_study_nothing_is_put_back() -> None:
     assert overhead_s({**KEPT, "workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
 
@@ -165,6 +180,14 @@ def test_twenty_blocks_fit_the_budget_and_sixteen_of_turns(
     assert budgeted(study, budget_s) == pytest.approx(duration_s, abs=1e-3)
 
 
+def test_trials_are_as_short_as_turns_ask_for_where_most_take_turns() -> None:
+    both = override(TAX, "client", ["engine", "sysbench"]).model_copy(update={"budget_s": 1e6})
+    turns = [case for case in cases(both) if case.typed.client == "engine"]
+    alone = [case for case in cases(both) if case.typed.client == "sysbench"]
+    assert trial_duration_s(both, [*turns[:3], *alone[:2]]) == 0.4
+    assert trial_duration_s(both, [*turns[:3], *alone[:3]]) == 10.0
+
+
 def test_a_duration_is_in_whole_milliseconds() -> None:
     assert budgeted(TAX, 60.0) == 0.204
 
@@ -193,6 +216,11 @@ def test_windows_that_need_more_leave_less_to_the_others(
 def test_who_is_to_last_longer_gets_so_many_shares(room_s: float, shortest_s: float) -> None:
     """Two shares beside one and one, of which the first lasts at least 0.8 s."""
     assert _shared_out(room_s, [(0.0, 1), (0.8, 2), (0.0, 1)]) == pytest.approx(shortest_s)
+
+
+def test_who_lasts_longest_for_each_of_its_shares_is_served_first() -> None:
+    """0.5 s at least for one share leave 0.8 s to the two shares of the other, which needs only 0.6 s."""
+    assert _shared_out(1.3, [(0.6, 2), (0.5, 1)]) == pytest.approx(0.4)
 
 
 def test_a_block_has_the_windows_and_what_is_beside_them() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
-from tlstax.plan.timing import window_s
 from tlstax.plan.turns import DRIVER_S, KEPT_S, STORM_ROUND_S, lead_in, slice_s, takes_turns
 from tlstax.study import Study, load_study
 
@@ -111,5 +110,3 @@ def test_a_case_may_name_the_length_of_its_slices() -> None:
     assert slice_s([{**KEPT, "slice_ms": 50}]) == pytest.approx(0.05)
     assert slice_s([{**KEPT, "slice_ms": 7.5, "workload": "reconnect"}]) == pytest.approx(0.0075)
     assert takes_turns({**KEPT, "slice_ms": 5}, TAX)
-    assert window_s({**KEPT, "slice_ms": 0}, 0.1) == 1.0
-    assert window_s({**KEPT, "slice_ms": 5}, 0.1) == 0.1
