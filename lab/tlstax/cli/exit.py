@@ -41,7 +41,8 @@ def guarded(command: Callable[[], object]) -> int:
             signal.signal(number, ending.interrupt)
     streams.prepare()
     try:
-        command()
+        with interruption.restored():
+            command()
     except Interrupted:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:

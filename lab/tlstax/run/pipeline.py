@@ -95,7 +95,8 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
         study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
         header = _begun(request, study, benches, needs, store)
         try:
-            why = _measure(request, header, benches, store, watcher)
+            with interruption.restored():
+                why = _measure(request, header, benches, store, watcher)
         except Interrupted:
             store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
         except TlstaxError as error:

@@ -1,13 +1,16 @@
 """That somebody wants the end is not forgotten, though Python drops exceptions in places.
 
 A signal's handler runs between any two steps of the program, in finalizers and callbacks too, from which no
-exception comes out (Python's documentation, signal, "Note on Signal Handlers and Exceptions").
+exception comes out (Python's documentation, signal, "Note on Signal Handlers and Exceptions"), or another one
+in its place: pydantic makes an error of its own of whatever is raised while it serializes.
 """
 
 from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from tlstax.support.errors import Interrupted
@@ -42,3 +45,13 @@ def check() -> None:
         gc.collect()
     if any(reference() is None for reference in _raised):
         interrupt()
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Within, Interrupted stays what it is where a library has made another error of it."""
+    try:
+        yield
+    except Exception:
+        check()
+        raise

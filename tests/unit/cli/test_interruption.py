@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from pydantic import BaseModel, field_serializer
+from pydantic_core import PydanticSerializationError
 
 from tlstax.cli.exit import _Ending
 from tlstax.support import interruption
@@ -44,3 +46,25 @@ def test_nothing_is_remembered_of_an_earlier_command() -> None:
     dropped(_Ending())
     interruption.forget()
     interruption.check()
+
+
+class Noted(BaseModel):
+    """As it is written, a signal comes."""
+
+    text: str
+
+    @field_serializer("text")
+    def written(self, text: str) -> str:
+        if text == "signal":
+            _Ending().interrupt(signal.SIGINT, None)
+        raise ValueError(text)
+
+
+def test_an_interruption_of_which_a_library_made_its_own_error_is_an_interruption_again() -> None:
+    with pytest.raises(Interrupted), interruption.restored():
+        Noted(text="signal").model_dump_json()
+
+
+def test_an_error_that_nobody_asked_for_stays_what_it_is() -> None:
+    with pytest.raises(PydanticSerializationError, match="a mistake"), interruption.restored():
+        Noted(text="a mistake").model_dump_json()
