@@ -11,33 +11,26 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.contract import Job
 from tlstax.findings.core.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.mysql import connection_log, server_facts
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
-from tlstax.plan.elsewhere import Elsewhere, most_connections
-from tlstax.plan.jobs import captured, job_for
+from tlstax.plan.elsewhere import most_connections
 from tlstax.plan.order import blocks, cases
-from tlstax.plan.seated_jobs import seated
-from tlstax.plan.sittings import Sitting, companies, sittings
-from tlstax.plan.timing import trial_duration_s, window_s
-from tlstax.plan.turns import slice_s
+from tlstax.plan.sittings import Sitting
+from tlstax.plan.timing import trial_duration_s
 from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialRecord
-from tlstax.run.bench import Bench, Needs
+from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
+from tlstax.run.block import Where, external, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import check_same, slim, spent_s
 from tlstax.run.server_variables import check_switchable
-from tlstax.run.sitting import run_sitting
 from tlstax.run.tls_support import settled
-from tlstax.run.trial import run_trial
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
-from tlstax.study.labels import group_label
 from tlstax.study.workload_level import data_needs
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
@@ -175,26 +168,10 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()))
         outlook.decided(known.progress, time.monotonic())
     done = {record.trial.place for record in records}
-    elsewhere = _elsewhere(study, header, benches, watcher)
+    where = Where(header, benches, external(study, header, benches, watcher.step))
+    follower = _Follower(outlook, watcher, header, store, records)
     for block in blocks(study, header.seed, done):
-        for sitting in sittings(study, block, header.trial_duration_s, elsewhere):
-            interruption.check()
-            with ExitStack() as stack:
-                places = _places(sitting, benches, header, outlook.trials_in_block, stack)
-                if sitting.takes_turns:
-                    found = run_sitting(
-                        sitting, places, header.seed, _Turns(outlook, watcher, sitting, study)
-                    )
-                else:
-                    (trial,) = sitting.trials
-                    watcher.trial(outlook.step(trial, time.monotonic()))
-                    found = (run_trial(trial, *places[trial.position]),)
-                found = tuple(_with_others(record, benches) for record in found)
-                store.add_trials(header.run, found)
-                for record in found:
-                    records.append(slim(record, study))
-                    stop_on_the_users_mistake(record, study)
-                    places[record.trial.position][1].revive(record.failure, watcher.warn)
+        run_block(block, where, follower)
         stop_where_nothing_can_be_done(records[-len(block) :], study)
         if block[0].captured:
             continue
@@ -206,69 +183,34 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     raise AssertionError("blocks have no end")
 
 
-def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
-    """The record, marked where another run was measuring since the trial before."""
-    others = benches.turn is not None and benches.turn.others()
-    return record.model_copy(update={"beside_another": True}) if others else record
-
-
 @dataclass(frozen=True)
-class _Turns:
-    """Keeps the watcher of a run informed of a sitting, and ends it where the user's mistake would go on."""
+class _Follower:
+    """Stores what a block measures, keeps the run's watcher informed, and ends it at the user's mistake.
+
+    `records` grows by what the stopping rule needs of each trial.
+    """
 
     outlook: Outlook
     watcher: Watcher
-    sitting: Sitting
-    study: Study
+    header: RunHeader
+    store: Store
+    records: list[TrialRecord]
 
     def begins(self, trial: Trial) -> None:
-        """A client is being started."""
         self.watcher.trial(self.outlook.step(trial, time.monotonic()))
 
     def failed(self, record: TrialRecord) -> None:
-        """A client failed before the turns began."""
-        stop_on_the_users_mistake(record, self.study)
+        stop_on_the_users_mistake(record, self.header.study)
 
-    def turns_begin(self) -> None:
-        """All are ready."""
-        trials = self.sitting.trials
+    def turns_begin(self, sitting: Sitting) -> None:
+        trials = sitting.trials
         self.watcher.trial(self.outlook.turns(trials[-1], len(trials), time.monotonic()))
 
+    def done(self, records: tuple[TrialRecord, ...]) -> None:
+        self.store.add_trials(self.header.run, records)
+        for record in records:
+            self.records.append(slim(record, self.header.study))
+            stop_on_the_users_mistake(record, self.header.study)
 
-def _elsewhere(study: Study, header: RunHeader, benches: Benches, watcher: Watcher) -> Elsewhere | None:
-    """What is to be borne in mind of an external server, for which the watcher is told who takes no turns."""
-    if not header.guest:
-        return None
-    (bench,) = benches.benches.values()
-    found = Elsewhere(most_connections(study), server_facts.round_trip_s(bench.admin))
-    block = next(blocks(study, header.seed, set()))
-    for company in companies(study, block):
-        cases = [trial.case.levels for trial in company]
-        why = found.why_not(cases, study, slice_s(cases, study.workloads))
-        if why:
-            watcher.step(f"{group_label(cases[0], study)}: each case has the server to itself, because {why}")
-    return found
-
-
-def _places(
-    sitting: Sitting, benches: Benches, header: RunHeader, trials_in_block: int, stack: ExitStack
-) -> dict[int, tuple[Job, Bench]]:
-    """Each trial's job and bench by its position; the servers run until the stack is left."""
-    found = {}
-    for trial in sitting.trials:
-        bench = stack.enter_context(benches.awake(trial.case.levels))
-        bench.server.hold()
-        found[trial.position] = _job(trial, sitting, bench, header, trials_in_block), bench
-    return found
-
-
-def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader, trials_in_block: int) -> Job:
-    """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
-    levels = trial.case.levels
-    window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
-    sequence = max(trial.block, 0) * trials_in_block + trial.position
-    job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
-    if sitting.takes_turns:
-        job = seated(job, trial, sitting)
-    job = captured(job) if trial.captured else job
-    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)
+    def warn(self, text: str) -> None:
+        self.watcher.warn(text)

@@ -1,0 +1,138 @@
+"""A block of a run, sitting after sitting: the same work on this machine as on another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol
+
+from tlstax.contract import Job
+from tlstax.mysql import connection_log, server_facts
+from tlstax.plan.elsewhere import Elsewhere, most_connections
+from tlstax.plan.jobs import captured, job_for
+from tlstax.plan.order import blocks, trials_per_block
+from tlstax.plan.seated_jobs import seated
+from tlstax.plan.sittings import Sitting, companies, sittings
+from tlstax.plan.timing import window_s
+from tlstax.plan.turns import slice_s
+from tlstax.records.trial import RunHeader, Trial, TrialRecord
+from tlstax.run.bench import Bench
+from tlstax.run.benches import Benches, Say
+from tlstax.run.sitting import run_sitting
+from tlstax.run.trial import run_trial
+from tlstax.study import Study
+from tlstax.study.labels import group_label
+from tlstax.support import interruption
+
+
+class Follower(Protocol):
+    """Who is kept informed of a block."""
+
+    def begins(self, trial: Trial) -> None:
+        """A client is being started."""
+        ...
+
+    def failed(self, record: TrialRecord) -> None:
+        """One failed before the turns of its sitting began; raising ends the block."""
+        ...
+
+    def turns_begin(self, sitting: Sitting) -> None:
+        """All clients of a sitting are ready, and take turns."""
+        ...
+
+    def done(self, records: tuple[TrialRecord, ...]) -> None:
+        """The trials of a sitting, judged; raising ends the block."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+
+@dataclass(frozen=True)
+class Where:
+    """What blocks of a run are run on; `elsewhere` is what to bear in mind of an external server."""
+
+    header: RunHeader
+    benches: Benches
+    elsewhere: Elsewhere | None = None
+
+
+def run_block(block: Sequence[Trial], where: Where, follower: Follower) -> None:
+    """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting."""
+    header = where.header
+    for sitting in sittings(header.study, block, header.trial_duration_s, where.elsewhere):
+        interruption.check()
+        with ExitStack() as stack:
+            places = _places(sitting, where, stack)
+            if sitting.takes_turns:
+                found = run_sitting(sitting, places, header.seed, _OfSitting(follower, sitting))
+            else:
+                (trial,) = sitting.trials
+                follower.begins(trial)
+                found = (run_trial(trial, *places[trial.position]),)
+            found = tuple(_with_others(record, where.benches) for record in found)
+            follower.done(found)
+            for record in found:
+                places[record.trial.position][1].revive(record.failure, follower.warn)
+
+
+@dataclass(frozen=True)
+class _OfSitting:
+    """Passes on what a sitting reports of itself."""
+
+    follower: Follower
+    sitting: Sitting
+
+    def begins(self, trial: Trial) -> None:
+        self.follower.begins(trial)
+
+    def failed(self, record: TrialRecord) -> None:
+        self.follower.failed(record)
+
+    def turns_begin(self) -> None:
+        self.follower.turns_begin(self.sitting)
+
+
+def external(study: Study, header: RunHeader, benches: Benches, say: Say) -> Elsewhere | None:
+    """What is to be borne in mind of an external server; `say` hears who takes no turns there."""
+    if not header.guest:
+        return None
+    (bench,) = benches.benches.values()
+    found = Elsewhere(most_connections(study), server_facts.round_trip_s(bench.admin))
+    block = next(blocks(study, header.seed, set()))
+    for company in companies(study, block):
+        cases = [trial.case.levels for trial in company]
+        why = found.why_not(cases, study, slice_s(cases, study.workloads))
+        if why:
+            say(f"{group_label(cases[0], study)}: each case has the server to itself, because {why}")
+    return found
+
+
+def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
+    """The record, marked where another run was measuring since the trial before."""
+    others = benches.turn is not None and benches.turn.others()
+    return record.model_copy(update={"beside_another": True}) if others else record
+
+
+def _places(sitting: Sitting, where: Where, stack: ExitStack) -> dict[int, tuple[Job, Bench]]:
+    """Each trial's job and bench by its position; the servers run until the stack is left."""
+    found = {}
+    for trial in sitting.trials:
+        bench = stack.enter_context(where.benches.awake(trial.case.levels))
+        bench.server.hold()
+        found[trial.position] = _job(trial, sitting, bench, where.header), bench
+    return found
+
+
+def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader) -> Job:
+    """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
+    levels = trial.case.levels
+    window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
+    sequence = max(trial.block, 0) * trials_per_block(header.study) + trial.position
+    job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
+    if sitting.takes_turns:
+        job = seated(job, trial, sitting)
+    job = captured(job) if trial.captured else job
+    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)
