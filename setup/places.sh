@@ -39,6 +39,19 @@ find_places() {
     find_engine
 }
 
+# What the command in these words needs: Ray only where other machines are asked for, since it is larger than all the rest.
+requirements_for() {
+    local word
+    if [[ ${1-} == machines ]]; then set -- --ray; fi
+    for word in "$@"; do
+        case $word in
+            --ray | --ray=*) printf 'setup/requirements-ray.txt' && return ;;
+            --) break ;;
+        esac
+    done
+    printf 'setup/requirements.txt'
+}
+
 # One line for the requirement file, then one for each source of the engine, in a fixed order.
 hash_sources() {
     local LC_ALL=C file

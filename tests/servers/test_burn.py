@@ -11,7 +11,8 @@ from tlstax.findings.core import slices
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Needs, Wanted, open_private_bench
-from tlstax.run.pipeline import Request, run
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.run.trial import run_trial
 from tlstax.specimens import burn_page, loading

@@ -15,7 +15,8 @@ from processes import family
 from tlstax.checks.together import ROWS
 from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.run.pipeline import Request, run
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.store import Store
 from tlstax.study import Study

@@ -13,7 +13,7 @@ import typer
 from tlstax import __version__
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import BesideOthers, Capture, Json, OverBudget, Profile, RunName
+from tlstax.cli.options import BesideOthers, Capture, Json, OverBudget, Profile, Ray, RunName
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
@@ -65,6 +65,14 @@ def root(
     ] = False,
 ) -> None:
     """Measure what TLS costs a database."""
+
+
+@app.command(hidden=True)
+def node() -> None:
+    """What a run over many machines starts on each: orders on standard input, reports on standard output."""
+    from tlstax.machines.node import main as work
+
+    raise typer.Exit(work())
 
 
 @app.command()
@@ -157,6 +165,7 @@ def run(
         str | None, typer.Option(help="With --server: a login path of mysql_config_editor.")
     ] = None,
     beside_others: BesideOthers = False,
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
@@ -187,6 +196,7 @@ def run(
                 seed=seed,
                 report=report,
                 beside_others=beside_others,
+                ray=ray,
                 json=json,
                 allow_plaintext=allow_plaintext,
                 guest=GuestOptions(

@@ -14,7 +14,9 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
-from tlstax.run.pipeline import Request, run
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
+from tlstax.store import Store
 from tlstax.study import Study
 
 
@@ -45,20 +47,31 @@ def bounded(
     return study.model_copy(update=changes)
 
 
-def measure(request: Request, *, report: Path | None, as_json: bool) -> int:
+def measure(request: Request, *, report: Path | None, as_json: bool, ray: str | None = None) -> int:
     """Measure, show what was found, write the report; the exit status.
 
     With --json, standard output is the document alone, and a report is written only if asked for. Raises
-    UserMistake or MachineFault, before anything is measured, where the report could not be written.
+    UserMistake or MachineFault, before anything is measured, where the report could not be written. With the
+    address of a cluster of Ray's, its machines measure.
     """
     if report is not None:
         check_writable(report)
     elif not as_json:
         reports_dir()
     with open_store() as store:
-        stored = run(request, store, ProgressLine(quiet=as_json))
+        stored = _run(request, store, ProgressLine(quiet=as_json), ray)
     _show(stored, report, as_json=as_json)
     return INTERRUPTED if stored.status == "interrupted" else 0
+
+
+def _run(request: Request, store: Store, watcher: ProgressLine, ray: str | None) -> StoredRun:
+    if ray is None:
+        return run(request, store, watcher)
+    from tlstax.machines.on_ray import connected
+    from tlstax.machines.pipeline import run_on
+
+    with connected(ray) as cluster:
+        return run_on(cluster, request, store, watcher)
 
 
 def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:

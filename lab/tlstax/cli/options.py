@@ -40,3 +40,11 @@ BesideOthers = Annotated[
     ),
 ]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Spread the blocks over all machines of the Ray cluster whose head is at this host:port.",
+    ),
+]

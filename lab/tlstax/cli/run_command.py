@@ -14,7 +14,7 @@ from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import has_plaintext
@@ -49,6 +49,7 @@ class RunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
+    ray: str | None = None
     json: bool = False
     allow_plaintext: bool = False
     guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
@@ -63,6 +64,11 @@ def run_command(options: RunOptions) -> int:
         raise UserMistake(
             "--capture needs a private server: no tap is put in front of an external one",
             remedy="leave it out, or name a specimen with --server",
+        )
+    if options.guest.url and options.ray is not None:
+        raise UserMistake(
+            "--ray has each machine measure servers of its own, and an external server is there once",
+            remedy="leave one of the two out",
         )
     study = study_of(options)
     guest = guest_of(options, study)
@@ -82,7 +88,7 @@ def run_command(options: RunOptions) -> int:
         tls_as_able=as_able,
         beside_others=options.beside_others,
     )
-    return measure(request, report=options.report, as_json=options.json)
+    return measure(request, report=options.report, as_json=options.json, ray=options.ray)
 
 
 def study_of(options: RunOptions) -> Study:

@@ -17,6 +17,7 @@ from tlstax.cli.options import (
     Precision,
     Profile,
     Rate,
+    Ray,
     Settings,
     StudyName,
 )
@@ -90,6 +91,7 @@ def study_run(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     beside_others: BesideOthers = False,
+    ray: Ray = None,
     json: Json = False,
 ) -> None:
     """Run a study: start its servers, measure in blocks, report what was found."""
@@ -112,6 +114,7 @@ def study_run(
         seed=seed,
         report=report,
         beside_others=beside_others,
+        ray=ray,
         json=json,
     )
     raise typer.Exit(run_command(name, options))

@@ -15,7 +15,7 @@ from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, unfinished
 from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
 from tlstax.support.errors import UserMistake
@@ -31,6 +31,7 @@ class StudyRunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
+    ray: str | None = None
     json: bool = False
 
 
@@ -76,7 +77,7 @@ def run_command(name: str, options: StudyRunOptions) -> int:
             check_budget(study)
         request = Request(study=study, seed=options.seed, changes=options.changes)
     request = replace(request, beside_others=options.beside_others)
-    return measure(request, report=options.report, as_json=options.json)
+    return measure(request, report=options.report, as_json=options.json, ray=options.ray)
 
 
 def changed(study: Study, changes: Changes) -> Study:

@@ -256,7 +256,8 @@ class Evidence(Frozen):
     another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
     sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
     was watched before the turns began, and `together` what the server counted of all clients during them.
-    `burned` is what the fault `burn` did, None where that is not planted.
+    `burned` is what the fault `burn` did, None where that is not planted. `machine` names the one of several
+    machines that it ran on, empty where the run has one.
     """
 
     trial: Trial
@@ -286,6 +287,7 @@ class Evidence(Frozen):
     failure: str = ""
     guest: bool = False
     beside_another: bool = False
+    machine: str = ""
 
     @property
     def watched_operations(self) -> int:
@@ -344,7 +346,8 @@ class Changes(Frozen):
 class RunHeader(Frozen):
     """What a run set out to do, known before its first trial.
 
-    `changes` is what options changed of the study's file: a resumed run has them again.
+    `changes` is what options changed of the study's file: a resumed run has them again. Where blocks are
+    measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
     """
 
     run: str
@@ -357,6 +360,7 @@ class RunHeader(Frozen):
     specimens: tuple[Specimen, ...]
     guest: bool = False
     changes: Changes = Changes()
+    machines: dict[str, Machine] = {}
 
 
 class StoredRun(Frozen):

@@ -31,6 +31,10 @@ class Step:
     share: float = 0.0
     so_far: SoFar | None = None
 
+    def on(self, machine: str) -> Step:
+        """The same on one of several machines."""
+        return replace(self, label=f"{self.label}, on {machine}")
+
 
 class Outlook:
     """Follows a run from trial to trial.

@@ -142,6 +142,11 @@ class Store:
             )
         return self.load(run)
 
+    def amend(self, header: RunHeader) -> None:
+        """The header of a run that goes on says more than when it began."""
+        with self._transaction(header.run):
+            self._connection.execute("UPDATE runs SET header = ? WHERE run = ?", (packed(header), header.run))
+
     def add_trials(self, run: str, records: Iterable[TrialRecord]) -> None:
         """Keep trials that count together or not at all; when this returns, all are on disk.
 

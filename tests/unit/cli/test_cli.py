@@ -15,7 +15,7 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import cases
 from tlstax.records.trial import Changes
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import load_study, parse_study
 from tlstax.study.needs import server_choices

@@ -13,7 +13,7 @@ import pytest
 from fake_trials import fake_run
 from tlstax.cli import measuring
 from tlstax.cli.output_file import check_writable, write_text
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault, UserMistake
 

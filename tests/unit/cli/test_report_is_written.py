@@ -8,7 +8,7 @@ import pytest
 
 from kept_runs import NAME, RUN
 from tlstax.cli import measuring, streams
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault
 

@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from tlstax.cli import run_command, study_command
 from tlstax.cli.app import app
-from tlstax.run.pipeline import Request
+from tlstax.run.preparing import Request
 from tlstax.support.errors import UserMistake
 
 ROOT = Path(__file__).parents[3]

@@ -33,6 +33,7 @@ ROOMS = (
     "paths",
     "distance",
     "run",
+    "machines",
     "probes",
     "selfbench",
     "doctor",
@@ -43,6 +44,7 @@ ROOMS = (
 PURE_ROOMS = ("contract", "study", "profiles", "records", "plan", "checks", "results", "findings", "report")
 PURE_MODULES = {
     "paths": ("route",),
+    "machines": ("cluster", "dispatch", "messages"),
     "probes.drivers": (
         "listed_table",
         "probe_costs",
@@ -164,6 +166,11 @@ def test_what_is_called_pure_is_there() -> None:
 def test_what_is_pure_imports_nothing_that_acts(module: str) -> None:
     assert set(imported(module)) <= PURE
     assert not ACTING_LIBRARIES & set(libraries(module))
+
+
+def test_only_what_joins_machines_imports_ray() -> None:
+    """It is an extra: whoever measures on one machine need not have it."""
+    assert {module for module in MODULES if "ray" in set(libraries(module))} == {"machines.on_ray"}
 
 
 def test_the_engine_protocol_code_has_no_socket_and_no_clock() -> None:

@@ -68,14 +68,17 @@ class Continue:
     progress: Progress
 
 
-def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> Stop | Continue:
+def decide(
+    study: Study, records: Sequence[TrialRecord], elapsed_s: float, at_once: int = 1
+) -> Stop | Continue:
     """Stop or go on, from all records so far and the seconds since the first trial began.
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
     study's precision and no comparison has fewer than its minimum of blocks; or when another block would
     not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
     `stats.interval`, which keep what they promise although the width decides. Histograms are decoded
-    only where the deciding outcome is a percentile.
+    only where the deciding outcome is a percentile. With `at_once` machines, each block takes as many times
+    as long as one ends on the average.
     """
     blocks = len({record.trial.block for record in records})
     compared = [c for c in compare(study, records) if c.case.role != "baseline"]
@@ -89,7 +92,7 @@ def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> St
     if all(_precise(study, ratio) for _, ratio in waited_for):
         which = "every ratio" if len(waited_for) == len(compared) else "every ratio that could be measured"
         return Stop("precision", f"{which} is known to ±{percent(study.precision)}", progress)
-    if elapsed_s + block_s > study.budget_s:
+    if elapsed_s + block_s * at_once > study.budget_s:
         return Stop("budget", _spent(study, progress), progress)
     return Continue(progress)
 

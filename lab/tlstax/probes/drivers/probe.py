@@ -20,7 +20,8 @@ from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
 from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.run.pipeline import Request, Watcher, run
+from tlstax.run.pipeline import Watcher, run
+from tlstax.run.preparing import Request
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store

@@ -1,0 +1,108 @@
+"""What head and nodes say to each other, a JSON document a line. Pure.
+
+The head runs the study and has the store; a node measures blocks. Orders go from the head to a node, which
+reports what it does. Neither side trusts the other's lines: they are read as frozen types, and what is
+unknown is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from tlstax.contract import Frozen
+from tlstax.records.trial import Machine, RunHeader, Specimen, Trial, TrialRecord
+from tlstax.study import Study
+
+
+class OpenOrder(Frozen):
+    """Have everything ready that the blocks of this study need.
+
+    With `is_settled` the study is as the servers can do it; else the node asks them, and where `tls_as_able`,
+    a server that lacks a TLS version gets what it has.
+    """
+
+    kind: Literal["open"] = "open"
+    study: Study
+    seed: int
+    trial_duration_s: float
+    is_settled: bool = False
+    tls_as_able: bool = False
+    beside_others: bool = False
+
+
+class BeginOrder(Frozen):
+    """The run has begun, and this is its header."""
+
+    kind: Literal["begin"] = "begin"
+    header: RunHeader
+
+
+class BlockOrder(Frozen):
+    """Measure these trials: a block of the run, or what is left of it."""
+
+    kind: Literal["block"] = "block"
+    trials: tuple[Trial, ...]
+
+
+Order = Annotated[OpenOrder | BeginOrder | BlockOrder, Field(discriminator="kind")]
+
+
+class Said(Frozen):
+    """A step that may take a while, or with `is_warning` something that the user should know."""
+
+    kind: Literal["said"] = "said"
+    text: str
+    is_warning: bool = False
+
+
+class Opened(Frozen):
+    """All is ready: the study as this node's servers can do it, on which machine, with which specimens."""
+
+    kind: Literal["opened"] = "opened"
+    study: Study
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+
+
+class Began(Frozen):
+    """A trial begins; or, where `taking_turns` is not 0, so many clients take turns from now on."""
+
+    kind: Literal["began"] = "began"
+    trial: Trial
+    taking_turns: int = 0
+
+
+class Measured(Frozen):
+    """Trials that count together or not at all, judged; their jobs have no passwords."""
+
+    kind: Literal["measured"] = "measured"
+    records: tuple[TrialRecord, ...]
+
+
+class BlockDone(Frozen):
+    """Nothing is left to do of the block."""
+
+    kind: Literal["block_done"] = "block_done"
+    block: int
+
+
+class Failed(Frozen):
+    """The node cannot go on: its machine is at fault, or with `is_mistake` what the user asked for."""
+
+    kind: Literal["failed"] = "failed"
+    message: str
+    remedy: str = ""
+    is_mistake: bool = False
+
+
+Report = Annotated[Said | Opened | Began | Measured | BlockDone | Failed, Field(discriminator="kind")]
+
+ORDERS: TypeAdapter[OpenOrder | BeginOrder | BlockOrder] = TypeAdapter(Order)
+REPORTS: TypeAdapter[Said | Opened | Began | Measured | BlockDone | Failed] = TypeAdapter(Report)
+
+
+def line(message: Frozen) -> str:
+    """A message as one line, with its end."""
+    return message.model_dump_json() + "\n"

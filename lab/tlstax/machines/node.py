@@ -1,0 +1,167 @@
+"""A node's laboratory: orders from standard input, reports on standard output, until the input ends."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TextIO
+
+from pydantic import ValidationError
+
+from tlstax.contract import Frozen
+from tlstax.machines.messages import (
+    ORDERS,
+    Began,
+    BeginOrder,
+    BlockDone,
+    BlockOrder,
+    Failed,
+    Measured,
+    Opened,
+    OpenOrder,
+    Said,
+    line,
+)
+from tlstax.plan.sittings import Sitting
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run.benches import Benches
+from tlstax.run.block import Where, run_block
+from tlstax.run.early_abort import stop_on_the_users_mistake
+from tlstax.run.preparing import Request, needs_of, opened
+from tlstax.run.server_variables import check_switchable
+from tlstax.run.tls_support import settled
+from tlstax.study import Study
+from tlstax.support import interruption
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+
+Orders = Iterator[OpenOrder | BeginOrder | BlockOrder]
+
+
+def work(orders: TextIO, reports: TextIO) -> None:
+    """Do as ordered until the orders end. What goes wrong is reported, and ends the work.
+
+    The end of the orders interrupts whatever is going on, as Ctrl-C does.
+    """
+    head = _Head(reports)
+    try:
+        with interruption.restored():
+            _obey(_read(orders), head)
+    except TlstaxError as error:
+        is_mistake = isinstance(error, UserMistake)
+        head.tell(Failed(message=error.message, remedy=error.remedy, is_mistake=is_mistake))
+
+
+def _obey(orders: Orders, head: _Head) -> None:
+    first = next(orders, None)
+    if not isinstance(first, OpenOrder):
+        return
+    with ExitStack() as stack:
+        study, benches = _open(first, head, stack)
+        head.tell(Opened(study=study, machine=benches.machine, specimens=benches.specimens))
+        where = None
+        for order in orders:
+            if isinstance(order, BeginOrder):
+                where = Where(order.header, benches)
+            elif isinstance(order, BlockOrder) and where is not None:
+                run_block(order.trials, where, _Follower(head, where.header.study))
+                head.tell(BlockDone(block=order.trials[0].block))
+
+
+def _open(order: OpenOrder, head: _Head, stack: ExitStack) -> tuple[Study, Benches]:
+    request = Request(
+        study=order.study,
+        seed=order.seed,
+        tls_as_able=order.tls_as_able,
+        beside_others=order.beside_others,
+    )
+    needs = needs_of(request, duration_s=order.trial_duration_s)
+    benches = stack.enter_context(opened(request, needs, head))
+    check_switchable(order.study, benches)
+    if order.is_settled:
+        return order.study, benches
+    return settled(order.study, benches, head.step, as_able=order.tls_as_able), benches
+
+
+class _Head:
+    """Who gave the orders, as a watcher of the work."""
+
+    def __init__(self, reports: TextIO) -> None:
+        self._reports = reports
+
+    def tell(self, message: Frozen) -> None:
+        """One report. MachineFault where nobody is there to get it."""
+        try:
+            self._reports.write(line(message))
+            self._reports.flush()
+        except OSError:
+            raise MachineFault("nobody reads what this node reports") from None
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        self.tell(Said(text=text))
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        self.tell(Said(text=text, is_warning=True))
+
+
+@dataclass(frozen=True)
+class _Follower:
+    """Reports what a block does; a mistake of the user's ends it here as it does on one machine."""
+
+    head: _Head
+    study: Study
+
+    def begins(self, trial: Trial) -> None:
+        self.head.tell(Began(trial=trial))
+
+    def failed(self, record: TrialRecord) -> None:
+        stop_on_the_users_mistake(record, self.study)
+
+    def turns_begin(self, sitting: Sitting) -> None:
+        self.head.tell(Began(trial=sitting.trials[-1], taking_turns=len(sitting.trials)))
+
+    def done(self, records: tuple[TrialRecord, ...]) -> None:
+        self.head.tell(Measured(records=tuple(_without_password(record) for record in records)))
+        for record in records:
+            stop_on_the_users_mistake(record, self.study)
+
+    def warn(self, text: str) -> None:
+        self.head.warn(text)
+
+
+def _without_password(record: TrialRecord) -> TrialRecord:
+    job = record.job.without_password() if record.job is not None else None
+    return record.model_copy(update={"job": job})
+
+
+def _read(orders: TextIO) -> Orders:
+    """The orders as they come. Their end interrupts this process, whatever it is doing."""
+    lines: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_gather, args=(orders, lines), daemon=True).start()
+    while True:
+        text = lines.get()
+        try:
+            yield ORDERS.validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise MachineFault(f"an order cannot be read, at {where}: {first['msg']}") from None
+
+
+def _gather(orders: TextIO, lines: queue.Queue[str]) -> None:
+    for text in orders:
+        lines.put(text)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> int:
+    """The hidden command `node`; the exit status."""
+    work(sys.stdin, sys.stdout)
+    return 0

@@ -1,0 +1,253 @@
+"""A cluster joined by Ray: its nodes, and a shim on each that starts tlstax there. All that imports Ray.
+
+Ray's part is to know which machines there are, to start a process on each and to carry bytes. What is
+measured is measured by tlstax's own processes, and nothing of Ray's runs within a slice.
+"""
+
+from __future__ import annotations
+
+import platform
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import ray
+from ray import cloudpickle
+from ray.exceptions import GetTimeoutError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from tlstax.machines import shim
+from tlstax.machines.bundle import Bundle, bundle
+from tlstax.machines.cluster import Heard, Node, Worker
+from tlstax.machines.shim import Shim
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+
+CONNECT_S = 10.0
+"""How long a cluster's head may take to answer at all."""
+
+JOIN_S = 30.0
+"""How long joining it may take."""
+
+JOINING = """
+import sys, ray
+try:
+    ray.init(address=sys.argv[1], log_to_driver=False, logging_level="critical")
+except Exception as error:
+    print(" ".join(str(error).split())[:400])
+    sys.exit(1)
+"""
+
+SET_UP_S = 60.0
+"""How long a node may take to start a worker of Ray's, or to unpack what it was sent."""
+
+LISTEN_S = 600.0
+"""How long a shim waits for a line before it answers that there is none."""
+
+GRACE_S = 30.0
+"""How long a node's tlstax may take to end in order: it takes down its servers."""
+
+CALLS_AT_ONCE = 4
+"""A shim is asked for lines, given lines and told to stop at the same time."""
+
+AS_RAY_DOES = "start Ray as its manual says: `ray start --head`, and on each machine `ray start --address=…`"
+
+
+@contextmanager
+def connected(address: str) -> Iterator[RayCluster]:
+    """The cluster whose head is at this `host:port`. UserMistake or MachineFault where there is none."""
+    _check_answers(address)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        ray.init(address=address, namespace="tlstax", log_to_driver=False, logging_level="critical")
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise MachineFault(
+            f"Ray at {address} cannot be used: {_first_line(error)}", remedy=AS_RAY_DOES
+        ) from error
+    finally:
+        # Ray ends a program at SIGTERM in a way of its own, in which nothing is put in order.
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    # Ray prints what its own processes report on our standard output, `log_to_driver` or not (2.60).
+    ray._private.worker._worker_logs_enabled = False
+    try:
+        yield RayCluster()
+    finally:
+        ray.shutdown()
+
+
+@dataclass(frozen=True)
+class RayWorker:
+    """A shim on a node, and the program that it started."""
+
+    node: Node
+    actor: Any
+    sent: list[Any] = field(default_factory=list)
+    """The last line that was given, for the next to wait for: a shim's calls run side by side."""
+
+    def send(self, line: str) -> None:
+        """Give it a line."""
+        self.sent[:] = [self.actor.send.remote(line, *self.sent)]
+
+
+class RayCluster:
+    """The cluster that this process is connected to."""
+
+    def __init__(self) -> None:
+        cloudpickle.register_pickle_by_value(shim)
+        self._actor_class = ray.remote(num_cpus=0, max_restarts=0, max_concurrency=CALLS_AT_ONCE)(Shim)
+        self._asked: dict[Any, RayWorker] = {}
+        """Who is asked for lines, by what the answer will be."""
+
+    @cached_property
+    def _bundle(self) -> Bundle:
+        return bundle()
+
+    def nodes(self) -> Sequence[Node]:
+        """Those that are alive, by name: the host's, with its address where several have the same."""
+        alive = [known for known in ray.nodes() if known["Alive"]]
+        hosts = [known["NodeManagerHostname"] for known in alive]
+        found = []
+        for known, host in zip(alive, hosts, strict=True):
+            address = known["NodeManagerAddress"]
+            name = host if hosts.count(host) == 1 else f"{host}-{address}"
+            found.append(Node(known["NodeID"], name, address))
+        return sorted(found, key=lambda node: node.name)
+
+    def start(self, nodes: Sequence[Node], arguments: Sequence[str]) -> Mapping[Node, Worker | TlstaxError]:
+        """Start tlstax on these, once each has the head's sources and programs."""
+        shims = self.shims(nodes)
+        self._step(shims, lambda actor: actor.facts.remote(), self._check)
+        self._step(
+            shims, lambda actor: actor.has.remote(self._bundle.sha256, self._bundle.engine_key), self._bring
+        )
+        self._step(shims, lambda actor: actor.start.remote(self._bundle.sha256, list(arguments)))
+        found: dict[Node, Worker | TlstaxError] = {}
+        for node, actor in shims.items():
+            if isinstance(actor, TlstaxError):
+                found[node] = actor
+                continue
+            found[node] = worker = RayWorker(node, actor)
+            self._ask(worker)
+        return found
+
+    def shims(self, nodes: Sequence[Node]) -> dict[Node, Any]:
+        """A new shim on each of these."""
+        return {
+            node: self._actor_class.options(
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node.identity, soft=False)
+            ).remote()
+            for node in nodes
+        }
+
+    def hear(self, within_s: float) -> Sequence[Heard]:
+        """What has come from any worker since; waits so long for something."""
+        if not self._asked:
+            return ()
+        ready, _ = ray.wait(list(self._asked), num_returns=1, timeout=within_s)
+        more, _ = ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0) if ready else ((), ())
+        return [self._heard(self._asked.pop(answer), answer) for answer in more]
+
+    def end(self, workers: Sequence[Worker]) -> None:
+        """Have these end in order, all at once, and by force where that takes too long."""
+        ours = [worker for worker in workers if isinstance(worker, RayWorker)]
+        stopping = [worker.actor.stop.remote(GRACE_S) for worker in ours]
+        if stopping:
+            ray.wait(stopping, num_returns=len(stopping), timeout=GRACE_S + 10)
+        for worker in ours:
+            ray.kill(worker.actor)
+            self._asked = {answer: asked for answer, asked in self._asked.items() if asked is not worker}
+
+    def _ask(self, worker: RayWorker) -> None:
+        self._asked[worker.actor.lines.remote(LISTEN_S)] = worker
+
+    def _heard(self, worker: RayWorker, answer: Any) -> Heard:
+        try:
+            lines, ended = ray.get(answer)
+        except RayError:
+            # Where it only cannot be reached, it must not go on by itself.
+            ray.kill(worker.actor)
+            is_lost = all(node.identity != worker.node.identity for node in self.nodes())
+            return Heard(worker, ended="Ray has lost its process there", node_is_lost=is_lost)
+        if ended is None:
+            self._ask(worker)
+        return Heard(worker, lines, ended)
+
+    def _check(self, _actor: Any, facts: dict[str, Any]) -> None:
+        if facts["machine"] != platform.machine():
+            raise MachineFault(f"it is a {facts['machine']} machine, and this is a {platform.machine()} one")
+
+    def _bring(self, actor: Any, has: tuple[bool, bool]) -> None:
+        has_sources, has_programs = has
+        sent = self._bundle
+        wanted = [] if has_sources else [actor.bring_sources.remote(sent.archive, sent.sha256)]
+        if not has_programs:
+            wanted += [
+                actor.bring_program.remote(sent.engine_key, program.name, program.content, program.sha256)
+                for program in sent.programs
+            ]
+        ray.get(wanted, timeout=SET_UP_S)
+
+    def _step(self, shims: dict[Node, Any], call: Any, use: Any = None) -> None:
+        """Call all shims at once, and use each answer; a shim that fails becomes the reason why."""
+        answers = {node: call(actor) for node, actor in shims.items() if not isinstance(actor, TlstaxError)}
+        for node, answer in answers.items():
+            actor = shims[node]
+            try:
+                found = ray.get(answer, timeout=SET_UP_S)
+                if use is not None:
+                    use(actor, found)
+            except TlstaxError as error:
+                shims[node] = error
+            except GetTimeoutError:
+                shims[node] = MachineFault(f"it did not answer within {SET_UP_S:.0f} s")
+            except (RayError, ValueError, OSError) as error:
+                shims[node] = MachineFault(_first_line(error))
+            if isinstance(shims[node], TlstaxError):
+                ray.kill(actor)
+
+
+def _check_answers(address: str) -> None:
+    """MachineFault where no cluster answers at the address that this process can join.
+
+    Ray itself would try for many minutes, deaf to Ctrl-C. So another process tries first, which can be ended.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        raise UserMistake(
+            f"--ray {address}: the address of a cluster's head is wanted, such as 10.0.0.1:6379",
+            remedy="`ray start --head` prints it",
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise MachineFault(f"nothing answers at {address} ({error})", remedy=AS_RAY_DOES) from None
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-I", "-c", JOINING, address],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=JOIN_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise MachineFault(
+            f"what answers at {address} is no Ray cluster, or one that is out of order: it did not let this "
+            f"machine join within {JOIN_S:.0f} s",
+            remedy=AS_RAY_DOES,
+        ) from None
+    if tried.returncode:
+        why = tried.stdout.strip() or "the attempt to join it failed"
+        raise MachineFault(f"the Ray cluster at {address} cannot be joined: {why}", remedy=AS_RAY_DOES)
+
+
+def _first_line(error: BaseException) -> str:
+    """What went wrong, without the traceback that Ray hangs on it."""
+    cause = getattr(error, "cause", None) or error
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    return lines[0].rstrip(".:") if lines else type(cause).__name__

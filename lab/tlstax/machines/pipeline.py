@@ -1,0 +1,202 @@
+"""A run over many machines, in one function: machines → plan → blocks, each on one of them → store."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from tlstax.findings.core.stopping import Stop, decide
+from tlstax.machines.cluster import Cluster
+from tlstax.machines.crew import Crew, Gone, Member
+from tlstax.machines.dispatch import Dispatch
+from tlstax.machines.messages import (
+    Began,
+    BeginOrder,
+    BlockDone,
+    BlockOrder,
+    Measured,
+    Opened,
+    OpenOrder,
+    line,
+)
+from tlstax.plan.order import blocks
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord, Verdict
+from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
+from tlstax.run.pipeline import Watcher
+from tlstax.run.preparing import Request, begun, needs_of
+from tlstax.run.progress import Outlook
+from tlstax.run.resume import slim, spent_s
+from tlstax.store import Store
+from tlstax.support import interruption
+from tlstax.support.errors import Interrupted, TlstaxError
+
+HEAR_S = 1.0
+"""How long to wait for a report until the cluster is asked who is there."""
+
+
+def run_on(cluster: Cluster, request: Request, store: Store, watcher: Watcher) -> StoredRun:
+    """Carry out a study on all machines of the cluster and give back what the store holds of it.
+
+    A block is in the store when its machine is done with it. Ctrl-C ends the work of all in order and keeps
+    what was measured. UserMistake and MachineFault where nothing could be measured, or no machine is left.
+    """
+    needs = needs_of(request)
+    order = OpenOrder(
+        study=request.study,
+        seed=needs.seed,
+        trial_duration_s=needs.duration_s,
+        is_settled=request.resumed is not None,
+        tls_as_able=request.tls_as_able,
+        beside_others=request.beside_others,
+    )
+    crew = Crew(cluster, order, watcher)
+    try:
+        first = _first_ready(crew)
+        header = begun(request, first.study, needs, first, store)
+        try:
+            with interruption.restored():
+                why = _Measuring(header, crew, store, watcher, request.resumed).until_known()
+        except Interrupted:
+            store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
+        except TlstaxError as error:
+            store.finish(header.run, "failed", error.message)
+            raise
+        else:
+            store.finish(header.run, "complete", why)
+        finally:
+            watcher.close()
+    finally:
+        crew.end()
+    return store.load(header.run)
+
+
+def _first_ready(crew: Crew) -> Opened:
+    """What the first machine that is ready can do; the others have to be able to do the same."""
+    while True:
+        crew.muster()
+        crew.check_anybody_left()
+        reports = [report for _, report in crew.hear(HEAR_S)]
+        for gone in (report for report in reports if isinstance(report, Gone)):
+            crew.listener.warn(gone.why)
+        for opened in (report for report in reports if isinstance(report, Opened)):
+            return opened
+
+
+@dataclass
+class _Measuring:
+    """Blocks handed out, and what comes back of them, until enough is known."""
+
+    header: RunHeader
+    crew: Crew
+    store: Store
+    watcher: Watcher
+    resumed: StoredRun | None
+    reported: dict[str, list[TrialRecord]] = field(default_factory=dict)
+    """What each machine has reported of the block that it is at."""
+
+    def __post_init__(self) -> None:
+        study, before = self.header.study, self.resumed
+        self.records = list(before.trials) if before else []
+        spent = spent_s(before) if before else 0.0
+        self.outlook = Outlook(study, self.header.trial_duration_s, spent, time.monotonic())
+        done = {record.trial.place for record in self.records}
+        begun_on = {record.trial.block: record.machine for record in self.records if record.machine}
+        self.dispatch = Dispatch(blocks(study, self.header.seed, done), begun_on)
+        self.stop: Stop | None = None
+
+    def until_known(self) -> str:
+        """Hand out blocks until the stopping rule is content and all that were begun are done; why."""
+        if self.outlook.warning:
+            self.watcher.warn(self.outlook.warning)
+        try:
+            for member in self.crew.working:
+                self._give_block(member)
+            while self.stop is None or self.dispatch.under_way:
+                self.crew.muster()
+                self.crew.check_anybody_left()
+                for member, report in self.crew.hear(HEAR_S):
+                    self._handle(member, report)
+                interruption.check()
+        finally:
+            # What was measured of unfinished blocks is kept; a later session of the run may go on with them.
+            for name in list(self.reported):
+                self._keep(name)
+        return self.stop.why
+
+    def _handle(self, member: Member, report: object) -> None:
+        name = member.node.name
+        if isinstance(report, Opened):
+            self._give_block(member)
+        elif isinstance(report, Began):
+            self._show(name, report)
+        elif isinstance(report, Measured):
+            records = [record.model_copy(update={"machine": name}) for record in report.records]
+            self.reported.setdefault(name, []).extend(records)
+            for record in records:
+                stop_on_the_users_mistake(record, self.header.study)
+        elif isinstance(report, BlockDone):
+            self._block_is_done(name)
+            self._give_block(member)
+        elif isinstance(report, Gone):
+            self._machine_is_gone(name, report.why)
+
+    def _give_block(self, member: Member) -> None:
+        if member.state != "open" or self.stop is not None:
+            return
+        name, opened = member.node.name, member.opened
+        if opened is not None and not member.has_begun:
+            machines = {**self.header.machines, name: opened.machine}
+            self.header = self.header.model_copy(update={"machines": machines})
+            self.store.amend(self.header)
+            member.worker.send(line(BeginOrder(header=self.header)))
+            member.has_begun = True
+        member.worker.send(line(BlockOrder(trials=self.dispatch.next_for(name))))
+
+    def _block_is_done(self, name: str) -> None:
+        block = self.dispatch.done(name)
+        kept = self._keep(name)
+        stop_where_nothing_can_be_done(kept, self.header.study)
+        if block[0].captured:
+            return
+        now_s, study = time.monotonic(), self.header.study
+        measured = [record for record in self.records if record.trial.is_measured]
+        at_once = max(1, len(self.crew.working))
+        decision = decide(study, measured, self.outlook.spent_s(now_s), at_once)
+        if isinstance(decision, Stop):
+            self.stop = self.stop or decision
+        else:
+            self.outlook.decided(decision.progress, now_s)
+
+    def _machine_is_gone(self, name: str, why: str) -> None:
+        records = self.reported.pop(name, [])
+        block = self.dispatch.lost(name, {record.trial.position for record in records})
+        self.reported[name] = [_broken_off(record, why) for record in records]
+        self._keep(name)
+        what = f"; block {block[0].block + 1} is measured elsewhere" if block else ""
+        self.watcher.warn(f"{why}{what}")
+
+    def _keep(self, name: str) -> list[TrialRecord]:
+        """What the machine reported of its block, once it is in the store."""
+        records = self.reported.pop(name, [])
+        if records:
+            self.store.add_trials(self.header.run, records)
+        kept = [slim(record, self.header.study) for record in records]
+        self.records += kept
+        return kept
+
+    def _show(self, name: str, report: Began) -> None:
+        now_s = time.monotonic()
+        if report.taking_turns:
+            step = self.outlook.turns(report.trial, report.taking_turns, now_s)
+        else:
+            step = self.outlook.step(report.trial, now_s)
+        self.watcher.trial(step.on(name))
+
+
+def _broken_off(record: TrialRecord, why: str) -> TrialRecord:
+    """The record of a trial that does not count, since its block was not measured to its end."""
+    if record.trial.captured:
+        return record
+    reason = f"its block was broken off: {why}"
+    verdict = Verdict(value="invalid", reasons=(reason, *record.verdict.reasons))
+    return record.model_copy(update={"verdict": verdict})

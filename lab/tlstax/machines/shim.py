@@ -1,0 +1,187 @@
+"""What runs in a Ray worker on a node: it brings tlstax there, starts it, and passes lines on. Nothing else.
+
+It is sent to the node by value and runs in whatever Python Ray has there, so it imports the standard library
+alone. The work is done by a child process, tlstax's own launcher, from sources that the head sent: a node's
+tlstax is the head's. The child ends when its standard input does, so whatever ends the worker ends the work
+in order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import platform
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+END = ""
+"""Stands in the queue of lines for the end of the child's output, which no line is."""
+
+MOST_LINES = 200
+"""Lines of one answer: a line may hold a trial."""
+
+LAST_WORDS_BYTES = 2048
+
+
+class Shim:
+    """One node's child process, and the files it needs. Every method is called over the network."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[str] | None = None
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._log: Any = None
+        self._sources = Path()
+
+    def facts(self) -> dict[str, Any]:
+        """What is to be known of the node before anything is sent there."""
+        return {
+            "hostname": socket.gethostname(),
+            "machine": platform.machine(),
+            "kernel": platform.release(),
+            "python": platform.python_version(),
+            "cpus": len(os.sched_getaffinity(0)),
+            "cache": str(_cache()),
+        }
+
+    def clock_s(self) -> float:
+        """The time of day by this node's clock."""
+        return time.time()
+
+    def has(self, digest: str, engine_key: str) -> tuple[bool, bool]:
+        """Whether the sources with this digest are there, and the programs built of them."""
+        engine = _cache() / "engines" / engine_key / "tlstax-engine"
+        return _sources(digest).is_dir(), os.access(engine, os.X_OK)
+
+    def bring_sources(self, archive: bytes, digest: str) -> None:
+        """Unpack the sources. ValueError where they are not what they ought to be."""
+        if hashlib.sha256(archive).hexdigest() != digest:
+            raise ValueError("the sources of tlstax came to the node changed")
+        place = _sources(digest)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=place.parent))
+        try:
+            with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as packed:
+                packed.extractall(scratch, filter="data")
+            # Another node may share this file system and have been faster.
+            if not place.is_dir():
+                scratch.rename(place)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def bring_program(self, engine_key: str, name: str, program: bytes, digest: str) -> None:
+        """Keep a program where the launcher looks for it. ValueError where it came changed."""
+        if hashlib.sha256(program).hexdigest() != digest:
+            raise ValueError(f"{name} came to the node changed")
+        place = _cache() / "engines" / engine_key / name
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, scratch = tempfile.mkstemp(dir=place.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(program)
+        Path(scratch).chmod(0o755)
+        Path(scratch).rename(place)
+
+    def start(self, digest: str, arguments: list[str]) -> int:
+        """Start the node's tlstax with these arguments; its process id."""
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open for as long as the child)
+        self._child = subprocess.Popen(
+            [str(_sources(digest) / "tlstax"), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,
+            text=True,
+            encoding="utf-8",
+            env=_environment(),
+        )
+        threading.Thread(target=self._read, args=(self._child,), daemon=True).start()
+        return self._child.pid
+
+    def send(self, line: str, *_before: bool) -> bool:
+        """Pass a line on to the child; whether it is still there to read it.
+
+        What was sent before is an argument, so that Ray waits for it: calls run side by side.
+        """
+        if self._child is None or self._child.stdin is None:
+            return False
+        try:
+            self._child.stdin.write(line)
+            self._child.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            return False
+        return True
+
+    def lines(self, within_s: float) -> tuple[list[str], str | None]:
+        """What the child has written since; how it ended, None while it runs. Waits for something so long."""
+        found: list[str] = []
+        try:
+            found.append(self._lines.get(timeout=within_s))
+            while len(found) < MOST_LINES:
+                found.append(self._lines.get_nowait())
+        except queue.Empty:
+            pass
+        ended = None
+        if found and found[-1] == END:
+            found.pop()
+            self._lines.put(END)
+            ended = self._how_it_ended()
+        return found, ended
+
+    def stop(self, grace_s: float) -> None:
+        """End the child: by the end of its input, and where that is not enough, by force."""
+        child = self._child
+        if child is None:
+            return
+        if child.stdin is not None:
+            with contextlib.suppress(OSError):
+                child.stdin.close()
+        try:
+            child.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+    def _read(self, child: subprocess.Popen[str]) -> None:
+        if child.stdout is not None:
+            for line in child.stdout:
+                self._lines.put(line)
+        self._lines.put(END)
+
+    def _how_it_ended(self) -> str:
+        if self._child is None:
+            return "it was not started"
+        status = self._child.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - LAST_WORDS_BYTES))
+        last = self._log.read().decode(errors="replace").strip().splitlines()[-1:]
+        return how + (f": {last[0]}" if last else "")
+
+
+def _environment() -> dict[str, str]:
+    """Ray's own variables and Python's would change what the launcher starts."""
+    own = ("RAY_", "PYTHON", "VIRTUAL_ENV", "LD_PRELOAD")
+    return {name: value for name, value in os.environ.items() if not name.startswith(own)}
+
+
+def _cache() -> Path:
+    """Where the launcher keeps things on this node (setup/places.sh)."""
+    given = os.environ.get("TLSTAX_CACHE")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "tlstax"
+
+
+def _sources(digest: str) -> Path:
+    return _cache() / "sources" / digest[:20]

@@ -1,0 +1,128 @@
+"""What a run is asked to do, what that needs, and having it ready: servers, clients, the turn to measure."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from tlstax import __version__
+from tlstax.guests.access import GuestAccess
+from tlstax.observers.machine import describe_machine
+from tlstax.observers.profiler import probe
+from tlstax.observers.turn import Turn, turn
+from tlstax.plan.elsewhere import most_connections
+from tlstax.plan.order import cases
+from tlstax.plan.timing import trial_duration_s
+from tlstax.records.trial import Changes, Machine, RunHeader, Specimen, StoredRun
+from tlstax.run.bench import Needs
+from tlstax.run.benches import Benches, obtain, open_benches, open_guest
+from tlstax.run.resume import check_same
+from tlstax.store import Store, new_run_id
+from tlstax.study import Study
+from tlstax.study.workload_level import data_needs
+
+
+class Listener(Protocol):
+    """Who hears what is being made ready."""
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+
+class Furnished(Protocol):
+    """What trials run on, as far as a run's header has it."""
+
+    @property
+    def machine(self) -> Machine:
+        """The machine."""
+        ...
+
+    @property
+    def specimens(self) -> tuple[Specimen, ...]:
+        """What is measured, and by what."""
+        ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured. `guest` is None for servers of our own, `seed` None for a random one.
+
+    `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
+    options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
+    versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
+    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already.
+    """
+
+    study: Study
+    guest: GuestAccess | None = None
+    seed: int | None = None
+    changes: Changes = field(default_factory=Changes)
+    resumed: StoredRun | None = None
+    tls_as_able: bool = False
+    beside_others: bool = False
+    turn: Turn | None = None
+
+
+def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
+    """What the trials of a run need. `duration_s` is how long they measure, None where the budget decides."""
+    study, resumed = request.study, request.resumed
+    if resumed is not None:
+        seed, duration_s = resumed.header.seed, resumed.header.trial_duration_s
+    else:
+        seed = secrets.randbelow(2**32) if request.seed is None else request.seed
+        duration_s = trial_duration_s(study, cases(study)) if duration_s is None else duration_s
+    return Needs(study.rows, most_connections(study), seed, duration_s, study.schedule, data_needs(study))
+
+
+@contextmanager
+def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Benches]:
+    """What the trials run on, once it is this run's turn.
+
+    A resumed run is refused before anything is started for it. What must be fetched is fetched before.
+    """
+    study, say = request.study, listener.step
+    sampling = probe() if study.profile else None
+    specimens = obtain(study, say) if request.guest is None else None
+    if request.resumed is not None and specimens is not None:
+        check_same(request.resumed.header, specimens.described(), describe_machine())
+    with ExitStack() as stack:
+        given = nullcontext(request.turn) if request.turn is not None else None
+        mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
+        if request.guest is not None:
+            benches = stack.enter_context(open_guest(study, request.guest, needs, say, listener.warn))
+        elif specimens is not None:
+            benches = stack.enter_context(open_benches(study, specimens, needs, say))
+        benches.turn = mine
+        for bench in benches.benches.values():
+            bench.sampling = sampling
+        yield benches
+
+
+def begun(request: Request, study: Study, needs: Needs, place: Furnished, store: Store) -> RunHeader:
+    """The run's header, once the store knows that the run goes on. `study` is as the servers can do it."""
+    if request.resumed is not None:
+        return store.resume(request.resumed.header.run).header
+    started = datetime.now(UTC)
+    header = RunHeader(
+        run=new_run_id(started),
+        started_at=started.isoformat(timespec="seconds"),
+        tlstax_version=__version__,
+        study=study,
+        seed=needs.seed,
+        trial_duration_s=needs.duration_s,
+        machine=place.machine,
+        specimens=place.specimens,
+        guest=request.guest is not None,
+        changes=request.changes,
+    )
+    store.begin(header)
+    return header
