@@ -279,6 +279,22 @@ def flames(
 
 
 @app.command()
+def machines(
+    ray: Annotated[
+        str,
+        typer.Option(
+            "--ray", metavar="ADDRESS", help="The head of a Ray cluster, as host:port.", show_default=False
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """The machines of a Ray cluster: what each is and can measure, their clocks, how far they are apart."""
+    from tlstax.cli.machines_command import machines_command
+
+    raise typer.Exit(machines_command(ray, as_json=json))
+
+
+@app.command()
 def doctor(json: Json = False) -> None:
     """What this machine can and cannot measure, and what would help."""
     from tlstax.cli.doctor_command import doctor_command

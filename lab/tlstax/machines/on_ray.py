@@ -11,10 +11,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import ray
@@ -25,6 +27,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from tlstax.machines import shim
 from tlstax.machines.bundle import Bundle, bundle
 from tlstax.machines.cluster import Heard, Node, Worker
+from tlstax.machines.listing import ListedMachine, RoundTrip, clock_of, listed_machine
 from tlstax.machines.shim import Shim
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
@@ -54,6 +57,9 @@ GRACE_S = 30.0
 
 CALLS_AT_ONCE = 4
 """A shim is asked for lines, given lines and told to stop at the same time."""
+
+DOCTOR = ["doctor", "--json"]
+CLOCK_EXCHANGES, CONNECTS = 10, 20
 
 AS_RAY_DOES = "start Ray as its manual says: `ray start --head`, and on each machine `ray start --address=…`"
 
@@ -119,6 +125,27 @@ class RayCluster:
             found.append(Node(known["NodeID"], name, address))
         return sorted(found, key=lambda node: node.name)
 
+    def survey(self, nodes: Sequence[Node]) -> tuple[list[ListedMachine], list[RoundTrip]]:
+        """What each of these is and can do, and how long packets take between them."""
+        shims = self.shims(nodes)
+        facts = self._step(shims, lambda actor: actor.facts.remote(), self._check)
+        self._step(
+            shims, lambda actor: actor.has.remote(self._bundle.sha256, self._bundle.engine_key), self._bring
+        )
+        clocks = self._step(shims, self._clock)
+        said = self._step(shims, lambda actor: actor.answer.remote(self._bundle.sha256, DOCTOR, SET_UP_S))
+        ports = self._step(shims, lambda actor: actor.listen.remote())
+        listed = [
+            listed_machine(node, shims[node], facts.get(node), clocks.get(node), said.get(node))
+            for node in nodes
+        ]
+        try:
+            return listed, self._round_trips(shims, ports)
+        finally:
+            for actor in shims.values():
+                if not isinstance(actor, TlstaxError):
+                    ray.kill(actor)
+
     def start(self, nodes: Sequence[Node], arguments: Sequence[str]) -> Mapping[Node, Worker | TlstaxError]:
         """Start tlstax on these, once each has the head's sources and programs."""
         shims = self.shims(nodes)
@@ -163,6 +190,33 @@ class RayCluster:
             ray.kill(worker.actor)
             self._asked = {answer: asked for answer, asked in self._asked.items() if asked is not worker}
 
+    def _clock(self, actor: Any) -> Any:
+        """How far its clock is ahead, by the exchange that took the least time."""
+        clocks = []
+        for _ in range(CLOCK_EXCHANGES):
+            asked_s = time.time()
+            theirs_s = ray.get(actor.clock_s.remote(), timeout=SET_UP_S)
+            clocks.append(clock_of(asked_s, time.time(), theirs_s))
+        return ray.put(min(clocks, key=lambda clock: clock.error_ms))
+
+    def _round_trips(self, shims: Mapping[Node, Any], ports: Mapping[Node, int]) -> list[RoundTrip]:
+        """Between all of them, one pair after another, so that none is in another's way."""
+        found = []
+        for source in ports:
+            for target, port in ports.items():
+                if source == target:
+                    continue
+                try:
+                    took = ray.get(
+                        shims[source].round_trips_us.remote(target.address, port, CONNECTS), timeout=SET_UP_S
+                    )
+                except RayError:
+                    continue
+                found.append(
+                    RoundTrip(source=source.name, target=target.name, p50_us=median(took), count=CONNECTS)
+                )
+        return found
+
     def _ask(self, worker: RayWorker) -> None:
         self._asked[worker.actor.lines.remote(LISTEN_S)] = worker
 
@@ -193,15 +247,16 @@ class RayCluster:
             ]
         ray.get(wanted, timeout=SET_UP_S)
 
-    def _step(self, shims: dict[Node, Any], call: Any, use: Any = None) -> None:
-        """Call all shims at once, and use each answer; a shim that fails becomes the reason why."""
+    def _step(self, shims: dict[Node, Any], call: Any, use: Any = None) -> dict[Node, Any]:
+        """Call all shims at once, use each answer, return all; a shim that fails becomes the reason why."""
         answers = {node: call(actor) for node, actor in shims.items() if not isinstance(actor, TlstaxError)}
+        found: dict[Node, Any] = {}
         for node, answer in answers.items():
             actor = shims[node]
             try:
-                found = ray.get(answer, timeout=SET_UP_S)
+                found[node] = ray.get(answer, timeout=SET_UP_S)
                 if use is not None:
-                    use(actor, found)
+                    use(actor, found[node])
             except TlstaxError as error:
                 shims[node] = error
             except GetTimeoutError:
@@ -210,6 +265,7 @@ class RayCluster:
                 shims[node] = MachineFault(_first_line(error))
             if isinstance(shims[node], TlstaxError):
                 ray.kill(actor)
+        return found
 
 
 def _check_answers(address: str) -> None:

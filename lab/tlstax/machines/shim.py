@@ -32,6 +32,7 @@ MOST_LINES = 200
 """Lines of one answer: a line may hold a trial."""
 
 LAST_WORDS_BYTES = 2048
+CONNECT_S = 5.0
 
 
 class Shim:
@@ -41,7 +42,7 @@ class Shim:
         self._child: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str] = queue.Queue()
         self._log: Any = None
-        self._sources = Path()
+        self._listening: socket.socket | None = None
 
     def facts(self) -> dict[str, Any]:
         """What is to be known of the node before anything is sent there."""
@@ -51,7 +52,7 @@ class Shim:
             "kernel": platform.release(),
             "python": platform.python_version(),
             "cpus": len(os.sched_getaffinity(0)),
-            "cache": str(_cache()),
+            "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         }
 
     def clock_s(self) -> float:
@@ -90,6 +91,33 @@ class Shim:
             file.write(program)
         Path(scratch).chmod(0o755)
         Path(scratch).rename(place)
+
+    def answer(self, digest: str, arguments: list[str], within_s: float) -> tuple[int, str, str]:
+        """What the node's tlstax says to these arguments: its status, output and errors."""
+        done = subprocess.run(
+            [str(_sources(digest) / "tlstax"), *arguments],
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=_environment(),
+            timeout=within_s,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def listen(self) -> int:
+        """Let others connect, for `round_trips_us`; the port."""
+        self._listening = socket.create_server(("", 0), backlog=128)
+        return int(self._listening.getsockname()[1])
+
+    def round_trips_us(self, address: str, port: int, times: int) -> list[float]:
+        """How long it takes to connect to a port of another node: there and back once (RFC 9293, 3.5)."""
+        found = []
+        for _ in range(times):
+            began = time.perf_counter()
+            socket.create_connection((address, port), CONNECT_S).close()
+            found.append((time.perf_counter() - began) * 1e6)
+        return found
 
     def start(self, digest: str, arguments: list[str]) -> int:
         """Start the node's tlstax with these arguments; its process id."""

@@ -33,10 +33,10 @@ ROOMS = (
     "paths",
     "distance",
     "run",
-    "machines",
     "probes",
     "selfbench",
     "doctor",
+    "machines",
     "cli",
 )
 """From the ground up."""

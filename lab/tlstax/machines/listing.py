@@ -1,0 +1,100 @@
+"""What is known of the machines of a cluster, as `tlstax machines --json` prints it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from tlstax.contract import Frozen
+from tlstax.doctor.check import Check, Diagnosis
+from tlstax.machines.cluster import Node
+from tlstax.support.errors import TlstaxError
+
+
+class Clock(Frozen):
+    """How much a machine's clock is ahead of the head's, and by how much that may be off, by an exchange."""
+
+    ahead_ms: float
+    error_ms: float
+
+
+class ListedMachine(Frozen):
+    """A machine of the cluster; `why_not` says why nothing can be measured there, and is else empty.
+
+    `cpus` are those that tlstax may use there. `checks` is what `tlstax doctor` says on that machine.
+    """
+
+    name: str
+    address: str
+    why_not: str = ""
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    kernel: str = ""
+    architecture: str = ""
+    clock: Clock | None = None
+    checks: tuple[Check, ...] = ()
+
+
+class RoundTrip(Frozen):
+    """How long it takes to connect from one machine to another, the median of `count`."""
+
+    source: str
+    target: str
+    p50_us: float
+    count: int
+
+
+class MachineListing(Frozen):
+    """The document that `machines --json` prints: who is joined at this address, by their names."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    address: str
+    machines: tuple[ListedMachine, ...]
+    round_trips: tuple[RoundTrip, ...]
+
+
+def clock_of(asked_s: float, answered_s: float, theirs_s: float) -> Clock:
+    """What one exchange tells: when it was asked and answered by our clock, and theirs in between.
+
+    Theirs was read somewhere between the two, so it is known to half of the time between them (Cristian 1989,
+    Distributed Computing 3, 146-158).
+    """
+    middle_s = (asked_s + answered_s) / 2
+    return Clock(ahead_ms=(theirs_s - middle_s) * 1000, error_ms=(answered_s - asked_s) / 2 * 1000)
+
+
+def listed_machine(
+    node: Node,
+    failure: object,
+    facts: Mapping[str, Any] | None,
+    clock: Clock | None,
+    said: tuple[int, str, str] | None,
+) -> ListedMachine:
+    """A machine from what its shim answered; `failure` is why it answers no longer, if it is our error."""
+    checks, why_not = _checks(said) if said is not None else ((), "")
+    known = facts or {}
+    return ListedMachine(
+        name=node.name,
+        address=node.address,
+        why_not=failure.sentence() if isinstance(failure, TlstaxError) else why_not,
+        cpus=known.get("cpus"),
+        memory_bytes=known.get("memory_bytes"),
+        kernel=known.get("kernel", ""),
+        architecture=known.get("machine", ""),
+        clock=clock,
+        checks=checks,
+    )
+
+
+def _checks(said: tuple[int, str, str]) -> tuple[tuple[Check, ...], str]:
+    """What the doctor found; else why there is no diagnosis."""
+    status, output, errors = said
+    try:
+        return Diagnosis.model_validate_json(output).checks, ""
+    except ValidationError:
+        last = errors.strip().splitlines()[-1:]
+        return (), last[0].removeprefix("tlstax: ") if last else f"its tlstax ended with status {status}"

@@ -1,0 +1,205 @@
+"""lost_machines.py COUNT SEED: kills parts of a run over three machines at random moments.
+
+In turn a raylet, the shim in its Ray worker, a node's laboratory, a load client and the head are ended by
+kill -9, and the head by Ctrl-C. Whatever it was, no block may be in the store twice, or in part and yet
+count, no process of ours may be left on any machine, and a run that was cut off must be resumed to its end.
+Machines are network namespaces here (ray_nodes.py), for which it takes root.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+from ray_nodes import PORT, RayNode, ray_nodes
+
+from tlstax.records.trial import StoredRun
+from tlstax.store import Store
+
+LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
+STUDY = ("study", "run", "tax", "--set", "tls=off,1.3", "--set", "workload=point-select", "--budget", "15s")
+PER_BLOCK = 3
+MACHINES = 3
+GONE_WITHIN_S = 40.0
+LONGEST_S = 240.0
+
+Victim = Callable[[RayNode], psutil.Process | None]
+
+
+def ours(*words: str) -> Victim:
+    """The process of ours on a node in whose command line all of these words stand."""
+
+    def found(node: RayNode) -> psutil.Process | None:
+        for process in node.processes():
+            try:
+                command = " ".join(process.cmdline())
+            except psutil.NoSuchProcess:
+                continue
+            if all(word in command for word in words):
+                return process
+        return None
+
+    return found
+
+
+VICTIMS: dict[str, Victim] = {
+    "raylet": RayNode.raylet,
+    "shim": ours("ray::Shim"),
+    "laboratory": ours("-m tlstax node"),
+    "load client": ours("tlstax-engine"),
+}
+AT_HEAD = {"head": signal.SIGKILL, "Ctrl-C": signal.SIGINT}
+
+
+def main(count: int, seed: int) -> int:
+    """Exit status: 0 where nothing was lost, left or counted twice, else 1."""
+    generator = random.Random(seed)  # noqa: S311 (moments, not secrets)
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="tlstax-") as data, ray_nodes(MACHINES, ray_command()) as nodes:
+        os.environ.update({"XDG_DATA_HOME": data, "TLSTAX_TURN": "head"})
+        for number in range(count):
+            kind = [*VICTIMS, *AT_HEAD][number % (len(VICTIMS) + len(AT_HEAD))]
+            found = _one(kind, nodes, generator)
+            wrong += found
+            _say(f"{number + 1} of {count}: {kind}: {'; '.join(found) or 'nothing lost, left or twice'}")
+    _say(f"{count} kills, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[str]:
+    run = subprocess.Popen(
+        [
+            *nodes[0].entering(),
+            str(LAUNCHER),
+            *STUDY,
+            "--ray",
+            f"{nodes[0].address}:{PORT}",
+            "--beside-others",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    before = _begun(run)
+    time.sleep(generator.uniform(0.0, 8.0))
+    killed = True
+    if kind in AT_HEAD:
+        run.send_signal(AT_HEAD[kind])
+    else:
+        killed = _kill(VICTIMS[kind], generator.choice(nodes[1:]))
+    words = run.communicate(timeout=LONGEST_S)[1]
+    wrong = _left(nodes) if killed else [f"there was no {kind} to be killed"]
+    if kind in AT_HEAD:
+        again = subprocess.run(
+            [
+                *nodes[0].entering(),
+                str(LAUNCHER),
+                *STUDY,
+                "--resume",
+                "last",
+                "--ray",
+                f"{nodes[0].address}:{PORT}",
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+        )
+        if again.returncode and "nothing is left to do" not in again.stderr:
+            wrong.append(f"resumed: status {again.returncode}: {again.stderr[-300:]}")
+    elif run.returncode:
+        wrong.append(f"status {run.returncode}: {before}{words[-300:]}")
+    wrong += _losses(kind)
+    for node in nodes[1:]:
+        if node.raylet() is None:
+            node.kill_all()
+            node.start()
+    return wrong
+
+
+def _begun(run: subprocess.Popen[str]) -> str:
+    """What the run says until it measures."""
+    words = ""
+    if run.stderr is None:
+        return words
+    for line in run.stderr:
+        words += line
+        if ", trial " in line:
+            break
+    return words
+
+
+def _kill(victim: Victim, node: RayNode) -> bool:
+    """Whether there was one to kill."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        process = victim(node)
+        if process is not None:
+            process.kill()
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _left(nodes: Sequence[RayNode]) -> list[str]:
+    """Processes of ours that do not go away."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while left := [f"{node.namespace} has {process.name()}" for node in nodes for process in node.ours()]:
+        if time.monotonic() > deadline:
+            return left
+        time.sleep(0.2)
+    return []
+
+
+def _losses(kind: str) -> list[str]:
+    """What is wrong with the blocks of the last run."""
+    with Store.open(Path(os.environ["XDG_DATA_HOME"]) / "tlstax" / "store.sqlite") as store:
+        run = store.load("last")
+    wrong = []
+    if run.status != "complete":
+        wrong.append(f"the run is {run.status}: {run.stopped_because}")
+    if kind != "load client":
+        wrong += [
+            f"block {block} has {count} valid trials"
+            for block, count in _whole(run).items()
+            if count != PER_BLOCK
+        ]
+    for block in {record.trial.block for record in run.trials}:
+        machines = {record.machine for record in run.trials if record.trial.block == block}
+        if len(machines) != 1:
+            wrong.append(f"block {block} was measured on {', '.join(sorted(machines))}")
+    if set(run.header.machines) != {f"node{number}" for number in range(1, MACHINES + 1)}:
+        wrong.append(f"measured by {', '.join(run.header.machines)} alone")
+    return wrong
+
+
+def _whole(run: StoredRun) -> Counter[int]:
+    return Counter(record.trial.block for record in run.trials if record.verdict.value == "valid")
+
+
+def ray_command() -> Path:
+    """Ray's command in the environment that the launcher makes for it."""
+    subprocess.run([str(LAUNCHER), "run", "--ray", "127.0.0.1:9"], check=False, capture_output=True)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tlstax"
+    found = sorted(cache.glob("environments/*/bin/ray"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise SystemExit("the launcher has not made an environment with Ray")
+    return found[-1]
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
