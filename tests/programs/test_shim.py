@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.machines.bundle import bundle
+from tlstax.machines.parcels import Parcels, fetched_servers
 from tlstax.machines.shim import Shim
+from tlstax.study import load_study, override
 
+SOURCES = "sources/one"
 ECHO = """#!/bin/sh
 echo "began with $*"
 while read -r line; do echo "heard $line"; done
@@ -47,9 +50,20 @@ def shim() -> Iterator[Shim]:
 
 
 def started(shim: Shim, program: str) -> int:
-    content, digest = packed(program)
-    shim.bring_sources(content, digest)
-    return shim.start(digest, ["node"])
+    bring(shim, *packed(program))
+    return shim.start(SOURCES, ["node"])
+
+
+def bring(shim: Shim, content: bytes, digest: str, target: str = SOURCES) -> None:
+    """In three pieces."""
+    third = len(content) // 3 + 1
+    for place in range(0, len(content), third):
+        shim.receive("upload", content[place : place + third], is_first=place == 0)
+    shim.unpack("upload", digest, target)
+
+
+def lacks(shim: Shim, *targets: str) -> list[str]:
+    return shim.lacks(list(targets), "environment", "wheels/environment")
 
 
 def all_lines(shim: Shim, wanted: int) -> list[str]:
@@ -96,27 +110,44 @@ def test_silence_is_no_end(shim: Shim) -> None:
     assert shim.lines(0.05) == ([], None)
 
 
-def test_sources_that_came_changed_are_not_unpacked(shim: Shim, tmp_path: Path) -> None:
+def test_what_came_changed_is_not_unpacked(shim: Shim, tmp_path: Path) -> None:
     content, digest = packed(ECHO)
-    with pytest.raises(ValueError, match="came to the node changed"):
-        shim.bring_sources(content + b"x", digest)
-    assert shim.has(digest, "key") == (False, False)
-    assert not list((tmp_path / "cache").rglob("tlstax"))
+    with pytest.raises(ValueError, match="sources/one came to the node changed"):
+        bring(shim, content + b"x", digest)
+    assert SOURCES in lacks(shim, SOURCES)
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-def test_a_program_that_came_changed_is_not_kept(shim: Shim) -> None:
-    with pytest.raises(ValueError, match="tlstax-engine came to the node changed"):
-        shim.bring_program("key", "tlstax-engine", b"other", hashlib.sha256(b"own").hexdigest())
-    assert shim.has("digest", "key") == (False, False)
-    shim.bring_program("key", "tlstax-engine", b"own", hashlib.sha256(b"own").hexdigest())
-    assert shim.has("digest", "key") == (False, True)
+def test_what_has_come_is_lacking_no_longer_and_may_come_twice(shim: Shim, tmp_path: Path) -> None:
+    assert lacks(shim, SOURCES, "engines/key") == [SOURCES, "engines/key", "wheels/environment"]
+    bring(shim, *packed(ECHO))
+    bring(shim, *packed(ECHO))
+    assert lacks(shim, SOURCES, "engines/key") == ["engines/key", "wheels/environment"]
+    assert [path.name for path in (tmp_path / "cache" / "sources").iterdir()] == ["one"]
 
 
-def test_what_is_there_already_is_not_unpacked_twice(shim: Shim) -> None:
-    content, digest = packed(ECHO)
-    shim.bring_sources(content, digest)
-    shim.bring_sources(content, digest)
-    assert shim.has(digest, "key")[0]
+def test_who_has_the_environment_needs_no_wheels(shim: Shim, tmp_path: Path) -> None:
+    made = tmp_path / "cache" / "environments" / "environment-x86_64-python3.11"
+    made.mkdir(parents=True)
+    assert "wheels/environment" in lacks(shim)
+    (made / "complete").touch()
+    assert lacks(shim) == []
+
+
+def test_wheels_that_were_brought_are_what_the_launcher_installs_from(shim: Shim) -> None:
+    bring(shim, *packed(ECHO), target="wheels/environment")
+    bring(shim, *packed("#!/bin/sh\necho $PIP_NO_INDEX $PIP_FIND_LINKS $RAY_ADDRESS\n"))
+    status, output, _ = shim.answer(SOURCES, [], 20.0)
+    assert (status, output.split()[0]) == (0, "1")
+    assert output.split()[1].endswith("/wheels/environment")
+
+
+def test_sources_that_nobody_used_for_a_month_are_removed(shim: Shim, tmp_path: Path) -> None:
+    old = tmp_path / "cache" / "sources" / "old"
+    old.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    bring(shim, *packed(ECHO))
+    assert [path.name for path in old.parent.iterdir()] == ["one"]
 
 
 def test_connecting_to_another_node_takes_time(shim: Shim) -> None:
@@ -130,12 +161,35 @@ def test_the_clock_is_the_time_of_day(shim: Shim) -> None:
     assert before <= shim.clock_s() <= time.time()
 
 
-def test_the_same_sources_make_the_same_bundle() -> None:
-    first, second = bundle(), bundle()
-    assert first == second
-    with tarfile.open(fileobj=io.BytesIO(first.archive), mode="r:gz") as tar:
-        names = tar.getnames()
-        assert tar.getmember("tlstax").mode & 0o111
-    assert {"tlstax", "pyproject.toml", "setup/places.sh", "lab/tlstax/__main__.py"} <= set(names)
-    assert not [name for name in names if "/target/" in name or "__pycache__" in name]
-    assert "tlstax-engine" in {program.name for program in first.programs}
+def test_the_same_sources_make_the_same_parcel() -> None:
+    with Parcels() as first, Parcels() as second:
+        assert first.sources == second.sources
+        assert first.targets == [first.sources, first.programs]
+        sources, programs = first.packed(first.sources), first.packed(first.programs)
+        assert sources is not None
+        assert programs is not None
+        with tarfile.open(sources.path) as tar:
+            names = tar.getnames()
+            assert tar.getmember("tlstax").mode & 0o111
+        assert {"tlstax", "pyproject.toml", "setup/places.sh", "lab/tlstax/__main__.py"} <= set(names)
+        assert not [name for name in names if "/target/" in name or "__pycache__" in name]
+        with tarfile.open(programs.path) as tar:
+            assert "tlstax-engine" in tar.getnames()
+        assert b"".join(sources.chunks()) == sources.path.read_bytes()
+        left = sources.path
+    assert not left.exists()
+
+
+def test_a_parcel_is_named_as_the_launcher_names_the_environment() -> None:
+    script = "source setup/places.sh && find_places . setup/requirements.txt && echo $environment_key"
+    with Parcels() as parcels:
+        said = subprocess.run(
+            ["bash", "-c", script], cwd=parcels.root, check=True, capture_output=True, text=True
+        )
+        assert said.stdout.startswith(f"{parcels.environment}-")
+
+
+def test_servers_that_are_fetched_are_sent_and_those_that_were_added_are_not() -> None:
+    study = override(load_study("tax"), "server", ["mysql-9.7", "mariadb-11.8"])
+    assert fetched_servers(study) == ["mysql-9.7", "mariadb-11.8"]
+    assert fetched_servers(load_study("tax")) == ["mysql-9.7"]

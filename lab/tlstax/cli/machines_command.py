@@ -6,11 +6,12 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.machines.listing import MachineListing
 from tlstax.machines.listing_table import listing_text
 from tlstax.machines.on_ray import connected
+from tlstax.machines.parcels import Parcels
 
 
 def machines_command(address: str, *, as_json: bool) -> int:
     """Print what is known of each."""
-    with connected(address) as cluster:
+    with Parcels() as parcels, connected(address, parcels) as cluster:
         machines, round_trips = cluster.survey(cluster.nodes())
     listing = MachineListing(address=address, machines=tuple(machines), round_trips=tuple(round_trips))
     if as_json:

@@ -68,9 +68,11 @@ def _run(request: Request, store: Store, watcher: ProgressLine, ray: str | None)
     if ray is None:
         return run(request, store, watcher)
     from tlstax.machines.on_ray import connected
+    from tlstax.machines.parcels import Parcels, fetched_servers, on_shelf
     from tlstax.machines.pipeline import run_on
 
-    with connected(ray) as cluster:
+    servers = fetched_servers(request.study)
+    with Parcels(servers, on_shelf(watcher.step)) as parcels, connected(ray, parcels) as cluster:
         return run_on(cluster, request, store, watcher)
 
 

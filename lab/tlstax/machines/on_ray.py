@@ -6,16 +6,16 @@ measured is measured by tlstax's own processes, and nothing of Ray's runs within
 
 from __future__ import annotations
 
+import os
 import platform
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -25,9 +25,9 @@ from ray.exceptions import GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tlstax.machines import shim
-from tlstax.machines.bundle import Bundle, bundle
 from tlstax.machines.cluster import Heard, Node, Worker
-from tlstax.machines.listing import ListedMachine, RoundTrip, clock_of, listed_machine
+from tlstax.machines.listing import Clock, ListedMachine, RoundTrip, clock_of, listed_machine
+from tlstax.machines.parcels import Packed, Parcels
 from tlstax.machines.shim import Shim
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
@@ -65,8 +65,11 @@ AS_RAY_DOES = "start Ray as its manual says: `ray start --head`, and on each mac
 
 
 @contextmanager
-def connected(address: str) -> Iterator[RayCluster]:
-    """The cluster whose head is at this `host:port`. UserMistake or MachineFault where there is none."""
+def connected(address: str, parcels: Parcels) -> Iterator[RayCluster]:
+    """The cluster whose head is at this `host:port`, whose nodes are to have what is in the parcels.
+
+    UserMistake or MachineFault where there is none.
+    """
     _check_answers(address)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
@@ -82,7 +85,7 @@ def connected(address: str) -> Iterator[RayCluster]:
     # Ray prints what its own processes report on our standard output, `log_to_driver` or not (2.60).
     ray._private.worker._worker_logs_enabled = False
     try:
-        yield RayCluster()
+        yield RayCluster(parcels)
     finally:
         ray.shutdown()
 
@@ -104,15 +107,12 @@ class RayWorker:
 class RayCluster:
     """The cluster that this process is connected to."""
 
-    def __init__(self) -> None:
+    def __init__(self, parcels: Parcels) -> None:
+        self._parcels = parcels
         cloudpickle.register_pickle_by_value(shim)
         self._actor_class = ray.remote(num_cpus=0, max_restarts=0, max_concurrency=CALLS_AT_ONCE)(Shim)
         self._asked: dict[Any, RayWorker] = {}
         """Who is asked for lines, by what the answer will be."""
-
-    @cached_property
-    def _bundle(self) -> Bundle:
-        return bundle()
 
     def nodes(self) -> Sequence[Node]:
         """Those that are alive, by name: the host's, with its address where several have the same."""
@@ -127,14 +127,11 @@ class RayCluster:
 
     def survey(self, nodes: Sequence[Node]) -> tuple[list[ListedMachine], list[RoundTrip]]:
         """What each of these is and can do, and how long packets take between them."""
-        shims = self.shims(nodes)
-        facts = self._step(shims, lambda actor: actor.facts.remote(), self._check)
-        self._step(
-            shims, lambda actor: actor.has.remote(self._bundle.sha256, self._bundle.engine_key), self._bring
-        )
-        clocks = self._step(shims, self._clock)
-        said = self._step(shims, lambda actor: actor.answer.remote(self._bundle.sha256, DOCTOR, SET_UP_S))
-        ports = self._step(shims, lambda actor: actor.listen.remote())
+        shims = self._shims(nodes)
+        facts = self._supply(shims)
+        clocks = self._clocks(shims)
+        said = self._all(shims, "answer", self._parcels.sources, DOCTOR, SET_UP_S)
+        ports = self._all(shims, "listen")
         listed = [
             listed_machine(node, shims[node], facts.get(node), clocks.get(node), said.get(node))
             for node in nodes
@@ -147,13 +144,10 @@ class RayCluster:
                     ray.kill(actor)
 
     def start(self, nodes: Sequence[Node], arguments: Sequence[str]) -> Mapping[Node, Worker | TlstaxError]:
-        """Start tlstax on these, once each has the head's sources and programs."""
-        shims = self.shims(nodes)
-        self._step(shims, lambda actor: actor.facts.remote(), self._check)
-        self._step(
-            shims, lambda actor: actor.has.remote(self._bundle.sha256, self._bundle.engine_key), self._bring
-        )
-        self._step(shims, lambda actor: actor.start.remote(self._bundle.sha256, list(arguments)))
+        """Start tlstax on these, once each has what it needs of the head's."""
+        shims = self._shims(nodes)
+        self._supply(shims)
+        self._all(shims, "start", self._parcels.sources, list(arguments))
         found: dict[Node, Worker | TlstaxError] = {}
         for node, actor in shims.items():
             if isinstance(actor, TlstaxError):
@@ -162,15 +156,6 @@ class RayCluster:
             found[node] = worker = RayWorker(node, actor)
             self._ask(worker)
         return found
-
-    def shims(self, nodes: Sequence[Node]) -> dict[Node, Any]:
-        """A new shim on each of these."""
-        return {
-            node: self._actor_class.options(
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node.identity, soft=False)
-            ).remote()
-            for node in nodes
-        }
 
     def hear(self, within_s: float) -> Sequence[Heard]:
         """What has come from any worker since; waits so long for something."""
@@ -190,14 +175,25 @@ class RayCluster:
             ray.kill(worker.actor)
             self._asked = {answer: asked for answer, asked in self._asked.items() if asked is not worker}
 
-    def _clock(self, actor: Any) -> Any:
-        """How far its clock is ahead, by the exchange that took the least time."""
-        clocks = []
+    def _shims(self, nodes: Sequence[Node]) -> dict[Node, Any]:
+        """A new shim on each of these."""
+        return {
+            node: self._actor_class.options(
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node.identity, soft=False)
+            ).remote()
+            for node in nodes
+        }
+
+    def _clocks(self, shims: dict[Node, Any]) -> dict[Node, Clock]:
+        """How far each clock is ahead, by the exchange that took the least time."""
+        found: dict[Node, Clock] = {}
         for _ in range(CLOCK_EXCHANGES):
-            asked_s = time.time()
-            theirs_s = ray.get(actor.clock_s.remote(), timeout=SET_UP_S)
-            clocks.append(clock_of(asked_s, time.time(), theirs_s))
-        return ray.put(min(clocks, key=lambda clock: clock.error_ms))
+            for node in list(shims):
+                asked_s = time.time()
+                for theirs_s in self._all({node: shims[node]}, "clock_s").values():
+                    clock = clock_of(asked_s, time.time(), theirs_s)
+                    found[node] = min(clock, found.get(node, clock), key=lambda known: known.error_ms)
+        return found
 
     def _round_trips(self, shims: Mapping[Node, Any], ports: Mapping[Node, int]) -> list[RoundTrip]:
         """Between all of them, one pair after another, so that none is in another's way."""
@@ -232,31 +228,46 @@ class RayCluster:
             self._ask(worker)
         return Heard(worker, lines, ended)
 
-    def _check(self, _actor: Any, facts: dict[str, Any]) -> None:
-        if facts["machine"] != platform.machine():
-            raise MachineFault(f"it is a {facts['machine']} machine, and this is a {platform.machine()} one")
+    def _supply(self, shims: dict[Node, Any]) -> dict[Node, dict[str, Any]]:
+        """Bring each node what it lacks, to all that lack it at once; the facts of the nodes."""
+        facts = self._all(shims, "facts", use=_check_architecture)
+        own = self._parcels
+        lacking = self._all(shims, "lacks", own.targets, own.environment, own.wheels)
+        for target in dict.fromkeys(target for lacks in lacking.values() for target in lacks):
+            packed = own.packed(target)
+            if packed is not None:
+                to = {node: shims[node] for node, lacks in lacking.items() if target in lacks}
+                self._deliver(packed, target, to)
+                shims.update(to)
+        return facts
 
-    def _bring(self, actor: Any, has: tuple[bool, bool]) -> None:
-        has_sources, has_programs = has
-        sent = self._bundle
-        wanted = [] if has_sources else [actor.bring_sources.remote(sent.archive, sent.sha256)]
-        if not has_programs:
-            wanted += [
-                actor.bring_program.remote(sent.engine_key, program.name, program.content, program.sha256)
-                for program in sent.programs
-            ]
-        ray.get(wanted, timeout=SET_UP_S)
+    def _deliver(self, packed: Packed, target: str, to: dict[Node, Any]) -> None:
+        upload = f"{packed.sha256}-{os.getpid()}"
+        for place, chunk in enumerate(packed.chunks()):
+            self._all(to, "receive", upload, ray.put(chunk), is_first=place == 0)
+        self._all(to, "unpack", upload, packed.sha256, target)
 
-    def _step(self, shims: dict[Node, Any], call: Any, use: Any = None) -> dict[Node, Any]:
-        """Call all shims at once, use each answer, return all; a shim that fails becomes the reason why."""
-        answers = {node: call(actor) for node, actor in shims.items() if not isinstance(actor, TlstaxError)}
+    def _all(
+        self,
+        shims: dict[Node, Any],
+        method: str,
+        *arguments: object,
+        use: Callable[[Any], None] | None = None,
+        **named: object,
+    ) -> dict[Node, Any]:
+        """Call all shims at once, have each answer used, return all; a shim that fails becomes the reason."""
+        answers = {
+            node: getattr(actor, method).remote(*arguments, **named)
+            for node, actor in shims.items()
+            if not isinstance(actor, TlstaxError)
+        }
         found: dict[Node, Any] = {}
         for node, answer in answers.items():
             actor = shims[node]
             try:
                 found[node] = ray.get(answer, timeout=SET_UP_S)
                 if use is not None:
-                    use(actor, found[node])
+                    use(found[node])
             except TlstaxError as error:
                 shims[node] = error
             except GetTimeoutError:
@@ -266,6 +277,12 @@ class RayCluster:
             if isinstance(shims[node], TlstaxError):
                 ray.kill(actor)
         return found
+
+
+def _check_architecture(facts: Mapping[str, Any]) -> None:
+    """MachineFault where programs of this machine do not run on the node."""
+    if facts["machine"] != platform.machine():
+        raise MachineFault(f"it is a {facts['machine']} machine, and this is a {platform.machine()} one")
 
 
 def _check_answers(address: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import os
 import platform
 import queue
@@ -33,6 +32,7 @@ MOST_LINES = 200
 
 LAST_WORDS_BYTES = 2048
 CONNECT_S = 5.0
+UNUSED_S = 30 * 86400
 
 
 class Shim:
@@ -59,43 +59,48 @@ class Shim:
         """The time of day by this node's clock."""
         return time.time()
 
-    def has(self, digest: str, engine_key: str) -> tuple[bool, bool]:
-        """Whether the sources with this digest are there, and the programs built of them."""
-        engine = _cache() / "engines" / engine_key / "tlstax-engine"
-        return _sources(digest).is_dir(), os.access(engine, os.X_OK)
+    def lacks(self, targets: list[str], environment: str, wheels: str) -> list[str]:
+        """Those of these folders of the cache that are not there; `wheels` too, if the environment is not."""
+        cache = _cache()
+        wanted = list(targets)
+        if not any(cache.glob(f"environments/{environment}-*/complete")):
+            wanted.append(wheels)
+        return [target for target in wanted if not (cache / target).is_dir()]
 
-    def bring_sources(self, archive: bytes, digest: str) -> None:
-        """Unpack the sources. ValueError where they are not what they ought to be."""
-        if hashlib.sha256(archive).hexdigest() != digest:
-            raise ValueError("the sources of tlstax came to the node changed")
-        place = _sources(digest)
+    def receive(self, upload: str, chunk: bytes, *, is_first: bool) -> None:
+        """Keep a piece of an archive, behind those before it."""
+        place = _cache() / "incoming" / upload
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=place.parent))
+        with place.open("wb" if is_first else "ab") as file:
+            file.write(chunk)
+
+    def unpack(self, upload: str, sha256: str, target: str) -> None:
+        """Unpack an archive that is there whole. ValueError where it is not what it ought to be."""
+        archive, place = _cache() / "incoming" / upload, _cache() / target
+        with archive.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            archive.unlink()
+            raise ValueError(f"{target} came to the node changed")
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix="."))
         try:
-            with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as packed:
-                packed.extractall(scratch, filter="data")
+            with tarfile.open(archive) as packed:
+                # Its checksum is the head's, and a server's links lead where they like.
+                packed.extractall(scratch, filter="fully_trusted")  # noqa: S202
+            scratch.chmod(0o755)
             # Another node may share this file system and have been faster.
-            if not place.is_dir():
+            with contextlib.suppress(OSError):
                 scratch.rename(place)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+            archive.unlink()
+        _remove_unused(place.parent if target.startswith("sources/") else None)
 
-    def bring_program(self, engine_key: str, name: str, program: bytes, digest: str) -> None:
-        """Keep a program where the launcher looks for it. ValueError where it came changed."""
-        if hashlib.sha256(program).hexdigest() != digest:
-            raise ValueError(f"{name} came to the node changed")
-        place = _cache() / "engines" / engine_key / name
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, scratch = tempfile.mkstemp(dir=place.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(program)
-        Path(scratch).chmod(0o755)
-        Path(scratch).rename(place)
-
-    def answer(self, digest: str, arguments: list[str], within_s: float) -> tuple[int, str, str]:
+    def answer(self, sources: str, arguments: list[str], within_s: float) -> tuple[int, str, str]:
         """What the node's tlstax says to these arguments: its status, output and errors."""
         done = subprocess.run(
-            [str(_sources(digest) / "tlstax"), *arguments],
+            [str(_cache() / sources / "tlstax"), *arguments],
             check=False,
             capture_output=True,
             encoding="utf-8",
@@ -119,11 +124,11 @@ class Shim:
             found.append((time.perf_counter() - began) * 1e6)
         return found
 
-    def start(self, digest: str, arguments: list[str]) -> int:
+    def start(self, sources: str, arguments: list[str]) -> int:
         """Start the node's tlstax with these arguments; its process id."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open for as long as the child)
         self._child = subprocess.Popen(
-            [str(_sources(digest) / "tlstax"), *arguments],
+            [str(_cache() / sources / "tlstax"), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -197,9 +202,11 @@ class Shim:
 
 
 def _environment() -> dict[str, str]:
-    """Ray's own variables and Python's would change what the launcher starts."""
+    """What the launcher is started with: nothing of Ray's own, and the wheels that were brought."""
     own = ("RAY_", "PYTHON", "VIRTUAL_ENV", "LD_PRELOAD")
-    return {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    wheels = sorted(str(folder) for folder in _cache().glob("wheels/*"))
+    return {**kept, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": " ".join(wheels)} if wheels else kept
 
 
 def _cache() -> Path:
@@ -211,5 +218,8 @@ def _cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "tlstax"
 
 
-def _sources(digest: str) -> Path:
-    return _cache() / "sources" / digest[:20]
+def _remove_unused(folder: Path | None) -> None:
+    """Remove the sources that no run has brought for a month."""
+    for other in folder.iterdir() if folder is not None else ():
+        if time.time() - other.stat().st_mtime > UNUSED_S:
+            shutil.rmtree(other, ignore_errors=True)
