@@ -14,6 +14,7 @@ from tlstax.machines.messages import REPORTS, Failed, Opened, OpenOrder, Report,
 from tlstax.records.trial import Specimen
 from tlstax.run.preparing import Listener
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import enumerated
 
 MOST_LOSSES = 3
 """A machine that is lost more often than this in one run is not used again."""
@@ -66,7 +67,11 @@ class Crew:
         new = [node for node in self.cluster.nodes() if node.identity not in self.tried]
         self.tried.update(node.identity for node in new)
         wanted = [node for node in new if self.losses.get(node.name, 0) < MOST_LOSSES]
-        for node, worker in self.cluster.start(wanted, COMMAND).items() if wanted else ():
+        if not wanted:
+            return
+        names = enumerated([node.name for node in wanted])
+        self.listener.step(f"making ready: {names} (what a machine lacks is sent there, once)")
+        for node, worker in self.cluster.start(wanted, COMMAND).items():
             if isinstance(worker, TlstaxError):
                 self._fails(node.name, worker)
                 continue

@@ -76,6 +76,7 @@ def test_each_block_is_measured_whole_on_one_machine_and_once(store: Store) -> N
     assert {name for machines in machine_of_blocks(run).values() for name in machines} == {"a", "b", "c"}
     assert set(run.header.machines) == {"a", "b", "c"}
     assert len(cluster.blocks_given()) == len(set(cluster.blocks_given()))
+    assert watcher.steps[0].startswith("making ready: a, b and c (")
     assert {"a: starting a server", "b: starting a server"} <= set(watcher.steps)
     assert any(label.endswith(", on b") for label in watcher.labels)
 
