@@ -12,11 +12,13 @@ from tlstax.cli.options import (
     BesideOthers,
     Budget,
     Capture,
+    ClientCpus,
     Json,
     OverBudget,
     Precision,
     Profile,
     Rate,
+    ServerCpus,
     Settings,
     StudyName,
 )
@@ -80,6 +82,8 @@ def study_run(
     arrivals: Arrivals = None,
     profile: Profile = False,
     capture: Capture = False,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     resume: Annotated[
         str | None,
@@ -104,6 +108,8 @@ def study_run(
         arrivals=arrivals,
         profile=profile,
         capture=capture,
+        server_cpus=server_cpus,
+        client_cpus=client_cpus,
     )
     options = StudyRunOptions(
         changes=changes,

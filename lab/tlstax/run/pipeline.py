@@ -13,9 +13,10 @@ from typing import Protocol
 from tlstax import __version__
 from tlstax.findings.core.stopping import Continue, Stop, decide
 from tlstax.guests.access import GuestAccess
-from tlstax.observers.machine import describe_machine
+from tlstax.observers.machine import split_as_asked
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import most_connections
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import Sitting
@@ -24,7 +25,9 @@ from tlstax.records.trial import Changes, RunHeader, StoredRun, Trial, TrialReco
 from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
 from tlstax.run.block import Where, external, run_block
+from tlstax.run.cpus import machine_of
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
+from tlstax.run.pilot import piloted
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import check_same, slim, spent_s
 from tlstax.run.server_variables import check_switchable
@@ -63,7 +66,8 @@ class Request:
     `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
     options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
-    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already.
+    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. `cpus` are those
+    that the user asked for.
     """
 
     study: Study
@@ -74,6 +78,7 @@ class Request:
     tls_as_able: bool = False
     beside_others: bool = False
     turn: Turn | None = None
+    cpus: AskedCpus = field(default_factory=AskedCpus)
 
 
 def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
@@ -116,20 +121,30 @@ def _needs(request: Request) -> Needs:
 def _opened(request: Request, needs: Needs, watcher: Watcher) -> Iterator[Benches]:
     """What the trials run on, once it is this run's turn.
 
-    A resumed run is refused before anything is started for it. What must be fetched is fetched before.
+    CPUs that cannot be had are refused before anything is fetched, and a resumed run before anything is
+    started for it. What must be fetched is fetched before it is this run's turn.
     """
     study, say = request.study, watcher.step
+    if request.guest is None:
+        split_as_asked(request.cpus)
     sampling = probe() if study.profile else None
     specimens = obtain(study, say) if request.guest is None else None
     if request.resumed is not None and specimens is not None:
-        check_same(request.resumed.header, specimens.described(), describe_machine())
+        now = machine_of(request.cpus, request.resumed)
+        check_same(request.resumed.header, specimens.described(), now)
     with ExitStack() as stack:
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(watcher.warn, beside_others=request.beside_others))
         if request.guest is not None:
-            benches = stack.enter_context(open_guest(study, request.guest, needs, say, watcher.warn))
+            opened = open_guest(
+                study, request.guest, needs, say, watcher.warn, client_cpus=request.cpus.client or ()
+            )
+            benches = stack.enter_context(opened)
         elif specimens is not None:
-            benches = stack.enter_context(open_benches(study, specimens, needs, say))
+            machine = machine_of(request.cpus, request.resumed)
+            if request.resumed is None and not request.cpus.is_any:
+                machine = piloted(study, specimens, needs, machine, say)
+            benches = stack.enter_context(open_benches(study, specimens, needs, say, machine=machine))
         benches.turn = mine
         for bench in benches.benches.values():
             bench.sampling = sampling
