@@ -111,16 +111,15 @@ def share_cores(split: Split, cores: Sequence[Core]) -> bool:
 
 
 def _dealt(cores: Sequence[Core], enough: Callable[[Split], bool]) -> Split:
-    """Core after core to the client until it has enough, or the server has but one left."""
-    left, client = list(cores), list[int]()
-    split = Split((), ())
+    """Core after core, of two at least, to the client until it has enough or the server but one left."""
+    left, client, splits = list(cores), list[int](), list[Split]()
     # From the end: the first CPU usually serves the machine's interrupts, and the server has more CPUs.
-    while len(left) > 1 and not (client and enough(split)):
+    while len(left) > 1:
         smallest = min(reversed(left), key=len)
         left.remove(smallest)
         client += smallest
-        split = Split(_cpus(left), tuple(sorted(client)))
-    return split
+        splits.append(Split(_cpus(left), tuple(sorted(client))))
+    return next((split for split in splits if enough(split)), splits[-1])
 
 
 def _left_by(taken: Collection[int], cores: Sequence[Core], option: str, side: str) -> tuple[int, ...]:

@@ -34,12 +34,15 @@ def pilot_cases(study: Study) -> tuple[Case, ...]:
     They have the most connections, one of each client, workload and kind of TLS. The CPUs of a driver say
     nothing, as it works in one thread, nor do those of a client that waits for a distance or works in bursts.
     """
-    suited = [case for case in cases(study) if case.role != "control" and _is_suited(case, study)]
-    most = max((case.typed.connections for case in suited), default=0)
+    suited = [case for case in cases(study) if _is_suited(case, study)]
+    if not suited:
+        return ()
+    most = max(case.typed.connections for case in suited)
     busiest = [case for case in suited if case.typed.connections == most]
     on_one = [case for case in busiest if case.typed.server_choice == busiest[0].typed.server_choice]
     kinds: dict[tuple[str, ...], Case] = {}
     for case in sorted(on_one, key=lambda case: case.typed.workload not in DEAREST):
+        # A control comes after its baseline, which is of the same kind.
         kinds.setdefault(_kind(case.typed), case)
     return tuple(kinds.values())[:MOST_CASES]
 

@@ -25,6 +25,27 @@ FOUR_OF_TWO: list[Core] = [(0, 4), (1, 5), (2, 6), (3, 7)]
 
 
 @pytest.mark.parametrize(
+    ("cores", "split"),
+    [
+        ([], ((), ())),
+        ([(0,)], ((), ())),
+        ([(0,), (1,)], ((0,), (1,))),
+        ([(0, 1)], ((0,), (1,))),
+        ([(0,), (1,), (2,)], ((0, 1), (2,))),
+        ([(0, 2), (1, 3)], ((0, 2), (1, 3))),
+        (FOUR, ((0, 1, 2), (3,))),
+        (EIGHT[:7], ((0, 1, 2, 3, 4, 5), (6,))),
+        (EIGHT, ((0, 1, 2, 3, 4, 5), (6, 7))),
+        (FOUR_OF_TWO, ((0, 1, 2, 4, 5, 6), (3, 7))),
+    ],
+)
+def test_by_default_the_client_has_a_quarter(
+    cores: list[Core], split: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    assert by_default(cores) == split
+
+
+@pytest.mark.parametrize(
     ("server", "client", "cores", "split"),
     [
         ((0,), (1,), FOUR, ((0,), (1,))),

@@ -103,7 +103,7 @@ def test_a_client_that_remains_the_limit_is_noted() -> None:
     shared = shared_by(pilot(load("1.3", 1.9, 0.2)), MACHINE, CORES)
     assert (shared.server_cpus, shared.client_cpus) == ((0,), (1, 2, 3, 4, 5, 6, 7))
     assert shared.notes[-1].startswith("the client needs more CPUs than there are")
-    within = shared_by(pilot(load("1.3", 6.9, 1.0)), MACHINE, CORES)
+    within = shared_by(pilot(load("1.3", 7.0, 1.0)), MACHINE, CORES)
     assert within.notes == MACHINE.notes
 
 
