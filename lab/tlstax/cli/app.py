@@ -13,7 +13,17 @@ import typer
 from tlstax import __version__
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.options import BesideOthers, Capture, Json, OverBudget, Profile, Ray, RunName
+from tlstax.cli.options import (
+    BesideOthers,
+    Capture,
+    ClientCpus,
+    Json,
+    OverBudget,
+    Profile,
+    Ray,
+    RunName,
+    ServerCpus,
+)
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
@@ -123,6 +133,8 @@ def run(
         typer.Option(help="Round trip times to put between client and server, such as 0,45,170 (0)."),
     ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
     budget: Annotated[
         str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
     ] = None,
@@ -186,6 +198,8 @@ def run(
                 path=path,
                 rtt_ms=rtt_ms,
                 rows=rows,
+                server_cpus=server_cpus,
+                client_cpus=client_cpus,
                 budget=budget,
                 over_budget=over_budget,
                 precision=precision,
@@ -327,6 +341,8 @@ def self_bench(
         float | None,
         typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
     ] = None,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
     show: Annotated[
         Path | None,
         typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
@@ -353,6 +369,8 @@ def self_bench(
                 client_tls_library=client_tls_library,
                 hold=hold,
                 rate=rate,
+                server_cpus=server_cpus,
+                client_cpus=client_cpus,
                 beside_others=beside_others,
             )
         )

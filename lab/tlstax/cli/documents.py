@@ -95,10 +95,9 @@ def _page(schemas: Mapping[str, Schema]) -> str:
     types: dict[str, Schema] = {}
     for printed in PRINTED:
         schema = schemas[printed.name]
-        titles = {
-            name: _title(name, found, types, printed) for name, found in schema.get("$defs", {}).items()
-        }
-        types |= {titles[name]: _renamed(found, titles) for name, found in schema.get("$defs", {}).items()}
+        own = schema.get("$defs", {})
+        titles = _titles(own, types, printed)
+        types |= {titles[name]: _renamed(found, titles) for name, found in own.items()}
         commands = ", ".join(f"`tlstax {command}`" for command in printed.commands)
         file = f"../contract/printed/{printed.name}.schema.json"
         parts += [
@@ -112,9 +111,20 @@ def _page(schemas: Mapping[str, Schema]) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _title(name: str, found: Schema, types: Mapping[str, Schema], printed: Printed) -> str:
-    """What a type is called on the page: its name, unless another document has another type of that name."""
-    return name if types.get(name, found) == found else f"{name}-of-{printed.name}"
+def _titles(own: Mapping[str, Schema], types: Mapping[str, Schema], printed: Printed) -> dict[str, str]:
+    """What a document's types are called on the page.
+
+    Each by its name, unless another document has another type of that name: one that differs itself, or is
+    made of one that does.
+    """
+    titles = {name: name for name in own}
+    while others := {
+        name: f"{name}-of-{printed.name}"
+        for name, found in own.items()
+        if titles[name] == name and name in types and types[name] != _renamed(found, titles)
+    }:
+        titles |= others
+    return titles
 
 
 def _renamed(value: Any, titles: Mapping[str, str]) -> Any:

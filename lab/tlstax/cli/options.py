@@ -39,6 +39,13 @@ BesideOthers = Annotated[
         "--beside-others", help="Do not wait for another run that is measuring here; the report says so."
     ),
 ]
+ServerCpus = Annotated[
+    str | None,
+    typer.Option(help="CPUs for the server, such as 0-11 or 0,2,4-7; what is left is the client's."),
+]
+ClientCpus = Annotated[
+    str | None, typer.Option(help="CPUs for the load client, such as 12-15; what is left is the server's.")
+]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
 Ray = Annotated[
     str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.support.errors import UserMistake
 
@@ -58,3 +59,31 @@ def counts(text: str, option: str) -> tuple[int, ...]:
         if not re.fullmatch(r"0*[1-9][0-9]{0,8}", part):
             raise UserMistake(f"{option}: {part!r} is not a whole number from 1 to 999,999,999")
     return tuple(int(part) for part in found)
+
+
+def asked_cpus(server: str | None, client: str | None) -> AskedCpus:
+    """What `--server-cpus` and `--client-cpus` ask for; None where one was not given. Raises UserMistake."""
+    return AskedCpus(
+        server=None if server is None else cpus(server, "--server-cpus"),
+        client=None if client is None else cpus(client, "--client-cpus"),
+    )
+
+
+def cpus(text: str, option: str) -> tuple[int, ...]:
+    """A list of CPUs as the kernel writes them, such as `0-11` or `0,2,4-7`, in ascending order.
+
+    That is the "List format" of cpuset(7). Raises UserMistake for any other text, and for an empty one.
+    """
+    if not text.strip():
+        raise UserMistake(f"{option}: no CPU is named", remedy=_LIKE_CPUS)
+    found = set[int]()
+    for part in text.split(","):
+        ends = re.fullmatch(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", part.strip())
+        first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (1, 0)
+        if first > last:
+            raise UserMistake(f"{option}: {text!r} is not a list of CPUs", remedy=_LIKE_CPUS)
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+_LIKE_CPUS = "write it like 0-11, or 0,2,4-7"

@@ -39,6 +39,8 @@ class RunOptions:
     path: str | None = None
     rtt_ms: str | None = None
     rows: int | None = None
+    server_cpus: str | None = None
+    client_cpus: str | None = None
     budget: str | None = None
     over_budget: bool = False
     precision: str | None = None
@@ -70,6 +72,12 @@ def run_command(options: RunOptions) -> int:
             "--ray has each machine measure servers of its own, and an external server is there once",
             remedy="leave one of the two out",
         )
+    if options.guest.url and options.server_cpus is not None:
+        raise UserMistake(
+            "--server-cpus needs a private server: an external one has the CPUs that it has",
+            remedy="leave it out; --client-cpus chooses the load client's",
+        )
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     study = study_of(options)
     guest = guest_of(options, study)
     if guest is not None and options.tls_library is not None:
@@ -84,9 +92,12 @@ def run_command(options: RunOptions) -> int:
         study=study,
         guest=guest,
         seed=options.seed,
-        changes=Changes(capture=options.capture),
+        changes=Changes(
+            capture=options.capture, server_cpus=options.server_cpus, client_cpus=options.client_cpus
+        ),
         tls_as_able=as_able,
         beside_others=options.beside_others,
+        cpus=cpus,
     )
     return measure(request, report=options.report, as_json=options.json, ray=options.ray)
 

@@ -51,6 +51,8 @@ class SelfBenchOptions:
     client_tls_library: Path | None = None
     hold: int | None = None
     rate: float | None = None
+    server_cpus: str | None = None
+    client_cpus: str | None = None
     beside_others: bool = False
 
 
@@ -168,6 +170,7 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
         connections=connections,
         rate_per_s=rate_per_s,
         seed=options.seed,
+        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
         beside_others=options.beside_others,
     )
 
@@ -193,6 +196,7 @@ def _request(options: SelfBenchOptions) -> session.Request:
         budget_s=budget_s,
         seed=options.seed,
         client_tls_library=str(library.resolve()) if library is not None else None,
+        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
         beside_others=options.beside_others,
     )
 

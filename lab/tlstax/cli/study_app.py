@@ -12,12 +12,14 @@ from tlstax.cli.options import (
     BesideOthers,
     Budget,
     Capture,
+    ClientCpus,
     Json,
     OverBudget,
     Precision,
     Profile,
     Rate,
     Ray,
+    ServerCpus,
     Settings,
     StudyName,
 )
@@ -81,6 +83,8 @@ def study_run(
     arrivals: Arrivals = None,
     profile: Profile = False,
     capture: Capture = False,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     resume: Annotated[
         str | None,
@@ -106,6 +110,8 @@ def study_run(
         arrivals=arrivals,
         profile=profile,
         capture=capture,
+        server_cpus=server_cpus,
+        client_cpus=client_cpus,
     )
     options = StudyRunOptions(
         changes=changes,

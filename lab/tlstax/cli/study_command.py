@@ -13,6 +13,7 @@ from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
@@ -75,7 +76,8 @@ def run_command(name: str, options: StudyRunOptions) -> int:
         study = changed(load_study(name), options.changes)
         if not options.over_budget:
             check_budget(study)
-        request = Request(study=study, seed=options.seed, changes=options.changes)
+        cpus = _asked_cpus(options.changes)
+        request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
     request = replace(request, beside_others=options.beside_others)
     return measure(request, report=options.report, as_json=options.json, ray=options.ray)
 
@@ -104,6 +106,10 @@ def changed(study: Study, changes: Changes) -> Study:
     )
 
 
+def _asked_cpus(changes: Changes) -> AskedCpus:
+    return quantities.asked_cpus(changes.server_cpus, changes.client_cpus)
+
+
 def _resumed(name: str, options: StudyRunOptions) -> Request:
     """The rest of a run that was cut off. Options that are not given again are those of then."""
     now = load_study(name)
@@ -116,6 +122,7 @@ def _resumed(name: str, options: StudyRunOptions) -> Request:
             remedy="leave it out",
         )
     given = options.changes != Changes()
-    study = changed(now, options.changes if given else stored.header.changes)
+    changes = options.changes if given else stored.header.changes
+    study = changed(now, changes)
     check_study(stored, study)
-    return Request(study=study, resumed=stored)
+    return Request(study=study, resumed=stored, cpus=_asked_cpus(changes))

@@ -16,7 +16,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import built_beside
-from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.records.trial import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
@@ -37,8 +36,9 @@ class Link:
     not come up or does not answer.
     """
 
-    def __init__(self, session: Session, devices: tuple[int, ...]) -> None:
+    def __init__(self, session: Session, devices: tuple[int, ...], cpus: tuple[int, ...]) -> None:
         self._session = session
+        self._cpus = cpus
         self._devices = devices
         self._directory = session.new_directory()
         self._child: subprocess.Popen[bytes] | None = None
@@ -94,8 +94,7 @@ class Link:
             listening.bind(str(path))
             listening.listen(1)
             command = [str(built_beside(BINARY)), "carry", f"--socket={path}"]
-            cpus = split_cpus(available_cpus()).client_cpus
-            launch = processes.Launch(command, log, dict(os.environ), cpus)
+            launch = processes.Launch(command, log, dict(os.environ), self._cpus)
             self._child = processes.start(launch, self._session.record)
             # A wire waits for nobody; a network card interrupts whoever runs.
             processes.put_first(self._child.pid)

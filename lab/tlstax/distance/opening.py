@@ -18,11 +18,16 @@ from tlstax.study.case_levels import Distance
 
 
 @contextmanager
-def open_span(session: Session, say: Callable[[str], None], *, may_netem: bool = True) -> Iterator[Span]:
-    """Both places and their link, gone with the block. MachineFault says what the machine lacks."""
+def open_span(
+    session: Session, say: Callable[[str], None], *, cpus: tuple[int, ...] = (), may_netem: bool = True
+) -> Iterator[Span]:
+    """Both places and their link, gone with the block. MachineFault says what the machine lacks.
+
+    `cpus` are those of the client, on which our own link runs (empty: anywhere).
+    """
     built_beside(BINARY)
     with open_places(may_netem=may_netem) as places:
-        link = Link(session, places.devices) if places.devices else None
+        link = Link(session, places.devices, cpus) if places.devices else None
         span = OpenSpan(places, link)
         say(f"making a distance between two network namespaces ({span.made_by} delays the packets)")
         try:

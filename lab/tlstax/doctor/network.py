@@ -11,6 +11,7 @@ from pathlib import Path
 from tlstax.checks.distance import longest_ms
 from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
+from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.specimens.sessions import open_session
 from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
@@ -103,8 +104,9 @@ def delay() -> Check:
 def distance() -> Check:
     """Whether a distance can be put between client and server, by what, and how exactly; one is made."""
     name, tried = "distance", Distance(rtt_ms=TRIED_MS)
+    cpus = split_cpus(available_cpus()).client_cpus
     try:
-        with open_session() as session, open_span(session, lambda _: None) as span:
+        with open_session() as session, open_span(session, lambda _: None, cpus=cpus) as span:
             span.set(tried)
             measured, made_by = span.measure(), span.made_by
     except MachineFault as fault:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from tlstax.doctor.check import Check, Status
 from tlstax.observers import cgroup, machine
+from tlstax.plan.cpu_shares import share_cores
+from tlstax.plan.pilot import FEWEST_CORES
+from tlstax.support.text import as_ranges
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
@@ -15,18 +18,22 @@ FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_p
 def cpus() -> Check:
     """Whether server and client can be kept apart."""
     available = machine.available_cpus()
-    split = machine.split_cpus(available)
+    split, cores = machine.split_cpus(available), machine.physical_cores(available)
     limit = cgroup.cpu_limit()
     found = f"{len(available)} available"
     if split.client_cpus:
-        found += f"; the server on {_listed(split.server_cpus)}, the client on {_listed(split.client_cpus)}"
+        found += (
+            f"; the server on {as_ranges(split.server_cpus)}, the client on {as_ranges(split.client_cpus)}"
+        )
+    if len(cores) >= FEWEST_CORES:
+        found += ", until the pilot of a run has balanced them"
     meaning = "Server and client have CPUs of their own."
     status: Status = "ok"
     remedy = ""
     if not split.client_cpus:
         status, meaning = "limited", "Server and client take time from each other: costs of both are mixed."
         remedy = "a machine with two CPUs or more"
-    elif machine.share_cores(split):
+    elif share_cores(split, cores):
         status, meaning = "limited", "Server and client run on two threads of one core and slow each other."
         remedy = "a machine with two physical cores or more"
     if limit is not None and limit < len(available):
@@ -112,14 +119,3 @@ def clock() -> Check:
         meaning="Reading the time may need a system call, which client and server both pay for.",
         remedy="a machine whose time stamp counter the kernel trusts (clocksource tsc)",
     )
-
-
-def _listed(numbers: tuple[int, ...]) -> str:
-    """Numbers with runs drawn together: 0-2,5."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from tlstax.contract import Frozen
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import Machine, RunHeader, Specimen, Trial, TrialRecord
 from tlstax.study import Study
 
@@ -20,7 +21,7 @@ class OpenOrder(Frozen):
     """Have everything ready that the blocks of this study need.
 
     With `is_settled` the study is as the servers can do it; else the node asks them, and where `tls_as_able`,
-    a server that lacks a TLS version gets what it has.
+    a server that lacks a TLS version gets what it has. `cpus` are those that the user asked for.
     """
 
     kind: Literal["open"] = "open"
@@ -30,6 +31,7 @@ class OpenOrder(Frozen):
     is_settled: bool = False
     tls_as_able: bool = False
     beside_others: bool = False
+    cpus: AskedCpus = AskedCpus()
 
 
 class BeginOrder(Frozen):

@@ -79,6 +79,7 @@ def _open(order: OpenOrder, head: _Head, stack: ExitStack) -> tuple[Study, Bench
         seed=order.seed,
         tls_as_able=order.tls_as_able,
         beside_others=order.beside_others,
+        cpus=order.cpus,
     )
     needs = needs_of(request, duration_s=order.trial_duration_s)
     benches = stack.enter_context(opened(request, needs, head))

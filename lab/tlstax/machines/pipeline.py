@@ -48,6 +48,7 @@ def run_on(cluster: Cluster, request: Request, store: Store, watcher: Watcher) -
         is_settled=request.resumed is not None,
         tls_as_able=request.tls_as_able,
         beside_others=request.beside_others,
+        cpus=request.cpus,
     )
     crew = Crew(cluster, order, watcher)
     try:

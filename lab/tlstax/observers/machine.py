@@ -1,4 +1,4 @@
-"""The machine that the trials run on, as far as it bears on their numbers, and how its CPUs are shared out.
+"""The machine that the trials run on, as far as it bears on their numbers, and which of its CPUs may be used.
 
 Everything is read from /proc and /sys below `root`, so that a test can bring a machine of its own.
 """
@@ -11,10 +11,12 @@ import shutil
 import subprocess
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import NamedTuple
 
 from tlstax.observers import cgroup
+from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
 from tlstax.records.trial import Machine
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import as_ranges
 
 ROOT = Path("/")
 CPUS = "sys/devices/system/cpu"
@@ -24,38 +26,38 @@ MUCH_STEAL = 0.01
 """Share of the CPU time since boot, taken by the host, above which a virtual machine is told so."""
 
 
-class Split(NamedTuple):
-    """The CPUs that the server and the client are pinned to; both empty where neither is pinned."""
-
-    server_cpus: tuple[int, ...]
-    client_cpus: tuple[int, ...]
-
-
 def available_cpus() -> set[int]:
     """The CPUs that this process may run on; the kernel has applied cpusets to them (cpuset(7))."""
     return set(os.sched_getaffinity(0))
 
 
 def split_cpus(available: AbstractSet[int], root: Path = ROOT) -> Split:
-    """Share the CPUs out: a quarter, at least one, to the client, the others to the server.
+    """How the CPUs are shared out where nobody asked for any (see `by_default`)."""
+    return by_default(physical_cores(available, root))
 
-    The two sides do not share a physical core where there are two of them, so the client's part may be
-    larger than a quarter on a small machine. With one CPU, nothing is pinned.
-    """
-    if len(available) < 2:
-        return Split((), ())
-    cores = physical_cores(available, root)
-    if len(cores) == 1:
-        # The siblings of one core: kept apart all the same, which at least keeps the scheduler out of it.
-        cores = [(cpu,) for cpu in cores[0]]
-    wanted = max(1, len(available) // 4)
-    client: list[int] = []
-    # From the end: the first CPU usually serves the machine's interrupts, and the server has more CPUs.
-    while len(cores) > 1 and len(client) < wanted:
-        smallest = min(reversed(cores), key=len)
-        cores.remove(smallest)
-        client += smallest
-    return Split(tuple(sorted(cpu for core in cores for cpu in core)), tuple(sorted(client)))
+
+def split_as_asked(asked: AskedCpus, available: AbstractSet[int] | None = None, root: Path = ROOT) -> Split:
+    """How the CPUs are shared out as they are asked for; UserMistake of `check_usable` and `as_asked`."""
+    cpus = available_cpus() if available is None else available
+    check_usable(asked, cpus, root)
+    return as_asked(asked, physical_cores(cpus, root))
+
+
+def check_usable(asked: AskedCpus, available: AbstractSet[int] | None = None, root: Path = ROOT) -> None:
+    """UserMistake where a CPU is asked for that is not there, or not for this process to use."""
+    cpus = available_cpus() if available is None else available
+    for option, wanted in (("--server-cpus", asked.server), ("--client-cpus", asked.client)):
+        if lacking := sorted(set(wanted or ()) - cpus):
+            raise UserMistake(
+                f"{option}: {_why_not(lacking[0], root)}", remedy=f"choose among CPU {as_ranges(cpus)}"
+            )
+
+
+def _why_not(cpu: int, root: Path) -> str:
+    known = root / CPUS
+    if known.is_dir() and not (known / f"cpu{cpu}").is_dir():
+        return f"this machine has no CPU {cpu}"
+    return f"CPU {cpu} may not be used here: it is offline, or kept from this process"
 
 
 def physical_cores(available: AbstractSet[int], root: Path = ROOT) -> list[tuple[int, ...]]:
@@ -67,16 +69,15 @@ def physical_cores(available: AbstractSet[int], root: Path = ROOT) -> list[tuple
     return sorted(cores)
 
 
-def share_cores(split: Split, root: Path = ROOT) -> bool:
-    """True if CPUs of both sides are threads of one physical core."""
-    cores = physical_cores(set(split.server_cpus) | set(split.client_cpus), root)
-    return any(set(core) & set(split.server_cpus) and set(core) & set(split.client_cpus) for core in cores)
+def describe_machine(
+    available: AbstractSet[int] | None = None, root: Path = ROOT, split: Split | None = None
+) -> Machine:
+    """What is worth knowing of this machine beside a result. `cores` counts the CPUs available to us.
 
-
-def describe_machine(available: AbstractSet[int] | None = None, root: Path = ROOT) -> Machine:
-    """What is worth knowing of this machine beside a result. `cores` counts the CPUs available to us."""
+    `split` says how they are shared out, None as they are by default.
+    """
     cpus = available_cpus() if available is None else available
-    split = split_cpus(cpus, root)
+    split = split_cpus(cpus, root) if split is None else split
     release = _assignments(_text(root / "etc/os-release"))
     limit = cgroup.memory_limit(root)
     memory_bytes = _memory_bytes(root)
@@ -144,8 +145,8 @@ def _sharing_notes(cpus: AbstractSet[int], split: Split, root: Path) -> list[str
     notes = []
     if len(cpus) == 1:
         notes.append("one CPU: server and client take time from each other")
-    elif share_cores(split, root):
-        notes.append("one physical core: server and client run on its two threads and slow each other")
+    elif share_cores(split, physical_cores(cpus, root)):
+        notes.append("server and client run on threads of one physical core and slow each other")
     limit = cgroup.cpu_limit(root)
     if limit is not None and limit < len(cpus):
         notes.append(f"a control group allows {limit:g} of {len(cpus)} CPUs' time: trials may be throttled")

@@ -10,6 +10,7 @@ from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
+from tlstax.records.pilot import Pilot
 from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
 from tlstax.study import Case, Study
@@ -318,7 +319,11 @@ class Specimen(Frozen):
 
 
 class Machine(Frozen):
-    """Where the trials ran, as far as it bears on their numbers."""
+    """Where the trials ran, as far as it bears on their numbers.
+
+    The server was pinned to `server_cpus` and the client to `client_cpus` (empty: not pinned), which the user
+    asked for (`cpus_asked_for`), a `pilot` balanced, or neither.
+    """
 
     cpu_model: str
     cores: int
@@ -329,10 +334,15 @@ class Machine(Frozen):
     server_cpus: tuple[int, ...] = ()
     client_cpus: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    cpus_asked_for: bool = False
+    pilot: Pilot | None = None
 
 
 class Changes(Frozen):
-    """What options changed of a study's file, as they were typed; `set` has one text for each `--set`."""
+    """What options changed of a study's file or of the CPUs that it runs on, as they were typed.
+
+    `set` has one text for each `--set`.
+    """
 
     set: tuple[str, ...] = ()
     budget: str | None = None
@@ -341,6 +351,8 @@ class Changes(Frozen):
     arrivals: str | None = None
     profile: bool = False
     capture: bool = False
+    server_cpus: str | None = None
+    client_cpus: str | None = None
 
 
 class RunHeader(Frozen):

@@ -185,14 +185,19 @@ class Wanted:
 
 
 @contextmanager
-def open_private_bench(needs: Needs, say: Say, wanted: Wanted | None = None) -> Iterator[Bench]:
+def open_private_bench(
+    needs: Needs, say: Say, wanted: Wanted | None = None, machine: Machine | None = None
+) -> Iterator[Bench]:
     """Bring up a private server with its table and take it down at the end, however it ends.
 
+    `machine` says which CPUs are whose, None as by default.
     MachineFault before anything is started when the engine has not been built.
     """
     engine_command()
-    machine = describe_machine()
-    with open_session() as session, private_bench(session, wanted or Wanted(), machine, needs, say) as bench:
+    with (
+        open_session() as session,
+        private_bench(session, wanted or Wanted(), machine or describe_machine(), needs, say) as bench,
+    ):
         yield bench
 
 

@@ -14,12 +14,13 @@ from tlstax.distance.opening import open_span
 from tlstax.guests.access import GuestAccess
 from tlstax.mysql import connection_log
 from tlstax.observers import countable
-from tlstax.observers.machine import describe_machine
+from tlstax.observers.machine import check_usable, describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import Machine, Specimen
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.specimens.fault import Fault
@@ -189,21 +190,31 @@ def _option(study: Study, factor: str) -> str:
 
 
 @contextmanager
-def open_benches(study: Study, specimens: Specimens, needs: Needs, say: Say) -> Iterator[Benches]:
+def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
+    study: Study,
+    specimens: Specimens,
+    needs: Needs,
+    say: Say,
+    *,
+    machine: Machine | None = None,
+    only: ServerChoice | None = None,
+) -> Iterator[Benches]:
     """Start every server that the study's cases need, fill its table, and take all down at the end.
 
+    `machine` says which CPUs are whose, None as by default; of the servers, `only` that one is started.
     A server that cannot be started ends the study before its first trial, with the option that leaves it
     out. One after another: two that start at once would only wait for each other's disk and processor.
     """
-    machine, events = _with_counters(describe_machine())
-    choices = server_choices(study)
+    machine, events = _with_counters(machine or describe_machine())
+    choices = server_choices(study) if only is None else (only,)
     several = len(choices) > 1
     benches = Benches(machine, specimens.described(), guest=False)
     libraries = _paths(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
-        span = stack.enter_context(open_span(session, say)) if needs_distance(study) else None
+        cpus = machine.client_cpus
+        span = stack.enter_context(open_span(session, say, cpus=cpus)) if needs_distance(study) else None
         started = time.monotonic()
         for place, choice in enumerate(choices):
             if several:
@@ -278,12 +289,19 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
 
 
 @contextmanager
-def open_guest(
-    study: Study, guest: GuestAccess, needs: Needs, say: Say, warn: Say | None = None
+def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
+    study: Study,
+    guest: GuestAccess,
+    needs: Needs,
+    say: Say,
+    warn: Say | None = None,
+    *,
+    client_cpus: tuple[int, ...] = (),
 ) -> Iterator[Benches]:
     """The bench on an external server. UserMistake where the study needs a private one.
 
-    `warn` gets what has to be left there, in place of `say`.
+    `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
+    UserMistake where those cannot be had.
     """
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
@@ -302,12 +320,17 @@ def open_guest(
             "an external server is measured with tlstax's own engine alone",
             remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
         )
+    check_usable(AskedCpus(client=client_cpus))
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
     described, events = _with_counters(describe_machine())
-    machine = described.model_copy(update={"server_cpus": (), "client_cpus": ()})
+    machine = described.model_copy(
+        update={"server_cpus": (), "client_cpus": client_cpus, "cpus_asked_for": bool(client_cpus)}
+    )
     with guest_terms(guest, needs, warn or say) as (server, own_terms):
-        terms = own_terms.model_copy(update={"client_libraries": _paths(libraries)})
+        terms = own_terms.model_copy(
+            update={"client_libraries": _paths(libraries), "client_cpus": client_cpus}
+        )
         with furnished(server, terms, needs, machine, say) as bench:
             bench.client_claims = {name: library.claim() for name, library in libraries.items()}
             bench.counted_events = events

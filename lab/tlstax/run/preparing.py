@@ -11,15 +11,18 @@ from typing import Protocol
 
 from tlstax import __version__
 from tlstax.guests.access import GuestAccess
-from tlstax.observers.machine import describe_machine
+from tlstax.observers.machine import split_as_asked
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import most_connections
 from tlstax.plan.order import cases
 from tlstax.plan.timing import trial_duration_s
 from tlstax.records.trial import Changes, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
+from tlstax.run.cpus import machine_of
+from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
@@ -59,7 +62,8 @@ class Request:
     `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
     options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
-    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already.
+    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. `cpus` are those
+    that the user asked for.
     """
 
     study: Study
@@ -70,6 +74,7 @@ class Request:
     tls_as_able: bool = False
     beside_others: bool = False
     turn: Turn | None = None
+    cpus: AskedCpus = field(default_factory=AskedCpus)
 
 
 def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
@@ -87,20 +92,30 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
 def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Benches]:
     """What the trials run on, once it is this run's turn.
 
-    A resumed run is refused before anything is started for it. What must be fetched is fetched before.
+    CPUs that cannot be had are refused before anything is fetched, and a resumed run before anything is
+    started for it. What must be fetched is fetched before it is this run's turn.
     """
     study, say = request.study, listener.step
+    if request.guest is None:
+        split_as_asked(request.cpus)
     sampling = probe() if study.profile else None
     specimens = obtain(study, say) if request.guest is None else None
     if request.resumed is not None and specimens is not None:
-        check_same(request.resumed.header, specimens.described(), describe_machine())
+        now = machine_of(request.cpus, request.resumed)
+        check_same(request.resumed.header, specimens.described(), now)
     with ExitStack() as stack:
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if request.guest is not None:
-            benches = stack.enter_context(open_guest(study, request.guest, needs, say, listener.warn))
+            of_guest = open_guest(
+                study, request.guest, needs, say, listener.warn, client_cpus=request.cpus.client or ()
+            )
+            benches = stack.enter_context(of_guest)
         elif specimens is not None:
-            benches = stack.enter_context(open_benches(study, specimens, needs, say))
+            machine = machine_of(request.cpus, request.resumed)
+            if request.resumed is None and not request.cpus.is_any:
+                machine = piloted(study, specimens, needs, machine, say)
+            benches = stack.enter_context(open_benches(study, specimens, needs, say, machine=machine))
         benches.turn = mine
         for bench in benches.benches.values():
             bench.sampling = sampling

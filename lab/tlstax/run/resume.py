@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tlstax import __version__
 from tlstax.findings.core.stopping import Stop, decide
+from tlstax.plan.cpu_shares import Split
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun, TrialRecord
 from tlstax.store import Store
@@ -96,14 +97,19 @@ def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machin
     for what, before, after in (
         ("processor", header.machine.cpu_model, machine.cpu_model),
         ("number of cores", header.machine.cores, machine.cores),
-        ("processors of the server", header.machine.server_cpus, machine.server_cpus),
-        ("processors of the client", header.machine.client_cpus, machine.client_cpus),
     ):
         if before != after:
             raise UserMistake(
                 f"run {header.run} was begun on another machine: the {what} was {before}, and is {after}",
                 remedy=ANEW,
             )
+    was, now_is = (Split(each.server_cpus, each.client_cpus) for each in (header.machine, machine))
+    if was != now_is:
+        raise UserMistake(
+            f"run {header.run} was begun on other CPUs ({was.words() or 'any'}) than it would go on with "
+            f"({now_is.words() or 'any'})",
+            remedy=f"let it have those of then, or {ANEW}",
+        )
 
 
 def _versions(known: Specimen | None, now: Specimen) -> str:

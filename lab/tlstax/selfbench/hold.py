@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,8 +19,11 @@ from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.turn import turn
 from tlstax.observers.window import Side, Watch, Watched
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import job_for
+from tlstax.records.trial import Machine
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.cpus import machine_of
 from tlstax.run.gathering import GRACE_S
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
@@ -59,6 +62,7 @@ class HoldRequest:
     seed: int | None = None
     duration_s: float = HOLD_S
     beside_others: bool = False
+    cpus: AskedCpus = field(default_factory=AskedCpus)
 
 
 def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
@@ -69,6 +73,7 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     server failed.
     """
     check_limits(request.connections)
+    machine = machine_of(request.cpus)
     needs = Needs(
         rows=ROWS,
         connections=request.connections,
@@ -85,17 +90,17 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
         max_connections=request.connections + SPARE_CONNECTIONS,
     )
     with turn(warn, beside_others=request.beside_others) as mine:
-        run = _levels(request, needs, wanted, say)
+        run = _levels(request, needs, wanted, machine, say)
         return run.model_copy(update={"beside_another": mine.others()})
 
 
-def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, say: Say) -> HoldRun:
+def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, machine: Machine, say: Say) -> HoldRun:
     header: HoldHeader | None = None
     pairs: list[HeldPair] = []
     try:
         for tls in LEVELS:
             # A server of its own for each, because one does not give all memory back between them.
-            with open_private_bench(needs, say, wanted) as bench:
+            with open_private_bench(needs, say, wanted, machine) as bench:
                 header = header or _header(request, bench)
                 pairs.append(_pair(tls, request, bench, say))
     except Interrupted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -13,7 +13,9 @@ from tlstax.mysql import tls_switch
 from tlstax.observers.countable import Usable, usable_events
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
 from tlstax.observers.turn import turn
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.cpus import machine_of
 from tlstax.selfbench import contestants, rounds
 from tlstax.selfbench.contestants import Contestants
 from tlstax.selfbench.measure import Measurer
@@ -43,7 +45,8 @@ class Request:
     `window_s` is how long a contestant works for a cell in a block, at the least (`plan.lengths`).
     `client_tls_library` is the libssl that the engine and the floor load, None the machine's; sysbench
     has the one that it was linked with. Where another run is measuring this one waits, or with
-    `beside_others` goes on at once.
+    `beside_others` goes on at once. `cpus` are those that the user asked for; of the client's, the first is
+    used.
     """
 
     cells: tuple[Cell, ...]
@@ -53,11 +56,13 @@ class Request:
     window_s: float = WINDOW_S
     client_tls_library: str | None = None
     beside_others: bool = False
+    cpus: AskedCpus = field(default_factory=AskedCpus)
 
 
 def run(request: Request, watcher: Watcher) -> Run:
     """Compare the contestants and give back what was measured. MachineFault where nothing could be."""
     seed = secrets.randbelow(2**32) if request.seed is None else request.seed
+    machine = machine_of(request.cpus)
     found = contestants.find(watcher.warn)
     usable = usable_events()
     events = [event for event in INSTRUCTIONS if event in usable.events]
@@ -71,7 +76,7 @@ def run(request: Request, watcher: Watcher) -> Run:
     wanted = Wanted(options=(f"--tls-version={TLS_1_3}",))
     with (
         turn(watcher.warn, beside_others=request.beside_others) as mine,
-        open_private_bench(needs, watcher.step, wanted) as bench,
+        open_private_bench(needs, watcher.step, wanted, machine) as bench,
     ):
         header = _header(request, needs, bench, found, _why_none(events, usable))
         measurer = Measurer(bench, found.commands, events, watcher.warn, request.client_tls_library)

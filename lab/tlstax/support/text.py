@@ -38,3 +38,14 @@ def some_of(texts: Sequence[str], most: int, more: str = "and {} more") -> list[
     """The first `most` of these, and how many more there are."""
     left = len(texts) - most
     return [*texts[:most], *([more.format(left)] if left > 0 else [])]
+
+
+def as_ranges(numbers: Iterable[int]) -> str:
+    """Numbers with runs drawn together, as the kernel writes lists of CPUs (cpuset(7)): "0-2,5"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)

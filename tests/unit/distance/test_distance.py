@@ -161,7 +161,7 @@ def test_a_client_that_fails_for_itself_is_not_the_links_fault() -> None:
 
 
 def test_doctor_says_what_keeps_a_distance_from_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise MachineFault("there is no device", remedy="load the module")
 
     monkeypatch.setattr(network, "open_span", refused)
@@ -178,7 +178,7 @@ def test_doctor_tells_how_exact_a_distance_is(
             on_time = super().measure()
             return on_time.model_copy(update={"median_ms": on_time.median_ms + late_ms})
 
-    monkeypatch.setattr(network, "open_span", lambda *_: nullcontext(Late()))
+    monkeypatch.setattr(network, "open_span", lambda *_, **__: nullcontext(Late()))
     check = network.distance()
     assert check.status == status
     assert f"10 ms were {10 + late_ms:.2f} ms" in check.found

@@ -83,7 +83,7 @@ def test_text_keeps_to_the_width(width: int) -> None:
 def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, words: str) -> None:
     monkeypatch.setattr(machine, "available_cpus", lambda: cpus)
     monkeypatch.setattr(
-        machine, "physical_cores", lambda available, _root: [(cpu,) for cpu in sorted(available)]
+        machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
     monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: None)
     check = processor.cpus()
@@ -91,6 +91,24 @@ def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, word
     assert words in check.meaning
     monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: 0.5)
     assert "0.5 CPUs" in processor.cpus().found
+
+
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [
+        (3, "3 available; the server on 0-1, the client on 2"),
+        (4, "4 available; the server on 0-2, the client on 3, until the pilot of a run has balanced them"),
+    ],
+)
+def test_where_a_pilot_balances_the_cpus_doctor_says_so(
+    monkeypatch: pytest.MonkeyPatch, number: int, found: str
+) -> None:
+    monkeypatch.setattr(machine, "available_cpus", lambda: set(range(number)))
+    monkeypatch.setattr(
+        machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
+    )
+    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: None)
+    assert processor.cpus().found == found
 
 
 @pytest.mark.parametrize(

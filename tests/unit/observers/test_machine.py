@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tlstax.observers import machine
 from tlstax.observers.cgroup import cpu_limit, memory_limit
-from tlstax.observers.machine import describe_machine, physical_cores, share_cores, split_cpus
+from tlstax.observers.machine import describe_machine, physical_cores, split_cpus
+from tlstax.plan.cpu_shares import share_cores
 
 NOWHERE = Path("/nonexistent")
 
@@ -82,8 +83,8 @@ def test_every_cpu_is_on_one_side_and_neither_is_empty(available: set[int]) -> N
 
 def test_shared_core_is_noticed(tmp_path: Path) -> None:
     one_core, two_cores = with_siblings(tmp_path / "a", "0-1"), with_siblings(tmp_path / "b", "0", "1")
-    assert share_cores(split_cpus({0, 1}, one_core), one_core)
-    assert not share_cores(split_cpus({0, 1}, two_cores), two_cores)
+    assert share_cores(split_cpus({0, 1}, one_core), physical_cores({0, 1}, one_core))
+    assert not share_cores(split_cpus({0, 1}, two_cores), physical_cores({0, 1}, two_cores))
     assert physical_cores({0, 1}, one_core) == [(0, 1)]
 
 

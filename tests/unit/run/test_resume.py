@@ -88,7 +88,16 @@ OTHER = SAME[0].model_copy(update={"version": "9.7.5-1", "sha256": "cd" * 32})
         ((SAME[0].model_copy(update={"sha256": "cd" * 32}),), {}, "began with: its program differs"),
         ((SAME[0].model_copy(update={"name": "mysql-8.4"}),), {}, "mysql-8.4 is not the one"),
         (SAME, {"cpu_model": "Another CPU"}, "begun on another machine: the processor was Fake CPU"),
-        (SAME, {"server_cpus": ()}, "the processors of the server was (0,), and is ()"),
+        (
+            SAME,
+            {"server_cpus": (1,), "client_cpus": (0,)},
+            "(server on CPU 0, client on CPU 1) than it would go on with (server on CPU 1, client on CPU 0)",
+        ),
+        (
+            SAME,
+            {"server_cpus": (), "client_cpus": ()},
+            "begun on other CPUs (server on CPU 0, client on CPU 1) than it would go on with (any)",
+        ),
     ],
 )
 def test_another_specimen_or_machine_is_refused(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, duration, enumerated, some_of
+from tlstax.support.text import as_ranges, counted, duration, enumerated, some_of
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 blocks"), (1, "1 block"), (2, "2 blocks")])
@@ -25,6 +25,13 @@ def test_of_many_the_first_are_named_and_the_others_counted() -> None:
     assert some_of(["a", "b", "c"], 1) == ["a", "and 2 more"]
     assert some_of(["a", "b", "c"], 2, "{} more in the table") == ["a", "b", "1 more in the table"]
     assert some_of([], 2) == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [([], ""), ([5], "5"), ([1, 0], "0-1"), ([7, 2, 1, 0, 4, 6], "0-2,4,6-7")]
+)
+def test_runs_of_numbers_are_drawn_together(numbers: list[int], text: str) -> None:
+    assert as_ranges(numbers) == text
 
 
 def test_groups_and_what_is_in_them_keep_their_order() -> None:

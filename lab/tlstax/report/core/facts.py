@@ -10,13 +10,14 @@ from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
+from tlstax.plan.cpu_shares import Split, client_share
 from tlstax.records.trial import Machine, StoredRun
 from tlstax.report.core import figures
 from tlstax.report.core.evidence import client_versions, server_versions
 from tlstax.report.core.groups import Group
 from tlstax.report.core.own_workloads import own_workloads
 from tlstax.results.document import Profiling, RunDocument
-from tlstax.study import Study
+from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.support.text import counted, some_of
 
@@ -59,6 +60,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Load", load_words(header.study.schedule)),
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
         Fact("Machine", machine_words(header.machine)),
+        Fact("Pilot", pilot_words(header.machine, header.study)),
         Fact("Limits", "; ".join(header.machine.notes)),
         Fact("Trials", trials_words(stored, document)),
         Fact("Profiles", profiling_words(document.profiling)),
@@ -97,18 +99,30 @@ def machine_words(machine: Machine) -> str:
         machine.distribution,
         machine.kernel,
         f"virtualised by {machine.virtualization}" if machine.virtualization else "",
-        _pinning(machine),
+        _pinning_words(machine),
     ]
     return ", ".join(word for word in words if word)
 
 
-def _pinning(machine: Machine) -> str:
-    if not (machine.server_cpus and machine.client_cpus):
+def _pinning_words(machine: Machine) -> str:
+    words = Split(machine.server_cpus, machine.client_cpus).words()
+    return f"{words} (as asked for)" if machine.cpus_asked_for else words
+
+
+def pilot_words(machine: Machine, study: Study) -> str:
+    """What a pilot saw of the case that decided, and what followed; empty where there was none."""
+    pilot = machine.pilot
+    decisive = pilot.decisive if pilot is not None else None
+    if pilot is None or decisive is None:
         return ""
-    server, client = (",".join(map(str, cpus)) for cpus in (machine.server_cpus, machine.client_cpus))
-    if server == client:
-        return f"server and client share CPU {server}"
-    return f"server on CPU {server}, client on CPU {client}"
+    used = decisive.client_busy_cpus, decisive.server_busy_cpus
+    case = full_label(Case(levels=decisive.case, role="treatment"), study)
+    share = client_share(*used, Split(machine.server_cpus, machine.client_cpus))
+    return (
+        f"{case} kept {used[0]:.2g} of the client's {counted(len(pilot.client_cpus), 'CPU')} busy and "
+        f"{used[1]:.2g} of the server's {len(pilot.server_cpus)}; shared out as they are now, the client's "
+        f"are {percent(share)} busy when all of the server's are"
+    )
 
 
 def trials_words(stored: StoredRun, document: RunDocument) -> str:
