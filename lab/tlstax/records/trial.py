@@ -40,6 +40,10 @@ class Trial(Frozen):
         return not self.profiled and not self.captured
 
 
+HEAD = "head"
+"""What the machine that leads others is called, where a trial on it has no name of a machine."""
+
+
 class MappedLibrary(Frozen):
     """A TLS library file that is mapped into a process, and its content's checksum."""
 
@@ -256,7 +260,8 @@ class Evidence(Frozen):
     another run was measuring on the same machine meanwhile. `slices` is what it did in turns with others of a
     sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
     was watched before the turns began, and `together` what the server counted of all clients during them.
-    `burned` is what the fault `burn` did, None where that is not planted.
+    `burned` is what the fault `burn` did, None where that is not planted. `machine` is the short name of the
+    machine that it ran on, empty where the run has one machine.
     """
 
     trial: Trial
@@ -286,6 +291,7 @@ class Evidence(Frozen):
     failure: str = ""
     guest: bool = False
     beside_another: bool = False
+    machine: str = ""
 
     @property
     def watched_operations(self) -> int:
@@ -344,7 +350,8 @@ class Changes(Frozen):
 class RunHeader(Frozen):
     """What a run set out to do, known before its first trial.
 
-    `changes` is what options changed of the study's file: a resumed run has them again.
+    `changes` is what options changed of the study's file: a resumed run has them again. `machine` is the only
+    machine, or the one that leads the others; `machines` are those others by their short names.
     """
 
     run: str
@@ -357,6 +364,7 @@ class RunHeader(Frozen):
     specimens: tuple[Specimen, ...]
     guest: bool = False
     changes: Changes = Changes()
+    machines: dict[str, Machine] = {}
 
 
 class StoredRun(Frozen):
