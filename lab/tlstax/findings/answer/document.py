@@ -62,7 +62,7 @@ def document(stored: StoredRun) -> RunDocument:
         machine=header.machine,
         findings=tuple(_finding(e, e.ratio, stored, busy) for e in found if e.ratio),
         never_valid=never_valid(stored),
-        unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
+        unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
@@ -112,9 +112,8 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: ca
     )
 
 
-def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
+def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
     comparison = estimate.comparison
-    value = stats.interval(stats.log_ratios([(value, 1.0) for value in estimate.alone]), confidence)
     return Unpaired(
         outcome=estimate.outcome,
         unit=UNITS[estimate.outcome],
@@ -123,7 +122,7 @@ def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
         value=value.point,
         low=value.low,
         high=value.high,
-        confidence=confidence,
+        confidence=value.confidence,
         blocks=value.blocks,
         negotiated=negotiated(pair.record for pair in comparison.pairs),
     )
