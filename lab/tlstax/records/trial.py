@@ -366,6 +366,11 @@ class RunHeader(Frozen):
     changes: Changes = Changes()
     machines: dict[str, Machine] = {}
 
+    @property
+    def all_machines(self) -> dict[str, Machine]:
+        """Every machine of the run by its name, the one that leads them first."""
+        return {HEAD: self.machine, **self.machines}
+
 
 class StoredRun(Frozen):
     """A run as the store gives it back: its header, how it ended, and every trial in its order.

@@ -25,6 +25,7 @@ from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
@@ -50,6 +51,7 @@ def document(stored: StoredRun) -> RunDocument:
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
     shown = drivers(measured, stored.measured)
+    beside = machines(stored, found)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -77,12 +79,14 @@ def document(stored: StoredRun) -> RunDocument:
         hello_retries=hello_retries(measured, stored.measured),
         drivers=shown,
         captures=captures(stored),
+        machines=beside,
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
+            *((beside.reading,) if beside is not None else ()),
             *of_turns(stored),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),

@@ -10,7 +10,7 @@ from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
-from tlstax.records.trial import Machine, StoredRun
+from tlstax.records.trial import Machine, RunHeader, StoredRun
 from tlstax.report.core import figures
 from tlstax.report.core.evidence import client_versions, server_versions
 from tlstax.report.core.groups import Group
@@ -58,8 +58,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
-        Fact("Machine", machine_words(header.machine)),
-        Fact("Limits", "; ".join(header.machine.notes)),
+        *_machines(header),
         Fact("Trials", trials_words(stored, document)),
         Fact("Profiles", profiling_words(document.profiling)),
         Fact("Ended", ended_words(document)),
@@ -67,6 +66,23 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Tool", f"tlstax {header.tlstax_version}"),
     ]
     return [fact for fact in found if fact.text]
+
+
+def _machines(header: RunHeader) -> list[Fact]:
+    """Each machine and what limits it; of several with its name."""
+    if not header.machines:
+        return [
+            Fact("Machine", machine_words(header.machine)),
+            Fact("Limits", "; ".join(header.machine.notes)),
+        ]
+    return [
+        fact
+        for name, machine in header.all_machines.items()
+        for fact in (
+            Fact(f"Machine {name}", machine_words(machine)),
+            Fact(f"Limits {name}", "; ".join(machine.notes)),
+        )
+    ]
 
 
 def _server_words(stored: StoredRun) -> str:
