@@ -62,8 +62,9 @@ def test_a_machine_of_one_block_adds_no_freedom() -> None:
 
 
 def test_of_two_machines_it_reaches_from_the_one_to_the_other() -> None:
-    one, other = difference_interval(A, 0.95), difference_interval(C, 0.95)
-    found = means(rows(A, C), 0.95)
+    two = [2.0, 2.3]
+    one, other = difference_interval(A, 0.95), difference_interval(two, 0.95)
+    found = means(rows(A, two), 0.95)
     assert [mean.ends for mean in found] == [
         pytest.approx((one.low, one.high)),
         pytest.approx((other.low, other.high)),
@@ -132,7 +133,7 @@ def test_whether_machines_differ_is_the_larger_of_two_tests() -> None:
 
 def test_welchs_test_of_three_machines_is_as_published() -> None:
     """By hand, from the equations of his paper, for machines of which the noisiest has fewest blocks."""
-    samples = [[1.0, 3.0, 2.0], [2.0, 2.1, 1.9, 2.2, 2.05], [3.0, 3.2, 2.9, 3.1]]
+    samples = [[1.0, 3.0, 2.6], [0.2, 1.0, 0.1, 0.8, 0.9], [0.8, 1.2, 0.9, 1.1]]
     weights = [len(sample) / np.var(sample, ddof=1) for sample in samples]
     shares = [weight / sum(weights) for weight in weights]
     mean = sum(share * np.mean(sample) for share, sample in zip(shares, samples, strict=True))
@@ -141,9 +142,8 @@ def test_welchs_test_of_three_machines_is_as_published() -> None:
     from scipy.stats import f  # noqa: PLC0415 (only here)
 
     welch = f.sf(spread / (1 + 2 * (3 - 2) / (3**2 - 1) * uneven), 2, (3**2 - 1) / (3 * uneven))
-    fisher = float(f_oneway(*samples).pvalue)
-    assert difference_by_chance(rows(*samples)) == pytest.approx(max(welch, fisher))
-    assert welch != fisher
+    assert difference_by_chance(rows(*samples)) == pytest.approx(welch)
+    assert welch > 5 * float(f_oneway(*samples).pvalue)
 
 
 def test_three_machines_that_are_told_apart_by_welch_alone_are_not() -> None:
