@@ -72,3 +72,12 @@ def test_one_machine_is_told_as_ever() -> None:
     assert TITLE not in text
     assert "\nMachine  " in text
     assert '"machines"' not in render(stored, document, "json")
+
+
+def test_one_block_on_each_of_two_machines_has_no_interval() -> None:
+    stored, document = with_document(lambda: machine_run({"": 1.0, "node-b": 1.2}, blocks=2))
+    text = " ".join(render(stored, document, "terminal").split())
+    assert "point selects a second in one block on each machine: no interval yet" in text
+    (tls,) = (f for f in document.findings if (f.role, f.outcome) == ("treatment", "ops_per_s"))
+    assert (tls.judgement, tls.ratio.blocks, tls.ratio.low) == ("no interval yet", 2, None)
+    assert tls.caveats[0] == "one block on each machine only: there is no interval"

@@ -97,6 +97,8 @@ def _resumed(stored: StoredRun) -> list[str]:
 def _few_blocks(ratio: Interval) -> list[str]:
     if ratio.blocks == 1:
         return ["one block only: there is no interval"]
+    if ratio.low is None:
+        return ["one block on each machine only: there is no interval"]
     if ratio.blocks < FEW_BLOCKS:
         return [f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"]
     return []
