@@ -77,6 +77,15 @@ def test_it_says_of_what_the_ratios_are() -> None:
     assert [one.outcome for one in found.ratios] == ["latency_p50_us", "ops_per_s", "server_cpu_us_per_op"]
 
 
+def test_a_case_is_called_what_its_study_calls_it() -> None:
+    """The only server of a study goes without saying."""
+    factors = {**machine_study().factors, "server": ("mysql-9.7",)}
+    study = machine_study().model_copy(update={"factors": factors})
+    (first, *_) = shown(machine_run({"": 1.0, "node-b": 1.2}, study=study)).ratios
+    assert first.case["server"] == "mysql-9.7"
+    assert "mysql" not in first.label
+
+
 def test_the_control_and_the_baseline_are_not_told() -> None:
     assert all(one.case["tls"] == "1.3" for one in two()[1].ratios)
 
@@ -175,3 +184,4 @@ def test_the_more_is_tested_the_rarer_it_must_be(chances: list[float | None], di
     """Holm's procedure at half of 5 %: the rarest against a share for each, the next against one fewer."""
     assert beyond_chance(chances, 0.95) == differ
     assert beyond_chance([0.04], 0.9) == [True]
+    assert beyond_chance([0.25], 0.5) == [True], "as rare as it must be is enough"
