@@ -32,6 +32,7 @@ def test_what_one_of_several_has_measured_alone_is_its_own() -> None:
     assert TWO.difference(own) == stats.difference_interval([0.1, 0.15, 0.5], 0.95)
     assert TWO.interval(own) == stats.interval([0.1, 0.15, 0.5], 0.95)
     assert TWO.difference_by_chance(own) is None
+    assert TWO.difference({0: 0.1}) == stats.difference_interval([0.1], 0.95)
 
 
 def test_of_two_machines_it_is_from_the_lower_end_to_the_higher() -> None:
@@ -80,6 +81,20 @@ def test_a_quotient_ends_where_what_is_left_is_just_told_from_nothing(pooling: P
     for end in (found.low, found.high):
         left = pooling.difference({block: value - end * below[block] for block, value in LOGS.items()})
         assert min(abs(left.low or 0.0), abs(left.high or 0.0)) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("b", "point"), [((1.0, -3.0), -1.0), ((-1.0, 3.0), 1.0)])
+def test_a_quotient_holds_its_point_where_machines_have_opposite_signs(
+    b: tuple[float, float], point: float
+) -> None:
+    """By themselves the machines show 1 and -1/3, or -1 and 1/3."""
+    above = {block: 1.0 + 0.001 * (block // 2 - 1) for block in range(6)}
+    found = TWO.quotient(above, {block: b[block % 2] + 0.001 * (block // 2 - 1) ** 2 for block in range(6)})
+    assert found.point == pytest.approx(point, rel=0.01)
+    assert found.point in {found.low, found.high}
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low == pytest.approx(2.0, rel=0.02)
 
 
 def test_a_quotient_has_no_ends_where_one_machines_has_none() -> None:
