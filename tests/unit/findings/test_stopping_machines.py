@@ -45,6 +45,7 @@ def test_machines_that_differ_by_more_than_is_wanted_go_on_until_the_budget_ends
     decision = decided(machine_run(APART, blocks=30, noise=0.001), 999.0)
     assert isinstance(decision, Stop)
     assert decision.reason == "budget"
+    assert decision.progress.left_blocks == 1
     assert decision.progress.left_s <= 1.0
 
 
