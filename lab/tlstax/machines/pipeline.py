@@ -161,8 +161,7 @@ class _Measuring:
             return
         now_s, study = time.monotonic(), self.header.study
         measured = [record for record in self.records if record.trial.is_measured]
-        at_once = max(1, len(self.crew.working))
-        decision = decide(study, measured, self.outlook.spent_s(now_s), at_once)
+        decision = decide(study, measured, self.outlook.spent_s(now_s))
         if isinstance(decision, Stop):
             self.stop = self.stop or decision
         else:

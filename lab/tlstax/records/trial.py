@@ -41,6 +41,10 @@ class Trial(Frozen):
         return not self.profiled and not self.captured
 
 
+HEAD = "head"
+"""What the machine of trials is called that name none."""
+
+
 class MappedLibrary(Frozen):
     """A TLS library file that is mapped into a process, and its content's checksum."""
 
@@ -373,6 +377,11 @@ class RunHeader(Frozen):
     guest: bool = False
     changes: Changes = Changes()
     machines: dict[str, Machine] = {}
+
+    @property
+    def all_machines(self) -> dict[str, Machine]:
+        """Every machine that blocks were measured on, by its name."""
+        return self.machines or {HEAD: self.machine}
 
 
 class StoredRun(Frozen):

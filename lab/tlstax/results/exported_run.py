@@ -32,8 +32,8 @@ class ExportedTrial(Frozen):
 
     `slices` is what it did in turns with others, `together` what the server counted of all of them meanwhile;
     None of a trial that had the servers to itself. `burned` is what the fault `burn` did, None where that is
-    not planted. Latencies in `histograms_ns` are nanoseconds, in HdrHistogram's V2 encoding, base64, one for
-    each phase.
+    not planted. `machine` is the one that it ran on, empty where the run has one. Latencies in
+    `histograms_ns` are nanoseconds, in HdrHistogram's V2 encoding, base64, one for each phase.
     `job` has no password; `failure` says why the trial did not come to its end, empty when it did.
     """
 
@@ -43,6 +43,7 @@ class ExportedTrial(Frozen):
     position: int
     profiled: bool
     captured: bool
+    machine: str
     started_at: str
     took_s: float
     verdict: Literal["valid", "invalid", "unknown"]

@@ -117,9 +117,11 @@ def test_differences_of_the_whole_are_taken_block_by_block_where_both_have_a_res
         measured(BASE, 1, done=None),
         measured(BASE, 2, 150, 20),
     ]
-    assert Costs(run_of(*trials, study=STUDY)).total_differences(TLS, BASE) == pytest.approx([50, 30, 200])
+    assert Costs(run_of(*trials, study=STUDY)).total_differences(TLS, BASE) == pytest.approx(
+        {0: 50, 2: 30, 3: 200}
+    )
     without = [measured(TLS, 0, done=None), measured(BASE, 0), measured(TLS, 1, 101), measured(BASE, 1, 100)]
-    assert Costs(run_of(*without, study=STUDY)).total_differences(TLS, BASE) == pytest.approx([1])
+    assert Costs(run_of(*without, study=STUDY)).total_differences(TLS, BASE) == pytest.approx({1: 1})
 
 
 def test_differences_by_component_have_a_value_for_each_block_of_the_side() -> None:
@@ -134,12 +136,12 @@ def test_differences_by_component_have_a_value_for_each_block_of_the_side() -> N
     costs = Costs(run_of(*trials, study=STUDY))
     found = costs.component_differences(TLS, BASE)
     assert found == {
-        IN_SQL: pytest.approx([0, 200]),
-        IN_NETWORK: pytest.approx([100, -100]),
-        CLIENTS: pytest.approx([0]),
+        IN_SQL: pytest.approx({0: 0, 1: 200}),
+        IN_NETWORK: pytest.approx({0: 100, 1: -100}),
+        CLIENTS: pytest.approx({0: 0}),
     }
     assert costs.component_differences(TLS, BASE) is found, "it is worked out once"
-    assert costs.component_differences(BASE, TLS)[IN_SQL] == pytest.approx([0, -200])
+    assert costs.component_differences(BASE, TLS)[IN_SQL] == pytest.approx({0: 0, 1: -200})
 
 
 def test_noise_is_seen_at_the_nearest_equals() -> None:

@@ -173,14 +173,14 @@ def test_disturbed_is_what_all_slices_tell_otherwise_in_block_after_block(
 ) -> None:
     """Neighbours tell of no difference in any block."""
     (estimate, *_) = estimates(STUDY, RECORDS)
-    found = replace(estimate, ratio=ratio, totals=tuple((total, 0.0) for total in totals))
+    found = replace(estimate, ratio=ratio, totals={n: (total, 0.0) for n, total in enumerate(totals)})
     assert found.is_disturbed is is_disturbed
 
 
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_the_ends_of_an_interval_belong_to_it(end: str) -> None:
     (estimate, *_) = estimates(STUDY, RECORDS)
-    outside = replace(estimate, ratio=BETWEEN, totals=((0.299, 0.0), (0.300, 0.0), (0.301, 0.0)))
+    outside = replace(estimate, ratio=BETWEEN, totals={0: (0.299, 0.0), 1: (0.300, 0.0), 2: (0.301, 0.0)})
     assert outside.is_disturbed
     assert outside.ratio_of_totals is not None
     reaching = BETWEEN.model_copy(update={"low": 1.0, "high": 2.0, end: outside.ratio_of_totals})
@@ -190,5 +190,5 @@ def test_the_ends_of_an_interval_belong_to_it(end: str) -> None:
 def test_what_is_apart_is_what_lies_between_both() -> None:
     """Where neighbours tell of as much, nothing was disturbed, however far both are from the interval."""
     (estimate, *_) = estimates(STUDY, RECORDS)
-    both = ((0.3, 0.31), (0.3, 0.30), (0.3, 0.29))
+    both = {0: (0.3, 0.31), 1: (0.3, 0.30), 2: (0.3, 0.29)}
     assert not replace(estimate, ratio=BETWEEN, totals=both).is_disturbed

@@ -132,7 +132,7 @@ def test_what_the_control_strayed_by_is_no_difference(monkeypatch: pytest.Monkey
     wide = Interval(point=2.5, low=2.5, high=2.5, confidence=0.95, blocks=2)
 
     def made(*given: Any) -> list[Estimate]:
-        return [replace(each, control=wide, totals=((0.0, 0.0),)) for each in estimates(*given)]
+        return [replace(each, control=wide, totals={0: (0.0, 0.0)}) for each in estimates(*given)]
 
     monkeypatch.setattr(subject, "estimates", made)
     tls = findings_of(run_of())["treatment"]

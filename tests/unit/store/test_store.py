@@ -14,6 +14,7 @@ from fake_trials import fake_header, fake_run
 from full_store import until_full
 from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.contract import Account
+from tlstax.records.trial import RunHeader, TrialRecord
 from tlstax.store import Store, new_run_id
 from tlstax.store.writer import Writer, this_process
 from tlstax.support.errors import MachineFault, UserMistake
@@ -202,3 +203,11 @@ def test_a_full_disk_loses_nothing_and_says_what_is_kept(store: Store, path: Pat
     assert len(store.load(NAME).trials) == kept
     store.finish(NAME, "failed", fault.message)
     assert store.load(NAME).status == "failed"
+
+
+def test_what_was_stored_before_runs_had_several_machines_has_one() -> None:
+    header = RUN.header.model_dump(mode="json", by_alias=True)
+    trial = RUN.trials[0].model_dump(mode="json", by_alias=True)
+    del header["machines"], trial["machine"]
+    assert RunHeader.model_validate_json(json.dumps(header)) == RUN.header
+    assert TrialRecord.model_validate_json(json.dumps(trial)) == RUN.trials[0]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
@@ -153,26 +152,26 @@ def _part(
     whole, part = (_pairs(series, levels, reference, name) for name in names)
     if not whole or len(part) != len(whole):
         return None
-    more, of_it = (fmean(own - other for own, other in pairs) for pairs in (part, whole))
-    apart = stats.difference_interval([own - other for own, other in part], series.study.confidence)
+    more, of_it = (fmean(own - other for own, other in pairs.values()) for pairs in (part, whole))
+    apart = series.pooling.difference({block: own - other for block, (own, other) in part.items()})
     if not apart.excludes_zero or not of_it or more / of_it < MOST:
         return None
     return Clue(
         name=names[1],
-        value=fmean(own for own, _ in part),
-        reference_value=fmean(other for _, other in part),
+        value=fmean(own for own, _ in part.values()),
+        reference_value=fmean(other for _, other in part.values()),
         words=f"{signed(more)} of the {signed(of_it)} µs {words}",
     )
 
 
-def _pairs(series: Series, levels: Levels, reference: Levels, name: str) -> list[tuple[float, float]]:
+def _pairs(series: Series, levels: Levels, reference: Levels, name: str) -> dict[int, tuple[float, float]]:
     """Both cases' values in each block that has both."""
     own, other = (series.values.get(frozen(case), {}) for case in (levels, reference))
-    return [
-        (own[block][name], other[block][name])
+    return {
+        block: (own[block][name], other[block][name])
         for block in sorted(own.keys() & other.keys())
         if name in own[block] and name in other[block]
-    ]
+    }
 
 
 def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it should go)

@@ -97,6 +97,8 @@ def _resumed(stored: StoredRun) -> list[str]:
 def _few_blocks(ratio: Interval) -> list[str]:
     if ratio.blocks == 1:
         return ["one block only: there is no interval"]
+    if ratio.low is None:
+        return ["one block on each machine only: there is no interval"]
     if ratio.blocks < FEW_BLOCKS:
         return [f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"]
     return []
@@ -161,7 +163,9 @@ def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> list[str]:
     disturbed = [e for e in deciding if e.comparison.case.role != "baseline" and e.is_disturbed]
     if not disturbed:
         return []
-    worst = max(disturbed, key=lambda estimate: abs(fmean(total - own for total, own in estimate.totals)))
+    worst = max(
+        disturbed, key=lambda estimate: abs(fmean(total - own for total, own in estimate.totals.values()))
+    )
     others = f" (one of {len(disturbed)} such cases)" if len(disturbed) > 1 else ""
     return [f"{full_label(worst.comparison.case, study)}{others}: {text}" for text in _disturbed(worst)]
 

@@ -25,6 +25,7 @@ from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
@@ -50,6 +51,7 @@ def document(stored: StoredRun) -> RunDocument:
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
     shown = drivers(measured, stored.measured)
+    beside = machines(stored, found)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -62,7 +64,7 @@ def document(stored: StoredRun) -> RunDocument:
         machine=header.machine,
         findings=tuple(_finding(e, e.ratio, stored, busy) for e in found if e.ratio),
         never_valid=never_valid(stored),
-        unpaired=tuple(_unpaired(e, study.confidence) for e in found if e.alone),
+        unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
         contrasts=contrasts(measured),
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
@@ -77,12 +79,14 @@ def document(stored: StoredRun) -> RunDocument:
         hello_retries=hello_retries(measured, stored.measured),
         drivers=shown,
         captures=captures(stored),
+        machines=beside,
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
+            *((beside.reading,) if beside is not None else ()),
             *of_turns(stored),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),
@@ -112,9 +116,8 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: ca
     )
 
 
-def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
+def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
     comparison = estimate.comparison
-    value = stats.interval(stats.log_ratios([(value, 1.0) for value in estimate.alone]), confidence)
     return Unpaired(
         outcome=estimate.outcome,
         unit=UNITS[estimate.outcome],
@@ -123,7 +126,7 @@ def _unpaired(estimate: Estimate, confidence: float) -> Unpaired:
         value=value.point,
         low=value.low,
         high=value.high,
-        confidence=confidence,
+        confidence=value.confidence,
         blocks=value.blocks,
         negotiated=negotiated(pair.record for pair in comparison.pairs),
     )

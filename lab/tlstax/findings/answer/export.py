@@ -29,6 +29,7 @@ def _trial(record: TrialRecord) -> ExportedTrial:
         position=trial.position,
         profiled=trial.profiled,
         captured=trial.captured,
+        machine=record.machine,
         started_at=record.started_at,
         took_s=record.took_s,
         verdict=record.verdict.value,

@@ -20,6 +20,7 @@ from tlstax.findings.core.wording import (
     percent,
     signed_percent,
     with_sign,
+    without_scatter,
 )
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import claim_sentences
@@ -178,7 +179,9 @@ def _difference(finding: Finding) -> str:
     """What differs, by how much, how surely: the words after the colon."""
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
-        return f"{signed_percent(ratio.point - 1)} {_what(finding)} in one block: no interval yet"
+        return (
+            f"{signed_percent(ratio.point - 1)} {_what(finding)} in {without_scatter(ratio)}: no interval yet"
+        )
     if finding.judgement == "too wide to tell":
         return f"{signed_percent(ratio.point - 1)} {_what(finding)}, but {_too_few(ratio)}"
     if finding.judgement == "no difference seen":
@@ -214,7 +217,7 @@ def _too_few(ratio: Interval) -> str:
 def _evidence(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
-        return f"{signed_percent(ratio.point - 1)} in one block alone"
+        return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
     start, end = (with_sign(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import exp
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, log
 from statistics import fmean
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison, compare
 from tlstax.findings.core.controls import nearest
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.series import Frozen, Values, frozen, valid_values
 from tlstax.findings.core.slices import Sides, log_ratio, log_ratio_of_totals
 from tlstax.records.trial import TrialRecord
@@ -24,9 +25,10 @@ class Estimate:
 
     `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval of
     their ratio, None without any; in blocks where the two took turns that is the ratio of neighbouring slices
-    (the mean of those to the baseline and to its control) and not of the two values. `totals` holds, for
-    those blocks, ln of the ratio of all slices together and ln of that of neighbours. `alone` holds the
-    case's values where the baseline never has the outcome.
+    (the mean of those to the baseline and to its control) and not of the two values. `logs` has ln of it by
+    block, `pooling` how blocks are pooled. `totals` holds, by block, ln of the ratio of all slices together
+    and ln of that of neighbours. `alone` holds the case's values where the baseline never has the outcome,
+    and `alone_mean` their interval.
     `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
     ran under this workload.
     """
@@ -37,12 +39,15 @@ class Estimate:
     alone: tuple[float, ...]
     ratio: Interval | None
     control: Interval | None = None
-    totals: tuple[tuple[float, float], ...] = ()
+    totals: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    logs: Mapping[int, float] = field(default_factory=dict)
+    alone_mean: Interval | None = None
+    pooling: Pooling = field(kw_only=True)
 
     @property
     def ratio_of_totals(self) -> float | None:
         """The geometric mean over blocks of the ratio of all slices together; None where none took turns."""
-        return exp(fmean(total for total, _ in self.totals)) if self.totals else None
+        return exp(fmean(total for total, _ in self.totals.values())) if self.totals else None
 
     @property
     def is_disturbed(self) -> bool:
@@ -54,8 +59,8 @@ class Estimate:
         ratio, of_totals = self.ratio, self.ratio_of_totals
         if of_totals is None or ratio is None or ratio.low is None or ratio.high is None:
             return False
-        apart = [total - neighbours for total, neighbours in self.totals]
-        is_clear = stats.difference_interval(apart, ratio.confidence).excludes_zero
+        apart = {block: total - neighbours for block, (total, neighbours) in self.totals.items()}
+        is_clear = self.pooling.difference(apart).excludes_zero
         return is_clear and not ratio.low <= of_totals <= ratio.high
 
     @property
@@ -72,10 +77,11 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
     """
     records = tuple(records)
     known = valid_values(study, records) if values is None else values
+    pooling = Pooling(study.confidence, machines_of(records))
     found = [
         estimate
         for comparison in compare(study, records)
-        for estimate in _estimates(study, comparison, known)
+        for estimate in _estimates(pooling, comparison, known)
         if estimate.pairs or estimate.alone
     ]
     controls: dict[str, dict[Frozen, Interval]] = {}
@@ -90,31 +96,41 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
     return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
 
 
-def _estimates(study: Study, comparison: Comparison, values: Values) -> Iterator[Estimate]:
+def _estimates(pooling: Pooling, comparison: Comparison, values: Values) -> Iterator[Estimate]:
     sides = [pair.sides for pair in comparison.pairs]
     for name in OUTCOMES:
-        yield _estimate(study, comparison, name, values, sides)
+        yield _estimate(pooling, comparison, name, values, sides)
 
 
 def _estimate(
-    study: Study, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
+    pooling: Pooling, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
 ) -> Estimate:
-    both = [
-        (values[pair.record.trial.place].get(name, 0.0), values[pair.baseline.trial.place].get(name, 0.0))
+    both = {
+        pair.block: (
+            values[pair.record.trial.place].get(name, 0.0),
+            values[pair.baseline.trial.place].get(name, 0.0),
+        )
         for pair in comparison.pairs
-    ]
-    blocks = [(*pair, taken) for pair, taken in zip(both, sides, strict=True) if min(pair) > 0]
-    if UNITS[name] == "%" and len(blocks) < len(both):
+    }
+    taken = dict(zip(both, sides, strict=True))
+    pairs = {block: pair for block, pair in both.items() if min(pair) > 0}
+    if UNITS[name] == "%" and len(pairs) < len(both):
         # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
-        blocks = []
-    found = [(log_ratio(name, *block), log_ratio_of_totals(name, block[2])) for block in blocks]
-    logs = [ratio for ratio, _ in found if ratio is not None]
-    never = not any(baseline for _, baseline in both)
+        pairs = {}
+    found = {block: log_ratio(name, *pair, taken[block]) for block, pair in pairs.items()}
+    logs = {block: ratio for block, ratio in found.items() if ratio is not None}
+    of_totals = {block: log_ratio_of_totals(name, taken[block]) for block in logs}
+    totals = {block: (total, logs[block]) for block, total in of_totals.items() if total is not None}
+    never = not any(baseline for _, baseline in both.values())
+    alone = {block: value for block, (value, _) in both.items() if value > 0} if never else {}
     return Estimate(
         comparison=comparison,
         outcome=name,
-        pairs=tuple((value, baseline) for value, baseline, _ in blocks),
-        alone=tuple(value for value, _ in both if value > 0) if never else (),
-        ratio=stats.interval(logs, study.confidence) if logs else None,
-        totals=tuple((total, ratio) for ratio, total in found if ratio is not None and total is not None),
+        pairs=tuple(pairs.values()),
+        alone=tuple(alone.values()),
+        ratio=pooling.interval(logs) if logs else None,
+        totals=totals,
+        logs=logs,
+        alone_mean=pooling.interval({b: log(value) for b, value in alone.items()}) if alone else None,
+        pooling=pooling,
     )

@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 
 from tlstax.findings.core import stats
+from tlstax.findings.core.machine_level import Mean
 from tlstax.results.interval import Interval
 
 
@@ -33,13 +34,25 @@ def quotient(above: Sequence[float], below: Sequence[float], confidence: float) 
     if blocks < 2:
         return Interval(point=point, low=None, high=None, confidence=confidence, blocks=1)
     covariance = np.cov(np.asarray(above, dtype=float), np.asarray(below, dtype=float)) / blocks
-    t2 = stats.t_quantile(confidence, blocks) ** 2
+    ends = fieller(Mean(np.array([a, b]), covariance, stats.t_quantile(confidence, blocks)))
+    if ends is None:
+        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=blocks)
+    # The point itself always belongs to the interval; only rounding may put it outside.
+    low, high = min(point, ends[0]), max(point, ends[1])
+    return Interval(point=point, low=low, high=high, confidence=confidence, blocks=blocks)
+
+
+def fieller(mean: Mean) -> tuple[float, float] | None:
+    """The ends of all quotients q for which the first mean less q times the second is not told from nothing.
+
+    None where there are no such ends: the second itself is not told from nothing.
+    """
+    a, b = float(mean.values[0]), float(mean.values[1])
+    covariance, t2 = mean.covariances, mean.reach**2
     square = b * b - t2 * float(covariance[1, 1])
     if square <= 0:
-        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=blocks)
+        return None
     middle = a * b - t2 * float(covariance[0, 1])
     rest = a * a - t2 * float(covariance[0, 0])
-    # The point itself always belongs to the interval; only rounding may put it outside.
     half = sqrt(max(0.0, middle * middle - square * rest))
-    low, high = min(point, (middle - half) / square), max(point, (middle + half) / square)
-    return Interval(point=point, low=low, high=high, confidence=confidence, blocks=blocks)
+    return (middle - half) / square, (middle + half) / square

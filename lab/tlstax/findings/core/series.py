@@ -8,8 +8,8 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.scope import phases
 from tlstax.findings.core.slices import Turns, log_ratio, together, turns
 from tlstax.plan.order import cases
@@ -56,6 +56,7 @@ class Series:
 
     `cases` holds every case that the study plans but the controls, by its levels. `turns` has the slices of
     those that took turns, a baseline's with its control's; `control_turns` has the controls' alone.
+    `machines` has the machine of each block, nothing where there is but one.
     """
 
     study: Study
@@ -64,6 +65,12 @@ class Series:
     controls: Mapping[Frozen, Blocks]
     turns: Mapping[Frozen, Taken] = field(default_factory=dict)
     control_turns: Mapping[Frozen, Taken] = field(default_factory=dict)
+    machines: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def pooling(self) -> Pooling:
+        """How this run's blocks are pooled."""
+        return Pooling(self.study.confidence, self.machines)
 
     def logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the outcome in each block that has it above zero."""
@@ -98,7 +105,7 @@ class Series:
 
     def interval(self, logs: Logs) -> Interval | None:
         """The geometric mean of what these are the logarithms of, with its interval; None without any."""
-        return stats.interval(list(logs.values()), self.study.confidence) if logs else None
+        return self.pooling.interval(logs) if logs else None
 
     def geometric_means(self, levels: Levels, other: Levels, outcome: str) -> tuple[float, float]:
         """The outcome of both cases over the blocks that both have. Needs a block."""
@@ -119,7 +126,8 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
     controls: dict[Frozen, dict[int, Mapping[str, float]]] = {}
     found_turns: dict[Frozen, dict[int, Turns]] = {}
     control_turns: dict[Frozen, dict[int, Turns]] = {}
-    for record in records:
+    known = tuple(records)
+    for record in known:
         trial = record.trial
         place, at = trial.place, frozen(trial.case.levels)
         if place in values:
@@ -131,7 +139,7 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
         at: {block: together(own, control_turns.get(at, {}).get(block)) for block, own in taken.items()}
         for at, taken in found_turns.items()
     }
-    return Series(study, planned, found, controls, with_controls, control_turns)
+    return Series(study, planned, found, controls, with_controls, control_turns, machines_of(known))
 
 
 def _logs(blocks: Blocks, outcome: str) -> dict[int, float]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison, compare
 from tlstax.findings.core.outcomes import log_ratio_between
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.wording import known_to, percent
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
@@ -36,7 +36,8 @@ class Progress:
     `worst_half_width` is the relative half width of the widest interval so far (None while a comparison
     has fewer than two blocks), `worst` the comparison that it belongs to, `wanted` the precision asked
     for. `left_blocks` and `left_s` predict what is left if blocks go on to scatter as they have so far;
-    `left_s` is never more than the budget leaves. `ratios` are waited for, half of which are known to
+    `left_s` is never more than the budget leaves, nor are the blocks of several machines, which may differ by
+    more than was asked for. `ratios` are waited for, half of which are known to
     `median_half_width` or better (None as for the widest). `known` has those of them that there are yet, in
     the plan's order.
     """
@@ -68,40 +69,78 @@ class Continue:
     progress: Progress
 
 
-def decide(
-    study: Study, records: Sequence[TrialRecord], elapsed_s: float, at_once: int = 1
-) -> Stop | Continue:
+def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> Stop | Continue:
     """Stop or go on, from all records so far and the seconds since the first trial began.
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
     study's precision and no comparison has fewer than its minimum of blocks; or when another block would
     not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
-    `stats.interval`, which keep what they promise although the width decides. Histograms are decoded
-    only where the deciding outcome is a percentile. With `at_once` machines, each block takes as many times
-    as long as one ends on the average.
+    `Pooling`, which keep what they promise although the width decides. Histograms are decoded
+    only where the deciding outcome is a percentile.
     """
     blocks = len({record.trial.block for record in records})
+    pooling = Pooling(study.confidence, machines_of(records))
     compared = [c for c in compare(study, records) if c.case.role != "baseline"]
-    ratios = [(c, _ratio(study, c)) for c in compared]
-    waited_for = [(c, ratio) for c, ratio in ratios if ratio or c.tried_blocks < HOPELESS_BLOCKS]
-    block_s = elapsed_s / blocks if blocks else 0.0
-    progress = _progress(study, blocks, waited_for, elapsed_s, block_s)
+    ratios = [_ratio(study, comparison, pooling) for comparison in compared]
+    waited_for = [r for r in ratios if r.interval or r.comparison.tried_blocks < HOPELESS_BLOCKS]
+    time = _Time.of(study, blocks, elapsed_s, machines=len(set(pooling.machines.values())) or 1)
+    progress = _progress(study, blocks, waited_for, time)
     if not waited_for:
         why = f"no comparison has a valid pair of trials with {study.deciding_outcome}"
         return Stop("hopeless", why, progress)
-    if all(_precise(study, ratio) for _, ratio in waited_for):
+    if all(_precise(study, ratio.interval) for ratio in waited_for):
         which = "every ratio" if len(waited_for) == len(compared) else "every ratio that could be measured"
         return Stop("precision", f"{which} is known to ±{percent(study.precision)}", progress)
-    if elapsed_s + block_s * at_once > study.budget_s:
-        return Stop("budget", _spent(study, progress), progress)
+    if not time.has_room:
+        return Stop("budget", _spent(study, progress, time.machines), progress)
     return Continue(progress)
 
 
-def _ratio(study: Study, comparison: Comparison) -> Interval | None:
-    name = study.deciding_outcome
-    found = [log_ratio_between(pair.record, pair.baseline, name, pair.control) for pair in comparison.pairs]
-    logs = [ratio for ratio in found if ratio is not None]
-    return stats.interval(logs, study.confidence) if logs else None
+@dataclass(frozen=True)
+class _Time:
+    """What the budget leaves, and how long a block takes: as many run at a time as there are machines."""
+
+    left_s: float
+    block_s: float
+    machines: int
+    has_room: bool
+
+    @classmethod
+    def of(cls, study: Study, blocks: int, elapsed_s: float, *, machines: int) -> _Time:
+        """From all blocks so far; without any there is always room."""
+        block_s = elapsed_s / blocks if blocks else 0.0
+        has_room = elapsed_s + machines * block_s <= study.budget_s
+        return cls(max(0.0, study.budget_s - elapsed_s), block_s, machines, has_room)
+
+    def capped(self, blocks: int | None) -> int:
+        """So many blocks, of several machines at most those that there is time for; these instead of None."""
+        room = max(1, int(self.left_s / self.block_s)) if self.block_s else 1
+        if blocks is None:
+            return room
+        return blocks if self.machines == 1 else min(blocks, room)
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """A comparison's ratio so far, and how many further blocks it takes; None where no number is enough."""
+
+    comparison: Comparison
+    interval: Interval | None
+    left_blocks: int | None
+
+
+def _ratio(study: Study, comparison: Comparison, pooling: Pooling) -> _Ratio:
+    found = {
+        pair.block: log_ratio_between(pair.record, pair.baseline, study.deciding_outcome, pair.control)
+        for pair in comparison.pairs
+    }
+    logs = {block: ratio for block, ratio in found.items() if ratio is not None}
+    interval = pooling.interval(logs) if logs else None
+    if interval is None or interval.half_width is None:
+        return _Ratio(comparison, interval, max(1, study.minimum_blocks - len(logs)))
+    needed = pooling.blocks_needed(logs, study.precision)
+    left = None if needed is None else max(0, max(needed, study.minimum_blocks) - len(logs))
+    return _Ratio(comparison, interval, left)
 
 
 def _precise(study: Study, ratio: Interval | None) -> bool:
@@ -110,39 +149,27 @@ def _precise(study: Study, ratio: Interval | None) -> bool:
     return ratio.half_width <= study.precision
 
 
-def _progress(
-    study: Study,
-    blocks: int,
-    ratios: Sequence[tuple[Comparison, Interval | None]],
-    elapsed_s: float,
-    block_s: float,
-) -> Progress:
-    left = max((_left_blocks(study, ratio) for _, ratio in ratios), default=0)
-    widths = [(r.half_width, c) for c, r in ratios if r is not None and r.half_width is not None]
+def _progress(study: Study, blocks: int, ratios: Sequence[_Ratio], time: _Time) -> Progress:
+    known = [(ratio.comparison.case, ratio.interval) for ratio in ratios if ratio.interval is not None]
+    widths = [(r.half_width, case) for case, r in known if r.half_width is not None]
     worst = max(widths, key=lambda width: width[0], default=None) if len(widths) == len(ratios) else None
-    within_budget_s = max(0.0, study.budget_s - elapsed_s)
+    left = max((time.capped(ratio.left_blocks) for ratio in ratios), default=0)
     return Progress(
         blocks=blocks,
         worst_half_width=worst[0] if worst else None,
-        worst=full_label(worst[1].case, study) if worst else "",
+        worst=full_label(worst[1], study) if worst else "",
         wanted=study.precision,
         left_blocks=left,
-        left_s=min(left * block_s, within_budget_s) if block_s else within_budget_s,
+        left_s=min(left * time.block_s, time.left_s) if time.block_s else time.left_s,
         ratios=len(ratios),
         median_half_width=median(width for width, _ in widths) if worst else None,
-        known=tuple(Known(c.case, ratio, _precise(study, ratio)) for c, ratio in ratios if ratio),
+        known=tuple(Known(case, ratio, _precise(study, ratio)) for case, ratio in known),
     )
 
 
-def _left_blocks(study: Study, ratio: Interval | None) -> int:
-    if ratio is None or ratio.half_width is None:
-        return max(1, study.minimum_blocks - (ratio.blocks if ratio else 0))
-    needed = stats.blocks_needed(ratio, study.precision, study.confidence)
-    return max(0, max(needed, study.minimum_blocks) - ratio.blocks)
-
-
-def _spent(study: Study, progress: Progress) -> str:
+def _spent(study: Study, progress: Progress, machines: int) -> str:
     spent = f"the budget of {study.budget_s:g} s is spent"
     if progress.worst_half_width is None:
-        return f"{spent} before every ratio had two blocks"
+        where = " on one machine" if machines > 1 else ""
+        return f"{spent} before every ratio had two blocks{where}"
     return f"{spent}; the widest ratio is {known_to(progress.worst_half_width)} ({progress.worst})"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import expm1, log, sqrt
 from statistics import fmean
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
 from tlstax.study import Level, Levels
 from tlstax.study.case_levels import CaseLevels
@@ -81,13 +81,13 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
             place = (case.typed.server, case.typed.workload)
             mode = modes.setdefault(place, {}).setdefault(frozen(levels, LADDER), {})
             mode[frozen(levels)] = ratios
-    return Twins({place: _floor(found, series.study.confidence) for place, found in modes.items()})
+    return Twins({place: _floor(found, series.pooling) for place, found in modes.items()})
 
 
-def _floor(modes: Mapping[Frozen, Mapping[Frozen, Logs]], confidence: float) -> float:
-    strays = [log(stats.interval(list(pooled(steps).values()), confidence).point) for steps in modes.values()]
+def _floor(modes: Mapping[Frozen, Mapping[Frozen, Logs]], pooling: Pooling) -> float:
+    strays = [log(pooling.interval(pooled(steps)).point) for steps in modes.values()]
     everything = pooled({cell: logs for steps in modes.values() for cell, logs in steps.items()})
-    by_chance = stats.interval(list(everything.values()), confidence).half_width or 0.0
+    by_chance = pooling.interval(everything).half_width or 0.0
     return max(expm1(WIDTH * sqrt(fmean(stray**2 for stray in strays))), by_chance)
 
 

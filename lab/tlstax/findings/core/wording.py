@@ -62,7 +62,7 @@ def capitalised(text: str) -> str:
 def change_words(ratio: Interval) -> str:
     """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
     if ratio.low is None or ratio.high is None:
-        return f"{signed_percent(ratio.point - 1)} in one block alone"
+        return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
     if not ratio.is_telling:
         return "known to no better than a factor of ten"
     if ratio.point >= MANY_TIMES:
@@ -71,6 +71,11 @@ def change_words(ratio: Interval) -> str:
     changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
     point, low, high = (with_sign(text) for text in alike(*changes))
     return f"{point} % ({low} to {high} %)"
+
+
+def without_scatter(found: Interval) -> str:
+    """The blocks of what has no interval: one, or one on either of two machines."""
+    return "one block" if found.blocks == 1 else "one block on each machine"
 
 
 def with_sign(rounded: str) -> str:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
+from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen
 from tlstax.findings.distance import spending, words
 from tlstax.findings.distance.spending import CONNECT_US, OPERATION_US, RATE, RTT, SERVER, WORKLOAD
 from tlstax.records.trial import TrialRecord
@@ -32,11 +31,6 @@ class Teller:
 
     series: Series
     round_trips_ms: Mapping[float, float]
-
-    @property
-    def confidence(self) -> float:
-        """How sure all intervals are."""
-        return self.series.study.confidence
 
     def curve(self, steps: Steps) -> DistanceCurve | None:
         """A treatment over its distances; None where nothing of it can be compared."""
@@ -79,13 +73,13 @@ class Teller:
         return AtDistance(
             rtt_ms=spending.rtt_of(levels),
             round_trip_ms=round_trip_ms,
-            plaintext_ms=self._mean([plain[block] for block in extra]),
-            treated_ms=self._mean([treated[block] for block in extra]),
-            extra_ms=self._mean(list(extra.values())),
-            plaintext_round_trips=self._in_round_trips([plain[block] for block in extra], round_trip_ms),
-            extra_round_trips=self._in_round_trips(list(extra.values()), round_trip_ms),
-            time_ratio=stats.interval(times, self.confidence),
-            rate_ratio=stats.interval([-value for value in slowdowns.values()], self.confidence),
+            plaintext_ms=self._mean({block: plain[block] for block in extra}),
+            treated_ms=self._mean({block: treated[block] for block in extra}),
+            extra_ms=self._mean(extra),
+            plaintext_round_trips=self._in_round_trips({b: plain[b] for b in extra}, round_trip_ms),
+            extra_round_trips=self._in_round_trips(extra, round_trip_ms),
+            time_ratio=self.series.pooling.interval(times),
+            rate_ratio=self.series.pooling.interval({b: -value for b, value in slowdowns.items()}),
         )
 
     def _growth(self, steps: Steps) -> Growth | None:
@@ -99,13 +93,13 @@ class Teller:
         grown = difference(extra[1], extra[0])
         longer = difference(plain[max(steps)], plain[min(steps)])
         slow_near, slow_far = self._slowdown_logs(near), self._slowdown_logs(far)
-        changes = list(difference(slow_far, slow_near).values())
+        changes = difference(slow_far, slow_near)
         apart_ms = self._round_trip_ms(far) - self._round_trip_ms(near)
         if not grown or not changes or apart_ms <= 0:
             return None
-        extra_ms, change = self._mean(list(grown.values())), stats.interval(changes, self.confidence)
-        k = self._mean([value / apart_ms for value in grown.values()])
-        n = self._mean([longer[block] / apart_ms for block in grown])
+        extra_ms, change = self._mean(grown), self.series.pooling.interval(changes)
+        k = self._mean({block: value / apart_ms for block, value in grown.items()})
+        n = self._mean({block: longer[block] / apart_ms for block in grown})
         return Growth(
             from_ms=min(steps),
             to_ms=max(steps),
@@ -113,18 +107,20 @@ class Teller:
             round_trips=k,
             plaintext_round_trips=n,
             in_time=trend(extra_ms, 0.0),
-            near_times=stats.interval(list(slow_near.values()), self.confidence),
-            far_times=stats.interval(list(slow_far.values()), self.confidence),
+            near_times=self.series.pooling.interval(slow_near),
+            far_times=self.series.pooling.interval(slow_far),
             change=change,
             limit_times=(n.point + k.point) / n.point if n.point > 0 else None,
             in_proportion=trend(change, 1.0),
         )
 
-    def _mean(self, values: Sequence[float]) -> Interval:
-        return stats.difference_interval(values, self.confidence)
+    def _mean(self, values: Logs) -> Interval:
+        return self.series.pooling.difference(values)
 
-    def _in_round_trips(self, values_ms: Sequence[float], round_trip_ms: float) -> Interval | None:
-        return self._mean([value / round_trip_ms for value in values_ms]) if round_trip_ms > 0 else None
+    def _in_round_trips(self, values_ms: Logs, round_trip_ms: float) -> Interval | None:
+        if round_trip_ms <= 0:
+            return None
+        return self._mean({block: value / round_trip_ms for block, value in values_ms.items()})
 
     def pools(self) -> Iterator[PoolTime]:
         """What a kept connection saves in time, for every treatment that was measured both ways.
@@ -158,10 +154,10 @@ class Teller:
             rtt_ms=spending.rtt_of(made),
             made=str(made.get(WORKLOAD, "")),
             kept=str(kept.get(WORKLOAD, "")),
-            connect_ms=self._mean([connects[block] for block in both]),
-            connect_round_trips=self._in_round_trips([connects[block] for block in both], round_trip_ms),
-            statement_ms=self._mean([statements[block] for block in both]),
-            worth=stats.interval(logs, self.confidence),
+            connect_ms=self._mean({block: connects[block] for block in both}),
+            connect_round_trips=self._in_round_trips({b: connects[b] for b in both}, round_trip_ms),
+            statement_ms=self._mean({block: statements[block] for block in both}),
+            worth=self.series.pooling.interval(logs),
         )
 
 

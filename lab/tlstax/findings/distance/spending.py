@@ -98,7 +98,7 @@ def scaled(values: ByBlock, factor: float) -> dict[int, float]:
     return {block: value * factor for block, value in values.items()}
 
 
-def log_quotients(one: ByBlock, other: ByBlock) -> list[float]:
+def log_quotients(one: ByBlock, other: ByBlock) -> dict[int, float]:
     """Ln of the one to the other in each block that has both above zero."""
     both = sorted(one.keys() & other.keys())
-    return [log(one[block] / other[block]) for block in both if one[block] > 0 and other[block] > 0]
+    return {block: log(one[block] / other[block]) for block in both if one[block] > 0 and other[block] > 0}

@@ -15,13 +15,12 @@ ask one question, C is an operation less that statement. All differences are tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.quotients import quotient
-from tlstax.findings.core.series import Frozen, Series, difference
+from tlstax.findings.core.pooling import Pooling
+from tlstax.findings.core.series import Frozen, Logs, Series, difference
 from tlstax.findings.distance import spending
 from tlstax.findings.distance.spending import (
     CONNECT_US,
@@ -125,6 +124,7 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelW
     blocks = sorted(saved.keys() & lost.keys())
     if not blocks:
         return None
+    saved, lost = ({block: column[block] for block in blocks} for column in (saved, lost))
     study = series.study
     found = TunnelWorth(
         server=str(tunnel.made.get(SERVER, "")),
@@ -138,14 +138,12 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelW
         measure=measure,
         made=str(tunnel.made[WORKLOAD]),
         kept=str(tunnel.kept[WORKLOAD]),
-        saved_per_connection_us=stats.difference_interval(
-            [saved[block] for block in blocks], study.confidence
-        ),
-        lost_per_statement_us=stats.difference_interval([lost[block] for block in blocks], study.confidence),
+        saved_per_connection_us=series.pooling.difference(saved),
+        lost_per_statement_us=series.pooling.difference(lost),
         verdict="could not be told",
         sentence="",
     )
-    judged = _judged(found, [saved[b] for b in blocks], [lost[b] for b in blocks])
+    judged = _judged(found, saved, lost, series.pooling)
     return judged.model_copy(update={"sentence": sentence(judged)})
 
 
@@ -176,12 +174,12 @@ def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
     return {block: sum(column[block] for column in columns) for block in sorted(blocks)}
 
 
-def _judged(found: TunnelWorth, saved: Sequence[float], lost: Sequence[float]) -> TunnelWorth:
+def _judged(found: TunnelWorth, saved: Logs, lost: Logs, pooling: Pooling) -> TunnelWorth:
     """The verdict from the signs of what is saved and what is lost, as far as they can be determined."""
     d, e = found.saved_per_connection_us, found.lost_per_statement_us
     signs = _sign(d.low, d.high), _sign(e.low, e.high)
     if signs in {(1, 1), (-1, -1)}:
-        statements = quotient(saved, lost, d.confidence)
+        statements = pooling.quotient(saved, lost)
         return found.model_copy(
             update={"verdict": "below" if signs == (1, 1) else "above", "statements": statements}
         )

@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.drivers.defaults import Observed, is_left_alone, own_options
 from tlstax.findings.drivers.words import split_sentence
@@ -140,8 +139,8 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
         return None
     first, last = chain[0].case, chain[-1].case
     has_whole = chain[-2].part == "driver version"
-    whole = [times[0][block] - times[-1][block] for block in blocks]
-    confidence = series.study.confidence
+    whole = {block: times[0][block] - times[-1][block] for block in blocks}
+    pooling = series.pooling
     published = [_published(link.case, series.study.published) for link in chain]
     split = DriverSplit(
         driver=driver_words(first.levels, series.study),
@@ -152,7 +151,7 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
         baseline=dict(last.levels),
         us_per_op=_mean(times[0], blocks),
         baseline_us_per_op=_mean(times[-1], blocks) if has_whole else None,
-        extra_us_per_op=stats.difference_interval(whole, confidence) if has_whole else None,
+        extra_us_per_op=pooling.difference(whole) if has_whole else None,
         time_ratio=_time_ratio(series, chain, blocks) if has_whole else None,
         published_ratio=_over(published[0], published[-1]) if has_whole else None,
         published_rest=_published_rest(published, chain) if has_whole else None,
@@ -163,13 +162,13 @@ def _split(series: Series, chain: Sequence[_Link]) -> DriverSplit | None:
                     driver_words(link.case.levels, series.study),
                     driver_words(after.case.levels, series.study),
                 ),
-                extra_us_per_op=stats.difference_interval(part, confidence),
-                share=_share(part, whole, confidence) if has_whole else None,
+                extra_us_per_op=pooling.difference(part),
+                share=_share(part, whole, pooling) if has_whole else None,
                 published_share=_published_share(published, place),
             )
             for place, (link, after) in enumerate(pairwise(chain))
             if link.part is not None
-            and (part := [times[place][block] - times[place + 1][block] for block in blocks])
+            and (part := {block: times[place][block] - times[place + 1][block] for block in blocks})
         ),
         sentence="",
     )
@@ -180,11 +179,11 @@ def _mean(us: Us, blocks: Sequence[int]) -> float:
     return sum(us[block] for block in blocks) / len(blocks)
 
 
-def _share(part: Sequence[float], whole: Sequence[float], confidence: float) -> Interval | None:
+def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:
     """The part's share of the whole; None where the whole is not clear of zero."""
-    if not stats.difference_interval(whole, confidence).excludes_zero and len(whole) > 1:
+    if not pooling.difference(whole).excludes_zero and len(whole) > 1:
         return None
-    return quotient(part, whole, confidence) if sum(whole) else None
+    return pooling.quotient(part, whole) if sum(whole.values()) else None
 
 
 def _time_ratio(series: Series, chain: Sequence[_Link], blocks: Sequence[int]) -> Interval | None:

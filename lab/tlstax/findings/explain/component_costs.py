@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.controls import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.explain.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
@@ -43,7 +43,8 @@ class Costs:
         self.study = stored.header.study
         self.cases = cases(self.study)
         self._known: dict[str, Sampled] = {}
-        self._differences: dict[tuple[str, str], dict[Place, list[float]]] = {}
+        self.pooling = Pooling(self.study.confidence, machines_of(stored.trials))
+        self._differences: dict[tuple[str, str], dict[Place, dict[int, float]]] = {}
 
     def of(self, case: Case) -> Sampled:
         """What is known of a case."""
@@ -70,34 +71,36 @@ class Costs:
             if other.role == "baseline" and self.study.group_of(other.levels) == group
         )
 
-    def total_differences(self, case: Case, baseline: Case) -> list[float]:
-        """CPU time per operation that the case costs more than the baseline, a block each, unsampled."""
+    def total_differences(self, case: Case, baseline: Case) -> dict[int, float]:
+        """CPU time per operation that the case costs more than the baseline, block by block, unsampled."""
         own, other = self.of(case), self.of(baseline)
-        pairs = (
-            (own.cost_us(block), other.cost_us(block))
+        return {
+            block: cost - base
             for block in sorted(own.measured.keys() & other.measured)
-        )
-        return [cost - base for cost, base in pairs if cost is not None and base is not None]
+            if (cost := own.cost_us(block)) is not None and (base := other.cost_us(block)) is not None
+        }
 
-    def component_differences(self, case: Case, baseline: Case) -> dict[Place, list[float]]:
-        """The same by component; as many values for each component of a side as that side has blocks."""
+    def component_differences(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
+        """The same by component; each component of a side has all blocks of that side."""
         pair = case.key(), baseline.key()
         if pair not in self._differences:
             self._differences[pair] = self._by_place(case, baseline)
         return self._differences[pair]
 
-    def _by_place(self, case: Case, baseline: Case) -> dict[Place, list[float]]:
-        found: dict[Place, list[float]] = {}
+    def _by_place(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
+        found: dict[Place, dict[int, float]] = {}
         for side in SIDES:
-            rows = [
-                (
+            rows = {
+                block: (
                     by_component(self.of(case).stacks[side][block]),
                     by_component(self.of(baseline).stacks[side][block]),
                 )
                 for block in common_blocks(self.of(case), self.of(baseline), side)
-            ]
-            for name in dict.fromkeys(name for row in rows for costs in row for name in costs):
-                found[side, name] = [own.get(name, 0.0) - other.get(name, 0.0) for own, other in rows]
+            }
+            for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
+                found[side, name] = {
+                    block: own.get(name, 0.0) - other.get(name, 0.0) for block, (own, other) in rows.items()
+                }
         return found
 
     def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
@@ -114,7 +117,7 @@ class Costs:
             shared = _shared(baseline.levels, other.levels)
             if shared is None or len(differences) < 2 or equal == case:
                 continue
-            reach = stats.difference_interval(differences, self.study.confidence).reach or 0.0
+            reach = self.pooling.difference(differences).reach or 0.0
             found.append((shared, reach, equal, other))
         best = max(found, key=lambda candidate: candidate[:2], default=None)
         return (best[2], best[3]) if best else None
@@ -125,12 +128,11 @@ class Costs:
         scale = _ratio(self._mean_cost(baseline), self._mean_cost(gauge[1])) if gauge else None
         if gauge is None or scale is None:
             return None
-        confidence = self.study.confidence
-        total = stats.difference_interval(self.total_differences(*gauge), confidence)
+        total = self.pooling.difference(self.total_differences(*gauge))
         return Noise(
             total_us=scale * (total.reach or 0.0),
             by_place={
-                place: scale * (stats.difference_interval(values, confidence).reach or 0.0)
+                place: scale * (self.pooling.difference(values).reach or 0.0)
                 for place, values in self.component_differences(*gauge).items()
             },
         )

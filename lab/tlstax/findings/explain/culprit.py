@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.explain.component_costs import Costs, Noise, Place, common_blocks, is_clear
 from tlstax.findings.explain.stack_costs import Stacks, mean_costs
 from tlstax.profiles.components import UNATTRIBUTED, classifier
@@ -60,7 +60,7 @@ def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise
 
     `pair` is the case and its baseline.
     """
-    return _culprit(costs, pair, extra_us, noise, costs.study.confidence) if extra_us > 0 else None
+    return _culprit(costs, pair, extra_us, noise, costs.pooling) if extra_us > 0 else None
 
 
 def culprit_alone(
@@ -69,14 +69,14 @@ def culprit_alone(
     """A culprit that is clear by itself, although the whole extra cost is within noise; or None."""
     places = costs.component_differences(*pair)
     confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
-    return _culprit(costs, pair, extra_us, noise, confidence)
+    return _culprit(costs, pair, extra_us, noise, costs.pooling.at(confidence))
 
 
 def _culprit(
-    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, confidence: float
+    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, pooling: Pooling
 ) -> Culprit | None:
     case, baseline = pair
-    leading = _leading(costs, case, baseline, noise, confidence)
+    leading = _leading(costs, case, baseline, noise, pooling)
     if leading is None:
         return None
     side, component = leading
@@ -87,8 +87,10 @@ def _culprit(
     frame = _deepest(extra, base, component)
     if frame is None:
         return None
-    through = [_through(own.stacks[side][b], frame) - _through(other.stacks[side][b], frame) for b in blocks]
-    amount = stats.difference_interval(through, confidence)
+    through = {
+        b: _through(own.stacks[side][b], frame) - _through(other.stacks[side][b], frame) for b in blocks
+    }
+    amount = pooling.difference(through)
     share = amount.point / max(extra_us, amount.point)
     if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):
         return None
@@ -98,7 +100,7 @@ def _culprit(
         function=frame.function,
         library=frame.library,
         share=share,
-        extra_us_per_op=stats.difference_interval(through, costs.study.confidence),
+        extra_us_per_op=costs.pooling.difference(through),
         beneath=_beneath(extra, frame, component),
     )
 
@@ -158,13 +160,11 @@ def is_own(frame: Frame) -> bool:
     )
 
 
-def _leading(
-    costs: Costs, case: Case, baseline: Case, noise: Noise | None, confidence: float
-) -> Place | None:
+def _leading(costs: Costs, case: Case, baseline: Case, noise: Noise | None, pooling: Pooling) -> Place | None:
     """The component with the largest extra that is clear of zero and of the noise."""
     found: dict[Place, float] = {}
     for place, values in costs.component_differences(case, baseline).items():
-        difference = stats.difference_interval(values, confidence)
+        difference = pooling.difference(values)
         floor = noise.by_place.get(place) if noise else None
         if place[1] != UNATTRIBUTED and difference.point > 0 and is_clear(difference, floor):
             found[place] = difference.point

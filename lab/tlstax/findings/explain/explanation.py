@@ -8,7 +8,6 @@ from math import exp
 from statistics import fmean
 from typing import Literal
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.explain.component_costs import (
     Costs,
@@ -75,7 +74,6 @@ class Explainer:
     def __init__(self, stored: StoredRun) -> None:
         self._stored = stored
         self._costs = Costs(stored)
-        self._confidence = stored.header.study.confidence
 
     def all(self) -> tuple[Explanation, ...]:
         """Of every case but the baselines that can be explained, in the plan's order."""
@@ -92,7 +90,7 @@ class Explainer:
             raise UserMistake(why[0], remedy=why[1])
         pair = self._pair(case, baseline)
         noise = self._costs.noise(case, baseline)
-        total = stats.difference_interval(self._costs.total_differences(case, baseline), self._confidence)
+        total = self._costs.pooling.difference(self._costs.total_differences(case, baseline))
         is_told = is_clear(total, noise.total_us if noise else None)
         seek = culprit if is_told else culprit_alone
         found = seek(self._costs, (case, baseline), total.point, noise)
@@ -183,7 +181,7 @@ class Explainer:
                     side=side,
                     us_per_op=fmean(cost.get(name, 0.0) for cost in costs),
                     baseline_us_per_op=fmean(base.get(name, 0.0) for base in bases),
-                    extra_us_per_op=stats.difference_interval(differences[side, name], self._confidence),
+                    extra_us_per_op=self._costs.pooling.difference(differences[side, name]),
                     functions=known[name],
                 )
                 for name in order
@@ -197,7 +195,7 @@ class Explainer:
             place
             for place, values in self._costs.component_differences(case, baseline).items()
             if not is_clear(
-                stats.difference_interval(values, self._confidence),
+                self._costs.pooling.difference(values),
                 noise.by_place.get(place) if noise else None,
             )
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.outcomes import log_ratio_between
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.series import pooled
 from tlstax.findings.core.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
@@ -110,8 +110,7 @@ def _cost(stored: StoredRun, name: str) -> Interval | None:
     blocks = pooled(dict(enumerate(logs.values())))
     if not blocks:
         return None
-    confidence = stored.header.study.confidence
-    return stats.interval(list(blocks.values()), confidence)
+    return Pooling(stored.header.study.confidence, machines_of(stored.trials)).interval(blocks)
 
 
 def _place(record: TrialRecord) -> tuple[str, int]:

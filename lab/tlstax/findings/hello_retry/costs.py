@@ -285,7 +285,7 @@ def _avoided(series: Series, own: _Seen, by: Avoider, other: _Seen) -> Avoided:
 def _cost(series: Series, own: _Seen, other: _Seen, cost: str) -> RetryCost:
     retried, avoided = own.costs[cost], other.costs[cost]
     extras = difference(retried, avoided)
-    extra = stats.difference_interval(list(extras.values()), series.study.confidence)
+    extra = series.pooling.difference(extras)
     without = fmean(avoided[block] for block in extras)
     relative = _noise_floor(series, own.case.levels, OF_CONNECTION[cost]) if cost in OF_CONNECTION else None
     floor = relative * without if relative is not None else None

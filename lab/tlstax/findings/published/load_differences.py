@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import difference
 from tlstax.findings.published.processor_tables import window_mean
 from tlstax.findings.published.sides import Measured, Side, why_not_tested
@@ -82,7 +82,7 @@ def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> D
     points = difference(_means(other, asked.column), _means(first, asked.column))
     if why or not points:
         return untested(part.key, why or "nobody watched the processors in both of a block")
-    found = stats.difference_interval(list(points.values()), run.study.confidence)
+    found = run.pooling.difference(points)
     answer = answer_to_difference(found, floor, rises=asked.rises)
     why_not = within_floor(floor, answer, is_clear=found.excludes_zero, unit="points")
     return DifferenceHere(
@@ -110,10 +110,11 @@ def _noise_floor(asked: _Question, run: Measured) -> float | None:
         if record.verdict.value == "valid" and within(case.levels, wanted):
             into = controls if case.role == "control" else baselines
             into.setdefault(str(sorted(case.levels.items())), {})[record.trial.block] = record
+    pooling = run.pooling
     reaches = [
         reach
         for name, own in controls.items()
-        if (reach := _reach(own, baselines.get(name, {}), asked.column, run.study.confidence)) is not None
+        if (reach := _reach(own, baselines.get(name, {}), asked.column, pooling)) is not None
     ]
     return max(reaches, default=None)
 
@@ -122,13 +123,11 @@ def _reach(
     control: Mapping[int, TrialRecord],
     baseline: Mapping[int, TrialRecord],
     column: ProcessorColumn,
-    confidence: float,
+    pooling: Pooling,
 ) -> float | None:
-    means = [
-        (own[column], other[column])
+    strays = {
+        block: own[column] - other[column]
         for block in sorted(control.keys() & baseline.keys())
         if (own := window_mean(control[block])) and (other := window_mean(baseline[block]))
-    ]
-    if not means:
-        return None
-    return stats.difference_interval([own - other for own, other in means], confidence).reach
+    }
+    return pooling.difference(strays).reach if strays else None

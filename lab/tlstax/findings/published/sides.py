@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.core.comparisons import counts_of
+from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.records.trial import TrialRecord
 from tlstax.results.published_tables import PartResult, Shown, Standing
 from tlstax.study import Choice, Level, Levels, Part, Study, within
@@ -40,6 +41,11 @@ class Measured:
     study: Study
     parts: tuple[Part, ...]
     records: tuple[TrialRecord, ...]
+
+    @property
+    def pooling(self) -> Pooling:
+        """How this run's blocks are pooled."""
+        return Pooling(self.study.confidence, machines_of(self.records))
 
     def side(self, *wanted: Wanted) -> Side:
         """The trials whose case has all these levels, controls left out: the valid ones if there are any."""

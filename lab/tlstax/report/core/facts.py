@@ -11,7 +11,7 @@ from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
-from tlstax.records.trial import Machine, StoredRun
+from tlstax.records.trial import Machine, RunHeader, StoredRun
 from tlstax.report.core import figures
 from tlstax.report.core.evidence import client_versions, server_versions
 from tlstax.report.core.groups import Group
@@ -59,9 +59,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
-        Fact("Machine", machine_words(header.machine)),
-        Fact("Pilot", pilot_words(header.machine, header.study)),
-        Fact("Limits", "; ".join(header.machine.notes)),
+        *(fact for name, machine in _named(header) for fact in _machine_facts(name, machine, header.study)),
         Fact("Trials", trials_words(stored, document)),
         Fact("Profiles", profiling_words(document.profiling)),
         Fact("Ended", ended_words(document)),
@@ -69,6 +67,22 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         Fact("Tool", f"tlstax {header.tlstax_version}"),
     ]
     return [fact for fact in found if fact.text]
+
+
+def _named(header: RunHeader) -> list[tuple[str, Machine]]:
+    """Each machine, of several with its name behind a blank."""
+    if not header.machines:
+        return [("", header.machine)]
+    return [(f" {name}", machine) for name, machine in header.all_machines.items()]
+
+
+def _machine_facts(name: str, machine: Machine, study: Study) -> list[Fact]:
+    """What it is, how its CPUs were shared out, and what limits it."""
+    return [
+        Fact(f"Machine{name}", machine_words(machine)),
+        Fact(f"Pilot{name}", pilot_words(machine, study)),
+        Fact(f"Limits{name}", "; ".join(machine.notes)),
+    ]
 
 
 def _server_words(stored: StoredRun) -> str:

@@ -29,6 +29,8 @@ What HelloRetryRequests cost has the roles "hello retry" (value of baseline_valu
 "hello retry cost" (a cost of the retried case, and of the case in the `baseline_FACTOR` columns, which avoids
 the retry) and "hello retry extra" (the difference, its interval in value_low and value_high); all are
 arithmetic means.
+What each of several machines shows by itself has the role "machine": ratio is its own, the caveats name the
+machine and say where machines differ beyond chance.
 What a tap saw of a case has the role "captured", a row for each number; judgement is that trial's verdict.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
@@ -47,6 +49,7 @@ from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
+from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study.outcomes import UNITS
@@ -148,6 +151,7 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     drivers.rows,
     connect.captured_rows,
     hello_retry.rows,
+    machines.rows,
     explain.rows,
     _unpaired,
 )

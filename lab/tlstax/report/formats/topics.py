@@ -13,6 +13,7 @@ from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
@@ -23,6 +24,7 @@ Topic = Callable[[RunDocument, Detail], Iterator[Section]]
 
 COMPARED: tuple[Topic, ...] = (
     overview.sections,
+    machines.sections,
     published.sections,
     agreement.sections,
     distance.sections,
@@ -32,6 +34,7 @@ COMPARED: tuple[Topic, ...] = (
 """Of what can be compared; nothing without a finding."""
 
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
+    machines.sections,
     published.sections,
     agreement.sections,
     drivers.sections,

@@ -1,0 +1,1 @@
+"""What each of several machines shows by itself, and whether they differ."""

@@ -1,0 +1,1 @@
+"""Several machines beside each other, as sentences, tables and rows."""

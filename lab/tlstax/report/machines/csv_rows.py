@@ -1,0 +1,28 @@
+"""What each of several machines shows by itself, as rows for spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.report.core.csv_row import Row, amount, sides
+from tlstax.results.document import RunDocument
+from tlstax.results.machines import MachineRatios, OwnRatio
+
+
+def rows(document: RunDocument) -> Iterator[Row]:
+    """A row for each machine of every ratio that is told of each."""
+    if document.machines is not None:
+        for found in document.machines.ratios:
+            yield from (_own(found, one) for one in found.own)
+
+
+def _own(found: MachineRatios, one: OwnRatio) -> Row:
+    differ = "; machines differ beyond chance" if found.differ else ""
+    return {
+        "role": "machine",
+        "outcome": found.outcome,
+        "unit": found.unit,
+        **sides(found.case, found.baseline),
+        **amount(one.ratio, "ratio"),
+        "caveats": f"on {one.machine}{differ}",
+    }
