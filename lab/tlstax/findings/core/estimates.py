@@ -84,25 +84,30 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
             controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
     borrowed: dict[tuple[str, str], Interval | None] = {}
     for e in found:
-        place = (e.comparison.baseline.key(), e.outcome)
+        place = (e.comparison.baseline_key, e.outcome)
         if place not in borrowed:
             borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
-    return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
+    return [replace(e, control=borrowed[e.comparison.baseline_key, e.outcome]) for e in found]
 
 
 def _estimates(study: Study, comparison: Comparison, values: Values) -> Iterator[Estimate]:
     sides = [pair.sides for pair in comparison.pairs]
+    own = [values[pair.record.trial.place] for pair in comparison.pairs]
+    others = [values[pair.baseline.trial.place] for pair in comparison.pairs]
+    yielded = {name for known in own for name in known}
     for name in OUTCOMES:
-        yield _estimate(study, comparison, name, values, sides)
+        if name in yielded:
+            both = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(own, others, strict=True)]
+            yield _estimate(study, comparison, name, both, sides)
 
 
 def _estimate(
-    study: Study, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
+    study: Study,
+    comparison: Comparison,
+    name: str,
+    both: Sequence[tuple[float, float]],
+    sides: Sequence[Sides],
 ) -> Estimate:
-    both = [
-        (values[pair.record.trial.place].get(name, 0.0), values[pair.baseline.trial.place].get(name, 0.0))
-        for pair in comparison.pairs
-    ]
     blocks = [(*pair, taken) for pair, taken in zip(both, sides, strict=True) if min(pair) > 0]
     if UNITS[name] == "%" and len(blocks) < len(both):
         # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
