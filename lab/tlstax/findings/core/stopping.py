@@ -68,18 +68,26 @@ class Continue:
     progress: Progress
 
 
-def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> Stop | Continue:
+Taken = dict[tuple[tuple[int, int] | None, ...], float | None]
+"""Ln of the ratio of each pair of trials, by the places of the two and of the control."""
+
+
+def decide(
+    study: Study, records: Sequence[TrialRecord], elapsed_s: float, taken: Taken | None = None
+) -> Stop | Continue:
     """Stop or go on, from all records so far and the seconds since the first trial began.
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
     study's precision and no comparison has fewer than its minimum of blocks; or when another block would
     not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
     `stats.interval`, which keep what they promise although the width decides. Histograms are decoded
-    only where the deciding outcome is a percentile.
+    only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`,
+    empty at first, which keeps the ratio of each pair, for stored trials do not change.
     """
+    taken = {} if taken is None else taken
     blocks = len({record.trial.block for record in records})
     compared = [c for c in compare(study, records) if c.case.role != "baseline"]
-    ratios = [(c, _ratio(study, c)) for c in compared]
+    ratios = [(c, _ratio(study, c, taken)) for c in compared]
     waited_for = [(c, ratio) for c, ratio in ratios if ratio or c.tried_blocks < HOPELESS_BLOCKS]
     block_s = elapsed_s / blocks if blocks else 0.0
     progress = _progress(study, blocks, waited_for, elapsed_s, block_s)
@@ -94,9 +102,15 @@ def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> St
     return Continue(progress)
 
 
-def _ratio(study: Study, comparison: Comparison) -> Interval | None:
+def _ratio(study: Study, comparison: Comparison, taken: Taken) -> Interval | None:
     name = study.deciding_outcome
-    found = [log_ratio_between(pair.record, pair.baseline, name, pair.control) for pair in comparison.pairs]
+    found = []
+    for pair in comparison.pairs:
+        trials = (pair.record, pair.baseline, pair.control)
+        places = tuple(record.trial.place if record is not None else None for record in trials)
+        if places not in taken:
+            taken[places] = log_ratio_between(pair.record, pair.baseline, name, pair.control)
+        found.append(taken[places])
     logs = [ratio for ratio in found if ratio is not None]
     return stats.interval(logs, study.confidence) if logs else None
 
