@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.findings.core.stopping import Stop, decide
+from tlstax.findings.core.stopping import Stop, Taken, decide
 from tlstax.machines.cluster import Cluster
 from tlstax.machines.crew import Crew, Gone, Member
 from tlstax.machines.dispatch import Dispatch
@@ -104,6 +104,7 @@ class _Measuring:
         begun_on = {record.trial.block: record.machine for record in self.records if record.machine}
         self.dispatch = Dispatch(blocks(study, self.header.seed, done), begun_on)
         self.stop: Stop | None = None
+        self.taken: Taken = {}
 
     def until_known(self) -> str:
         """Hand out blocks until the stopping rule is content and all that were begun are done; why."""
@@ -161,7 +162,7 @@ class _Measuring:
             return
         now_s, study = time.monotonic(), self.header.study
         measured = [record for record in self.records if record.trial.is_measured]
-        decision = decide(study, measured, self.outlook.spent_s(now_s))
+        decision = decide(study, measured, self.outlook.spent_s(now_s), self.taken)
         if isinstance(decision, Stop):
             self.stop = self.stop or decision
         else:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from tlstax.findings.core.stopping import Continue, Stop, decide
+from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
@@ -68,8 +68,9 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     outlook = Outlook(study, header.trial_duration_s, spent_s(before) if before else 0.0, time.monotonic())
     if outlook.warning:
         watcher.warn(outlook.warning)
+    taken: Taken = {}
     if before:
-        known = decide(study, before.measured, outlook.spent_s(time.monotonic()))
+        known = decide(study, before.measured, outlook.spent_s(time.monotonic()), taken)
         outlook.decided(known.progress, time.monotonic())
     done = {record.trial.place for record in records}
     where = Where(header, benches, external(study, header, benches, watcher.step))
@@ -80,7 +81,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         if block[0].captured:
             continue
         measured = [record for record in records if record.trial.is_measured]
-        decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()))
+        decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()), taken)
         if isinstance(decision, Stop):
             return decision.why
         outlook.decided(decision.progress, time.monotonic())

@@ -20,6 +20,7 @@ from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
 from tlstax.store.writer import this_process
+from tlstax.support import collector
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
 
@@ -172,17 +173,19 @@ class Store:
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
         run = self._found(run_or_prefix)
-        with reported(self._path):
+        with reported(self._path), collector.put_off():
             row = self._row(run)
+            header = unpacked(self._path, RunHeader, row.header, run)
             records = self._connection.execute(
                 "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
-            ).fetchall()
+            )
+            trials = tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records)
         return StoredRun(
-            header=unpacked(self._path, RunHeader, row.header, run),
+            header=header,
             status=row.status_now,
             stopped_because=row.ended_because,
             resumed_at=row.resumed_at,
-            trials=tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records),
+            trials=trials,
         )
 
     def runs(self) -> list[RunSummary]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
@@ -10,7 +9,6 @@ from tlstax.findings.answer.machine_caveats import of_machine
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison
 from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.proof import always_hello_retry
 from tlstax.findings.core.series import Values
 from tlstax.findings.core.wording import known_to, percent, signed_percent
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -43,7 +41,7 @@ def busy_clients(study: Study, found: Iterable[Estimate], values: Values) -> Bus
 
     `values` are the outcomes of all valid trials.
     """
-    compared = {estimate.comparison.case.key(): estimate.comparison for estimate in found}
+    compared = {estimate.comparison.key: estimate.comparison for estimate in found}
     return {key: tuple(_client_bound(study, comparison, values)) for key, comparison in compared.items()}
 
 
@@ -52,13 +50,13 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) ->
     comparison = estimate.comparison
     found = [*_few_blocks(ratio), *_lost(comparison)]
     if _limited_by_client(estimate.outcome):
-        found += busy[comparison.case.key()]
+        found += busy[comparison.key]
     if comparison.case.role != "baseline":
         found += _disturbed(estimate)
         found += _control_differs(estimate.control)
         found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
     if _bears_on_connecting(estimate):
-        found += [HELLO_RETRY] if always_hello_retry(_records(comparison)) else []
+        found += [HELLO_RETRY] if comparison.always_hello_retry else []
     return (*found, *_notes(comparison))
 
 
@@ -80,7 +78,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[st
         ),
         *_too_wide(study, deciding),
         *_most_disturbed(study, deciding),
-        *dict.fromkeys(text for estimate in deciding for text in busy[estimate.comparison.case.key()]),
+        *dict.fromkeys(text for estimate in deciding for text in busy[estimate.comparison.key]),
     )
 
 
@@ -113,7 +111,7 @@ def _lost(comparison: Comparison) -> list[str]:
 
 def _client_bound(study: Study, comparison: Comparison, values: Values) -> list[str]:
     sides = {
-        full_label(comparison.case, study): _records(comparison),
+        full_label(comparison.case, study): comparison.records,
         full_label(comparison.baseline, study): [pair.baseline for pair in comparison.pairs],
     }
     return [text for name, records in sides.items() for text in _who_was_busy(name, records, values)]
@@ -178,11 +176,10 @@ def _imprecise(study: Study, ratio: Interval) -> list[str]:
 
 def _notes(comparison: Comparison) -> list[str]:
     """What the checks noted of valid trials, each note with the number of trials that have it."""
-    records = _records(comparison)
-    notes = Counter(note for record in records for note in record.verdict.notes)
+    trials = len(comparison.records)
     return [
-        note if times == len(records) else f"{note} (in {times} of {counted(len(records), 'trial')})"
-        for note, times in notes.items()
+        note if times == trials else f"{note} (in {times} of {counted(trials, 'trial')})"
+        for note, times in comparison.notes.items()
     ]
 
 
@@ -207,7 +204,7 @@ def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> list[str]:
 
 
 def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
-    known = {estimate.comparison.case.key() for estimate in deciding if estimate.ratio is not None}
+    known = {estimate.comparison.key for estimate in deciding if estimate.ratio is not None}
     tried = {record.trial.case.key(): record.trial.case for record in stored.measured}
     study = stored.header.study
     return [
@@ -241,10 +238,6 @@ def _bears_on_connecting(estimate: Estimate) -> bool:
 
 def _limited_by_client(name: str) -> bool:
     return name == "ops_per_s" or name.endswith(("_p50_us", "_p99_us", "_p999_us"))
-
-
-def _records(comparison: Comparison) -> list[TrialRecord]:
-    return [pair.record for pair in comparison.pairs]
 
 
 def _of_group(study: Study, comparison: Comparison) -> str:

@@ -16,7 +16,6 @@ from tlstax.findings.core.contrasts import contrasts
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.ladders import pooled_ratios
 from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.proof import negotiated
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.series import series, valid_values
 from tlstax.findings.distance.curves import distances
@@ -111,7 +110,7 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: ca
         ratio_of_totals=estimate.ratio_of_totals,
         noise_floor=floor,
         judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
-        negotiated=negotiated(pair.record for pair in comparison.pairs),
+        negotiated=comparison.negotiated,
         caveats=caveats.of_finding(study, estimate, interval, busy),
     )
 
@@ -128,7 +127,7 @@ def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
         high=value.high,
         confidence=value.confidence,
         blocks=value.blocks,
-        negotiated=negotiated(pair.record for pair in comparison.pairs),
+        negotiated=comparison.negotiated,
     )
 
 

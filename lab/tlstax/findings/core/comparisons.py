@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
+from tlstax.findings.core.proof import always_hello_retry, negotiated
 from tlstax.findings.core.slices import Sides, turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
@@ -50,6 +52,36 @@ class Comparison:
     def lost_blocks(self) -> int:
         """How many blocks both were run in without giving a pair."""
         return self.tried_blocks - len(self.pairs)
+
+    @cached_property
+    def key(self) -> str:
+        """The case's key."""
+        return self.case.key()
+
+    @cached_property
+    def baseline_key(self) -> str:
+        """The baseline's key, which all cases of a group share."""
+        return self.baseline.key()
+
+    @cached_property
+    def records(self) -> tuple[TrialRecord, ...]:
+        """The case's own trials of all pairs. What is said of them is worked out once, for all outcomes."""
+        return tuple(pair.record for pair in self.pairs)
+
+    @cached_property
+    def negotiated(self) -> str:
+        """What these trials negotiated, in words."""
+        return negotiated(self.records)
+
+    @cached_property
+    def always_hello_retry(self) -> bool:
+        """Whether these trials made handshakes that all met a HelloRetryRequest."""
+        return always_hello_retry(self.records)
+
+    @cached_property
+    def notes(self) -> Counter[str]:
+        """What the checks noted of these trials, each note with the number of trials that have it."""
+        return Counter(note for record in self.records for note in record.verdict.notes)
 
 
 def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, ...]:

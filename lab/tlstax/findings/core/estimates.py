@@ -90,28 +90,33 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
             controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
     borrowed: dict[tuple[str, str], Interval | None] = {}
     for e in found:
-        place = (e.comparison.baseline.key(), e.outcome)
+        place = (e.comparison.baseline_key, e.outcome)
         if place not in borrowed:
             borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
-    return [replace(e, control=borrowed[e.comparison.baseline.key(), e.outcome]) for e in found]
+    return [replace(e, control=borrowed[e.comparison.baseline_key, e.outcome]) for e in found]
 
 
 def _estimates(pooling: Pooling, comparison: Comparison, values: Values) -> Iterator[Estimate]:
     sides = [pair.sides for pair in comparison.pairs]
+    own = [values[pair.record.trial.place] for pair in comparison.pairs]
+    others = [values[pair.baseline.trial.place] for pair in comparison.pairs]
+    yielded = {name for known in own for name in known}
     for name in OUTCOMES:
-        yield _estimate(pooling, comparison, name, values, sides)
+        if name in yielded:
+            both = {
+                pair.block: (a.get(name, 0.0), b.get(name, 0.0))
+                for pair, a, b in zip(comparison.pairs, own, others, strict=True)
+            }
+            yield _estimate(pooling, comparison, name, both, sides)
 
 
 def _estimate(
-    pooling: Pooling, comparison: Comparison, name: str, values: Values, sides: Sequence[Sides]
+    pooling: Pooling,
+    comparison: Comparison,
+    name: str,
+    both: Mapping[int, tuple[float, float]],
+    sides: Sequence[Sides],
 ) -> Estimate:
-    both = {
-        pair.block: (
-            values[pair.record.trial.place].get(name, 0.0),
-            values[pair.baseline.trial.place].get(name, 0.0),
-        )
-        for pair in comparison.pairs
-    }
     taken = dict(zip(both, sides, strict=True))
     pairs = {block: pair for block, pair in both.items() if min(pair) > 0}
     if UNITS[name] == "%" and len(pairs) < len(both):

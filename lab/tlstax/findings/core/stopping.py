@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from tlstax.findings.core.comparisons import Comparison, compare
+from tlstax.findings.core.comparisons import Comparison, Pair, compare
 from tlstax.findings.core.outcomes import log_ratio_between
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.wording import known_to, percent
@@ -69,19 +69,27 @@ class Continue:
     progress: Progress
 
 
-def decide(study: Study, records: Sequence[TrialRecord], elapsed_s: float) -> Stop | Continue:
+Taken = dict[tuple[tuple[int, int] | None, ...], float | None]
+"""Ln of the ratio of each pair of trials, by the places of the two and of the control."""
+
+
+def decide(
+    study: Study, records: Sequence[TrialRecord], elapsed_s: float, taken: Taken | None = None
+) -> Stop | Continue:
     """Stop or go on, from all records so far and the seconds since the first trial began.
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
     study's precision and no comparison has fewer than its minimum of blocks; or when another block would
     not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
     `Pooling`, which keep what they promise although the width decides. Histograms are decoded
-    only where the deciding outcome is a percentile.
+    only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`,
+    empty at first, which keeps the ratio of each pair, for stored trials do not change.
     """
+    taken = {} if taken is None else taken
     blocks = len({record.trial.block for record in records})
     pooling = Pooling(study.confidence, machines_of(records))
     compared = [c for c in compare(study, records) if c.case.role != "baseline"]
-    ratios = [_ratio(study, comparison, pooling) for comparison in compared]
+    ratios = [_ratio(study, comparison, pooling, taken) for comparison in compared]
     waited_for = [r for r in ratios if r.interval or r.comparison.tried_blocks < HOPELESS_BLOCKS]
     time = _Time.of(study, blocks, elapsed_s, machines=len(set(pooling.machines.values())) or 1)
     progress = _progress(study, blocks, waited_for, time)
@@ -129,11 +137,8 @@ class _Ratio:
     left_blocks: int | None
 
 
-def _ratio(study: Study, comparison: Comparison, pooling: Pooling) -> _Ratio:
-    found = {
-        pair.block: log_ratio_between(pair.record, pair.baseline, study.deciding_outcome, pair.control)
-        for pair in comparison.pairs
-    }
+def _ratio(study: Study, comparison: Comparison, pooling: Pooling, taken: Taken) -> _Ratio:
+    found = {pair.block: _log_ratio(study.deciding_outcome, pair, taken) for pair in comparison.pairs}
     logs = {block: ratio for block, ratio in found.items() if ratio is not None}
     interval = pooling.interval(logs) if logs else None
     if interval is None or interval.half_width is None:
@@ -141,6 +146,15 @@ def _ratio(study: Study, comparison: Comparison, pooling: Pooling) -> _Ratio:
     needed = pooling.blocks_needed(logs, study.precision)
     left = None if needed is None else max(0, max(needed, study.minimum_blocks) - len(logs))
     return _Ratio(comparison, interval, left)
+
+
+def _log_ratio(name: str, pair: Pair, taken: Taken) -> float | None:
+    """The pair's ratio, taken once."""
+    trials = (pair.record, pair.baseline, pair.control)
+    places = tuple(record.trial.place if record is not None else None for record in trials)
+    if places not in taken:
+        taken[places] = log_ratio_between(pair.record, pair.baseline, name, pair.control)
+    return taken[places]
 
 
 def _precise(study: Study, ratio: Interval | None) -> bool:
