@@ -88,6 +88,7 @@ def test_a_build_that_fails_says_why_in_its_own_words(home: Home) -> None:
     assert "no-such-program, which is not on this machine's PATH" in failed.stderr
 
 
+@pytest.mark.long
 def test_a_changed_folder_makes_another_specimen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drivers = tmp_path / "drivers"
     (drivers / "tiny").mkdir(parents=True)
@@ -127,6 +128,7 @@ def test_a_list_of_drivers_that_is_none_is_said_in_a_sentence(
     assert "is not a list of drivers" in wrong.stderr
 
 
+@pytest.mark.long
 def test_what_a_driver_cannot_do_is_an_invalid_trial_and_the_study_goes_on(
     home: Home, tmp_path: Path, mysql_build: object
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_study_of_four_servers_is_killed_and_interrupted_and_resumed_to_its_en
     assert "nothing is left to do" in again.stderr
 
 
+@pytest.mark.long
 def test_a_run_is_not_resumed_as_something_else(home: Home, study: str, tmp_path: Path) -> None:
     process = home.start("study", "run", study, "--set", "server=mariadb-11.8")
     before = home.trials()

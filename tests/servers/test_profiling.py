@@ -72,6 +72,7 @@ def functions(profile: dict[str, Any], side: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.long
 def test_signatures_are_on_the_servers_side_of_full_handshakes_alone(home: Home) -> None:
     result = home.run("run", *ONE_LEVEL, "--profile", "--budget", "8s", "--json")
     assert result.returncode == 0, result.stderr
@@ -157,7 +158,7 @@ def test_a_profiled_study_that_is_cut_off_is_profiled_again_when_resumed(home: H
 
 
 @pytest.mark.usefixtures("mariadb_build")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_a_run_that_is_ended_leaves_no_perf_and_no_file(home: Home, ending: signal.Signals) -> None:
     before = set(directories.sessions_dir().iterdir())
     endless = ("--server", "mariadb-11.8", "--budget", "10m", "--precision", "0.1%")

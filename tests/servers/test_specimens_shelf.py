@@ -181,6 +181,7 @@ def test_a_mirror_out_of_reach_is_told(cache: Path, monkeypatch: pytest.MonkeyPa
     assert entries(cache) == {f".{SMALL.name}.lock"}
 
 
+@pytest.mark.long
 def test_a_package_that_is_gone_is_told(cache: Path) -> None:
     gone = SOURCE.model_copy(update={"packages": ("hostname=0.0.1*",)})
     fault = refused(SMALL.model_copy(update={"source": gone}))
