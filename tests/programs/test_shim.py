@@ -126,6 +126,21 @@ def test_what_has_come_is_lacking_no_longer_and_may_come_twice(shim: Shim, tmp_p
     assert [path.name for path in (tmp_path / "cache" / "sources").iterdir()] == ["one"]
 
 
+def test_two_nodes_that_share_a_file_system_are_not_in_each_others_way(
+    shim: Shim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, digest = packed(ECHO)
+    other = Shim()
+    monkeypatch.setattr("socket.gethostname", lambda: "one")
+    shim.receive("upload", content, is_first=True)
+    monkeypatch.setattr("socket.gethostname", lambda: "other")
+    other.receive("upload", content, is_first=True)
+    other.unpack("upload", digest, SOURCES)
+    monkeypatch.setattr("socket.gethostname", lambda: "one")
+    shim.unpack("upload", digest, SOURCES)
+    assert SOURCES not in lacks(shim, SOURCES)
+
+
 def test_who_has_the_environment_needs_no_wheels(shim: Shim, tmp_path: Path) -> None:
     made = tmp_path / "cache" / "environments" / "environment-x86_64-python3.11"
     made.mkdir(parents=True)
@@ -146,8 +161,13 @@ def test_sources_that_nobody_used_for_a_month_are_removed(shim: Shim, tmp_path: 
     old = tmp_path / "cache" / "sources" / "old"
     old.mkdir(parents=True)
     os.utime(old, (0, 0))
+    left = tmp_path / "cache" / "incoming" / "half of something"
+    left.parent.mkdir()
+    left.touch()
+    os.utime(left, (0, 0))
     bring(shim, *packed(ECHO))
     assert [path.name for path in old.parent.iterdir()] == ["one"]
+    assert not left.exists()
 
 
 def test_connecting_to_another_node_takes_time(shim: Shim) -> None:

@@ -164,7 +164,8 @@ class _Measuring:
         measured = [record for record in self.records if record.trial.is_measured]
         decision = decide(study, measured, self.outlook.spent_s(now_s), self.taken)
         if isinstance(decision, Stop):
-            self.stop = self.stop or decision
+            # The last one speaks of all blocks that are in the store.
+            self.stop = decision
         else:
             self.outlook.decided(decision.progress, now_s)
 

@@ -69,14 +69,14 @@ class Shim:
 
     def receive(self, upload: str, chunk: bytes, *, is_first: bool) -> None:
         """Keep a piece of an archive, behind those before it."""
-        place = _cache() / "incoming" / upload
+        place = _incoming(upload)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with place.open("wb" if is_first else "ab") as file:
             file.write(chunk)
 
     def unpack(self, upload: str, sha256: str, target: str) -> None:
         """Unpack an archive that is there whole. ValueError where it is not what it ought to be."""
-        archive, place = _cache() / "incoming" / upload, _cache() / target
+        archive, place = _incoming(upload), _cache() / target
         with archive.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != sha256:
@@ -95,7 +95,9 @@ class Shim:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             archive.unlink()
-        _remove_unused(place.parent if target.startswith("sources/") else None)
+        _remove_unused(archive.parent)
+        if target.startswith("sources/"):
+            _remove_unused(place.parent)
 
     def answer(self, sources: str, arguments: list[str], within_s: float) -> tuple[int, str, str]:
         """What the node's tlstax says to these arguments: its status, output and errors."""
@@ -218,8 +220,16 @@ def _cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "tlstax"
 
 
-def _remove_unused(folder: Path | None) -> None:
-    """Remove the sources that no run has brought for a month."""
-    for other in folder.iterdir() if folder is not None else ():
+def _incoming(upload: str) -> Path:
+    """Where an archive is kept while it comes, this shim's own: others may share its file system."""
+    return _cache() / "incoming" / f"{upload}-{socket.gethostname()}-{os.getpid()}"
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove what was left here, or brought by a run, a month ago."""
+    for other in folder.iterdir():
         if time.time() - other.stat().st_mtime > UNUSED_S:
-            shutil.rmtree(other, ignore_errors=True)
+            if other.is_dir():
+                shutil.rmtree(other, ignore_errors=True)
+            else:
+                other.unlink(missing_ok=True)
