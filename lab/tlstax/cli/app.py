@@ -18,6 +18,7 @@ from tlstax.cli.options import (
     Capture,
     ClientCpus,
     Json,
+    On,
     OverBudget,
     Profile,
     Ray,
@@ -178,9 +179,11 @@ def run(
     ] = None,
     beside_others: BesideOthers = False,
     ray: Ray = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
+    from tlstax.cli.asked_cluster import asked_cluster
     from tlstax.cli.run_command import RunOptions, run_command
     from tlstax.guests.access import GuestOptions
 
@@ -210,7 +213,7 @@ def run(
                 seed=seed,
                 report=report,
                 beside_others=beside_others,
-                ray=ray,
+                cluster=asked_cluster(ray, on),
                 json=json,
                 allow_plaintext=allow_plaintext,
                 guest=GuestOptions(

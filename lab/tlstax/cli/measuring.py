@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store, reports_dir
@@ -47,32 +48,37 @@ def bounded(
     return study.model_copy(update=changes)
 
 
-def measure(request: Request, *, report: Path | None, as_json: bool, ray: str | None = None) -> int:
+def measure(
+    request: Request, *, report: Path | None, as_json: bool, cluster: AskedCluster | None = None
+) -> int:
     """Measure, show what was found, write the report; the exit status.
 
     With --json, standard output is the document alone, and a report is written only if asked for. Raises
-    UserMistake or MachineFault, before anything is measured, where the report could not be written. With the
-    address of a cluster of Ray's, its machines measure.
+    UserMistake or MachineFault, before anything is measured, where the report could not be written. With a
+    cluster its machines measure.
     """
     if report is not None:
         check_writable(report)
     elif not as_json:
         reports_dir()
     with open_store() as store:
-        stored = _run(request, store, ProgressLine(quiet=as_json), ray)
+        stored = _run(request, store, ProgressLine(quiet=as_json), cluster)
     _show(stored, report, as_json=as_json)
     return INTERRUPTED if stored.status == "interrupted" else 0
 
 
-def _run(request: Request, store: Store, watcher: ProgressLine, ray: str | None) -> StoredRun:
-    if ray is None:
+def _run(request: Request, store: Store, watcher: ProgressLine, asked: AskedCluster | None) -> StoredRun:
+    if asked is None:
         return run(request, store, watcher)
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels, fetched_servers, on_shelf
     from tlstax.machines.pipeline import run_on
 
     servers = fetched_servers(request.study)
-    with Parcels(servers, on_shelf(watcher.step)) as parcels, connected(ray, parcels) as cluster:
+    with (
+        Parcels(servers, on_shelf(watcher.step)) as parcels,
+        connected(asked.address, parcels, asked.names) as cluster,
+    ):
         return run_on(cluster, request, store, watcher)
 
 

@@ -55,3 +55,7 @@ Ray = Annotated[
         help="Spread the blocks over all machines of the Ray cluster whose head is at this host:port.",
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option("--on", help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),
+]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
+from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.measuring import bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
@@ -51,7 +52,7 @@ class RunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
-    ray: str | None = None
+    cluster: AskedCluster | None = None
     json: bool = False
     allow_plaintext: bool = False
     guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
@@ -67,7 +68,7 @@ def run_command(options: RunOptions) -> int:
             "--capture needs a private server: no tap is put in front of an external one",
             remedy="leave it out, or name a specimen with --server",
         )
-    if options.guest.url and options.ray is not None:
+    if options.guest.url and options.cluster is not None:
         raise UserMistake(
             "--ray has each machine measure servers of its own, and an external server is there once",
             remedy="leave one of the two out",
@@ -99,7 +100,7 @@ def run_command(options: RunOptions) -> int:
         beside_others=options.beside_others,
         cpus=cpus,
     )
-    return measure(request, report=options.report, as_json=options.json, ray=options.ray)
+    return measure(request, report=options.report, as_json=options.json, cluster=options.cluster)
 
 
 def study_of(options: RunOptions) -> Study:

@@ -14,6 +14,7 @@ from tlstax.cli.options import (
     Capture,
     ClientCpus,
     Json,
+    On,
     OverBudget,
     Precision,
     Profile,
@@ -96,9 +97,11 @@ def study_run(
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     beside_others: BesideOthers = False,
     ray: Ray = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Run a study: start its servers, measure in blocks, report what was found."""
+    from tlstax.cli.asked_cluster import asked_cluster
     from tlstax.cli.study_command import StudyRunOptions, run_command
     from tlstax.records.trial import Changes
 
@@ -120,7 +123,7 @@ def study_run(
         seed=seed,
         report=report,
         beside_others=beside_others,
-        ray=ray,
+        cluster=asked_cluster(ray, on),
         json=json,
     )
     raise typer.Exit(run_command(name, options))

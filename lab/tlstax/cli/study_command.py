@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
+from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
@@ -32,7 +33,7 @@ class StudyRunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
-    ray: str | None = None
+    cluster: AskedCluster | None = None
     json: bool = False
 
 
@@ -79,7 +80,7 @@ def run_command(name: str, options: StudyRunOptions) -> int:
         cpus = _asked_cpus(options.changes)
         request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
     request = replace(request, beside_others=options.beside_others)
-    return measure(request, report=options.report, as_json=options.json, ray=options.ray)
+    return measure(request, report=options.report, as_json=options.json, cluster=options.cluster)
 
 
 def changed(study: Study, changes: Changes) -> Study:

@@ -65,10 +65,10 @@ AS_RAY_DOES = "start Ray as its manual says: `ray start --head`, and on each mac
 
 
 @contextmanager
-def connected(address: str, parcels: Parcels) -> Iterator[RayCluster]:
+def connected(address: str, parcels: Parcels, names: Sequence[str] = ()) -> Iterator[RayCluster]:
     """The cluster whose head is at this `host:port`, whose nodes are to have what is in the parcels.
 
-    UserMistake or MachineFault where there is none.
+    With `names` it has these nodes alone. UserMistake or MachineFault where there is none, or none so named.
     """
     _check_answers(address)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
@@ -85,7 +85,9 @@ def connected(address: str, parcels: Parcels) -> Iterator[RayCluster]:
     # Ray prints what its own processes report on our standard output, `log_to_driver` or not (2.60).
     ray._private.worker._worker_logs_enabled = False
     try:
-        yield RayCluster(parcels)
+        cluster = RayCluster(parcels, names)
+        _check_names(names, cluster.nodes())
+        yield cluster
     finally:
         ray.shutdown()
 
@@ -107,22 +109,23 @@ class RayWorker:
 class RayCluster:
     """The cluster that this process is connected to."""
 
-    def __init__(self, parcels: Parcels) -> None:
-        self._parcels = parcels
+    def __init__(self, parcels: Parcels, names: Sequence[str] = ()) -> None:
+        self._parcels, self._names = parcels, names
         cloudpickle.register_pickle_by_value(shim)
         self._actor_class = ray.remote(num_cpus=0, max_restarts=0, max_concurrency=CALLS_AT_ONCE)(Shim)
         self._asked: dict[Any, RayWorker] = {}
         """Who is asked for lines, by what the answer will be."""
 
     def nodes(self) -> Sequence[Node]:
-        """Those that are alive, by name: the host's, with its address where several have the same."""
+        """Those that are alive and wanted, by name: the host's, with its address where several have it."""
         alive = [known for known in ray.nodes() if known["Alive"]]
         hosts = [known["NodeManagerHostname"] for known in alive]
         found = []
         for known, host in zip(alive, hosts, strict=True):
             address = known["NodeManagerAddress"]
             name = host if hosts.count(host) == 1 else f"{host}-{address}"
-            found.append(Node(known["NodeID"], name, address))
+            if not self._names or name in self._names:
+                found.append(Node(known["NodeID"], name, address))
         return sorted(found, key=lambda node: node.name)
 
     def survey(self, nodes: Sequence[Node]) -> tuple[list[ListedMachine], list[RoundTrip]]:
@@ -277,6 +280,17 @@ class RayCluster:
             if isinstance(shims[node], TlstaxError):
                 ray.kill(actor)
         return found
+
+
+def _check_names(names: Sequence[str], nodes: Sequence[Node]) -> None:
+    """UserMistake where a node was asked for that is not there."""
+    there = [node.name for node in nodes]
+    for name in names:
+        if name not in there:
+            raise UserMistake(
+                f"--on {name}: the cluster has no machine of this name",
+                remedy="`tlstax machines --ray ADDRESS` lists them",
+            )
 
 
 def _check_architecture(facts: Mapping[str, Any]) -> None:
