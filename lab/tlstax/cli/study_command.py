@@ -18,7 +18,7 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
-from tlstax.run.resume import check_study, unfinished
+from tlstax.run.resume import check_study, check_where, unfinished
 from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
 from tlstax.support.errors import UserMistake
 
@@ -126,4 +126,5 @@ def _resumed(name: str, options: StudyRunOptions) -> Request:
     changes = options.changes if given else stored.header.changes
     study = changed(now, changes)
     check_study(stored, study)
+    check_where(stored.header, on_cluster=options.cluster is not None)
     return Request(study=study, resumed=stored, cpus=_asked_cpus(changes))

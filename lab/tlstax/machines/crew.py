@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
+from tlstax.guests.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import REPORTS, Failed, Opened, OpenOrder, Report, Said, line
 from tlstax.records.trial import Specimen
@@ -99,7 +100,8 @@ class Crew:
         workers = [member.worker for member in self.working]
         for member in self.working:
             member.state = "out"
-        self.cluster.end(workers)
+        with leaving("ending the work on other machines"):
+            self.cluster.end(workers)
 
     def put_out(self, member: Member, why: str) -> None:
         """Have a member end that cannot be used."""

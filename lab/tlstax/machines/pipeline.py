@@ -25,7 +25,7 @@ from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing
 from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request, begun, needs_of
 from tlstax.run.progress import Outlook
-from tlstax.run.resume import slim, spent_s
+from tlstax.run.resume import check_same_content, slim, spent_s
 from tlstax.store import Store
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
@@ -53,6 +53,8 @@ def run_on(cluster: Cluster, request: Request, store: Store, watcher: Watcher) -
     crew = Crew(cluster, order, watcher)
     try:
         first = _first_ready(crew)
+        if request.resumed is not None:
+            check_same_content(request.resumed.header, first.specimens)
         header = begun(request, first.study, needs, first, store)
         try:
             with interruption.restored():

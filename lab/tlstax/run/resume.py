@@ -80,6 +80,12 @@ def spent_s(stored: StoredRun) -> float:
 
 
 def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machine) -> None:
+    """UserMistake where what would be measured now is not what the run began with, or not on that machine."""
+    check_same_content(header, specimens)
+    _check_same_machine(header, machine)
+
+
+def check_same_content(header: RunHeader, specimens: Iterable[Specimen]) -> None:
     """UserMistake where what would be measured now is not what the run began with."""
     if header.tlstax_version != __version__:
         raise UserMistake(
@@ -94,6 +100,17 @@ def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machin
                 f"{now.name} is not the one that run {header.run} began with{_versions(known, now)}",
                 remedy=f"restore that one, or {ANEW}",
             )
+
+
+def check_where(header: RunHeader, *, on_cluster: bool) -> None:
+    """UserMistake where a run of one machine would go on with several, or the other way round."""
+    if bool(header.machines) != on_cluster:
+        was = "several machines" if header.machines else "one machine"
+        remedy = "give --ray, as then" if header.machines else "leave out --ray, as then"
+        raise UserMistake(f"run {header.run} was begun on {was}", remedy=f"{remedy}, or {ANEW}")
+
+
+def _check_same_machine(header: RunHeader, machine: Machine) -> None:
     for what, before, after in (
         ("processor", header.machine.cpu_model, machine.cpu_model),
         ("number of cores", header.machine.cores, machine.cores),

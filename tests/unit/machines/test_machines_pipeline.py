@@ -142,6 +142,17 @@ def test_with_no_machine_left_the_run_fails_and_can_be_resumed(store: Store) -> 
     assert before.items() <= whole_blocks(again).items()
 
 
+def test_a_run_is_not_resumed_with_another_server(store: Store) -> None:
+    cluster = FakeCluster(FakeMachine("a"), interrupt_at=8, error=Interrupted())
+    measured(store, cluster)
+    server, *others = fake_header().specimens
+    other = (server.model_copy(update={"sha256": "cd" * 32}), *others)
+    left = unfinished(store, "tax", "last")
+    with pytest.raises(UserMistake, match=r"mysql-9\.7 is not the one"):
+        measured(store, FakeCluster(FakeMachine("a", specimens=other)), resumed=left)
+    assert unfinished(store, "tax", "last").status == "interrupted"
+
+
 @pytest.mark.parametrize("moment", range(3, 16))
 def test_an_interrupted_run_keeps_what_was_measured_and_goes_on_with_it(store: Store, moment: int) -> None:
     cluster = FakeCluster(FakeMachine("a"), FakeMachine("b"), interrupt_at=moment, error=Interrupted())

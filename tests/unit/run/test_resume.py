@@ -10,7 +10,7 @@ from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine, Specimen, Trial
 from tlstax.run.progress import Outlook
-from tlstax.run.resume import check_same, check_study, slim, spent_s, unfinished
+from tlstax.run.resume import check_same, check_study, check_where, slim, spent_s, unfinished
 from tlstax.store import Store
 from tlstax.study import Study, load_study
 from tlstax.support.errors import UserMistake
@@ -167,3 +167,16 @@ def test_what_is_kept_in_memory_decides_as_the_whole_record_does() -> None:
     assert (lean.done.histograms_ns, lean.done.operations) == ({}, record.done.operations)
     by_latency = TAX.model_copy(update={"deciding_outcome": "latency_p50_us"})
     assert slim(record, by_latency).done == record.done
+
+
+def test_a_run_goes_on_where_it_was_begun() -> None:
+    alone = fake_header()
+    spread = alone.model_copy(update={"machines": {"a": alone.machine, "b": alone.machine}})
+    check_where(alone, on_cluster=False)
+    check_where(spread, on_cluster=True)
+    with pytest.raises(UserMistake, match="was begun on one machine") as caught:
+        check_where(alone, on_cluster=True)
+    assert "leave out --ray" in caught.value.remedy
+    with pytest.raises(UserMistake, match="was begun on several machines") as caught:
+        check_where(spread, on_cluster=False)
+    assert "give --ray" in caught.value.remedy
