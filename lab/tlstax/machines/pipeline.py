@@ -33,6 +33,9 @@ from tlstax.support.errors import Interrupted, TlstaxError
 HEAR_S = 1.0
 """How long to wait for a report until the cluster is asked who is there."""
 
+LOOK_SHARE = 0.02
+"""By how much the blocks have to have grown until it is asked again whether they are enough."""
+
 
 def run_on(cluster: Cluster, request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """Carry out a study on all machines of the cluster and give back what the store holds of it.
@@ -104,9 +107,13 @@ class _Measuring:
         self.outlook = Outlook(study, self.header.trial_duration_s, spent, time.monotonic())
         done = {record.trial.place for record in self.records}
         begun_on = {record.trial.block: record.machine for record in self.records if record.machine}
+        self.machines = dict(self.header.machines)
+        self.known_machines = dict(self.header.machines)
         self.dispatch = Dispatch(blocks(study, self.header.seed, done), begun_on)
         self.stop: Stop | None = None
         self.taken: Taken = {}
+        self.blocks_done = len({record.trial.block for record in self.records})
+        self.next_look = self.blocks_done + 1
 
     def until_known(self) -> str:
         """Hand out blocks until the stopping rule is content and all that were begun are done; why."""
@@ -115,17 +122,25 @@ class _Measuring:
         try:
             for member in self.crew.working:
                 self._give_block(member)
+            self._name_machines()
             while self.stop is None or self.dispatch.under_way:
                 self.crew.muster()
                 self.crew.check_anybody_left()
                 for member, report in self.crew.hear(HEAR_S):
                     self._handle(member, report)
+                self._name_machines()
                 interruption.check()
         finally:
             # What was measured of unfinished blocks is kept; a later session of the run may go on with them.
             for name in list(self.reported):
                 self._keep(name)
         return self.stop.why
+
+    def _name_machines(self) -> None:
+        """Have the store know all machines that there are by now."""
+        if self.machines != self.known_machines:
+            self.known_machines = dict(self.machines)
+            self.store.amend(self.header.model_copy(update={"machines": self.known_machines}))
 
     def _handle(self, member: Member, report: object) -> None:
         name = member.node.name
@@ -149,9 +164,7 @@ class _Measuring:
             return
         name, opened = member.node.name, member.opened
         if opened is not None and not member.has_begun:
-            machines = {**self.header.machines, name: opened.machine}
-            self.header = self.header.model_copy(update={"machines": machines})
-            self.store.amend(self.header)
+            self.machines[name] = opened.machine
             member.worker.send(line(BeginOrder(header=self.header)))
             member.has_begun = True
         member.worker.send(line(BlockOrder(trials=self.dispatch.next_for(name))))
@@ -162,7 +175,10 @@ class _Measuring:
         stop_where_nothing_can_be_done(kept, self.header.study)
         if block[0].captured:
             return
+        self.blocks_done += 1
         now_s, study = time.monotonic(), self.header.study
+        if not self._is_time_to_look(self.outlook.spent_s(now_s)):
+            return
         measured = [record for record in self.records if record.trial.is_measured]
         decision = decide(study, measured, self.outlook.spent_s(now_s), self.taken)
         if isinstance(decision, Stop):
@@ -170,6 +186,18 @@ class _Measuring:
             self.stop = decision
         else:
             self.outlook.decided(decision.progress, now_s)
+
+    def _is_time_to_look(self, spent_s: float) -> bool:
+        """Whether there is enough new to look at all blocks again, or the budget may be spent.
+
+        A look takes as long as there are trials. Of many machines blocks come faster than that.
+        """
+        each_s = spent_s / self.blocks_done
+        has_room = spent_s + each_s * len(self.crew.working) <= self.header.study.budget_s
+        if self.blocks_done < self.next_look and has_room:
+            return False
+        self.next_look = self.blocks_done + max(1, int(self.blocks_done * LOOK_SHARE))
+        return True
 
     def _machine_is_gone(self, name: str, why: str) -> None:
         records = self.reported.pop(name, [])
