@@ -65,3 +65,11 @@ class Cluster(Protocol):
     def end(self, workers: Sequence[Worker]) -> None:
         """Have these end in order, all at once, and by force where that takes too long."""
         ...
+
+
+def named_nodes(hosts: Sequence[tuple[str, str]]) -> list[str]:
+    """A name for each node of a cluster, by its host's name and address; those with equal names have both."""
+    addresses: dict[str, set[str]] = {}
+    for host, address in hosts:
+        addresses.setdefault(host, set()).add(address)
+    return [host if len(addresses[host]) == 1 else f"{host}-{address}" for host, address in hosts]

@@ -25,7 +25,7 @@ from ray.exceptions import GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tlstax.machines import shim
-from tlstax.machines.cluster import Heard, Node, Worker
+from tlstax.machines.cluster import Heard, Node, Worker, named_nodes
 from tlstax.machines.listing import Clock, ListedMachine, RoundTrip, clock_of, listed_machine
 from tlstax.machines.parcels import Packed, Parcels
 from tlstax.machines.shim import Shim
@@ -118,14 +118,14 @@ class RayCluster:
 
     def nodes(self) -> Sequence[Node]:
         """Those that are alive and wanted, by name: the host's, with its address where several have it."""
-        alive = [known for known in ray.nodes() if known["Alive"]]
-        hosts = [known["NodeManagerHostname"] for known in alive]
-        found = []
-        for known, host in zip(alive, hosts, strict=True):
-            address = known["NodeManagerAddress"]
-            name = host if hosts.count(host) == 1 else f"{host}-{address}"
-            if not self._names or name in self._names:
-                found.append(Node(known["NodeID"], name, address))
+        known = ray.nodes()
+        # Those that are gone count as well: a name must not change because another machine has died.
+        named = named_nodes([(node["NodeManagerHostname"], node["NodeManagerAddress"]) for node in known])
+        found = [
+            Node(node["NodeID"], name, node["NodeManagerAddress"])
+            for node, name in zip(known, named, strict=True)
+            if node["Alive"] and (not self._names or name in self._names)
+        ]
         return sorted(found, key=lambda node: node.name)
 
     def survey(self, nodes: Sequence[Node]) -> tuple[list[ListedMachine], list[RoundTrip]]:
@@ -163,6 +163,7 @@ class RayCluster:
     def hear(self, within_s: float) -> Sequence[Heard]:
         """What has come from any worker since; waits so long for something."""
         if not self._asked:
+            time.sleep(within_s)
             return ()
         ready, _ = ray.wait(list(self._asked), num_returns=1, timeout=within_s)
         more, _ = ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0) if ready else ((), ())
