@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 
-HUB, BRIDGE, NETWORK = "tlstax-hub", "tlstax-br", "10.77.0"
+HUB, NODE, BRIDGE, NETWORK = "tlstax-hub", "tlstax-node", "tlstax-br", "10.77.0"
 PORT = 6379
 LONGEST_S = 120.0
 RAYS_OWN = ("raylet", "gcs_server", "log_monitor", "dashboard", "runtime_env", "monitor", "ray::")
@@ -24,7 +23,7 @@ class RayNode:
 
     def __init__(self, number: int, ray: Path, scratch: Path) -> None:
         self.number, self._ray = number, ray
-        self.namespace, self.address = f"tlstax-node{number}", f"{NETWORK}.{number}"
+        self.namespace, self.address = f"{NODE}{number}", f"{NETWORK}.{number}"
         self._scratch = scratch / str(number)
 
     def connect(self) -> None:
@@ -77,16 +76,7 @@ class RayNode:
 
     def processes(self) -> list[psutil.Process]:
         """All that run here."""
-        listed = subprocess.run(
-            ["ip", "netns", "pids", self.namespace], check=True, capture_output=True, text=True
-        )
-        found = []
-        for pid in listed.stdout.split():
-            try:
-                found.append(psutil.Process(int(pid)))
-            except psutil.NoSuchProcess:
-                continue
-        return found
+        return _running_in(self.namespace)
 
     def ours(self) -> list[psutil.Process]:
         """Those that are tlstax's: laboratories, servers, load clients."""
@@ -99,17 +89,14 @@ class RayNode:
     def kill_all(self) -> None:
         """End whatever runs here."""
         for process in self.processes():
-            process.send_signal(signal.SIGKILL)
-
-    def remove(self) -> None:
-        """End whatever runs here, and take the machine away."""
-        self.kill_all()
-        _ip("netns", "del", self.namespace)
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 @contextmanager
 def ray_nodes(count: int, ray: Path) -> Iterator[Sequence[RayNode]]:
-    """So many machines, joined by Ray; all of it is gone afterwards."""
+    """So many machines, joined by Ray; all of it is gone afterwards, and what was left by others before."""
+    _remove_leftovers()
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as scratch:
         nodes = [RayNode(number, ray, Path(scratch)) for number in range(1, count + 1)]
         _ip("netns", "add", HUB)
@@ -122,12 +109,27 @@ def ray_nodes(count: int, ray: Path) -> Iterator[Sequence[RayNode]]:
                 node.start()
             yield nodes
         finally:
-            for node in nodes:
-                try:
-                    node.remove()
-                except (subprocess.CalledProcessError, psutil.Error):
-                    continue
-            _ip("netns", "del", HUB)
+            _remove_leftovers()
+
+
+def _remove_leftovers() -> None:
+    """End whatever runs on machines of this kind, and take them away."""
+    listed = subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout
+    for namespace in (line.split()[0] for line in listed.splitlines()):
+        if namespace == HUB or namespace.startswith(NODE):
+            for process in _running_in(namespace):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            _ip("netns", "del", namespace)
+
+
+def _running_in(namespace: str) -> list[psutil.Process]:
+    listed = subprocess.run(["ip", "netns", "pids", namespace], check=True, capture_output=True, text=True)
+    found = []
+    for pid in listed.stdout.split():
+        with suppress(psutil.NoSuchProcess):
+            found.append(psutil.Process(int(pid)))
+    return found
 
 
 def _named(process: psutil.Process) -> str:
