@@ -35,12 +35,16 @@ STUDY = Study.model_validate(
 
 
 class Watching:
-    """Keeps what a run says, and where its server's threads may run when a trial begins."""
+    """Keeps what a run says, and where its server's threads may run when a trial begins.
+
+    Servers of other tests, which run already, are none of its own.
+    """
 
     def __init__(self) -> None:
         self.said: list[str] = []
         self.trials: list[str] = []
         self.of_servers: set[tuple[int, ...]] = set()
+        self._others = {process.pid for process in family(word="--datadir")}
 
     def step(self, text: str) -> None:
         self.said.append(text)
@@ -52,6 +56,8 @@ class Watching:
     def trial(self, step: Step) -> None:
         self.trials.append(step.label)
         for process in family(word="--datadir"):
+            if process.pid in self._others:
+                continue
             for thread in Path(f"/proc/{process.pid}/task").iterdir():
                 with suppress(ProcessLookupError):
                     self.of_servers.add(tuple(sorted(os.sched_getaffinity(int(thread.name)))))
