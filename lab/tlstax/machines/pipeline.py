@@ -22,13 +22,12 @@ from tlstax.machines.messages import (
 from tlstax.plan.order import blocks
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord, Verdict
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
-from tlstax.run.pipeline import Watcher
+from tlstax.run.pipeline import Watcher, to_its_end
 from tlstax.run.preparing import Request, begun, needs_of
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same_content, slim, spent_s
 from tlstax.store import Store
 from tlstax.support import interruption
-from tlstax.support.errors import Interrupted, TlstaxError
 
 HEAR_S = 1.0
 """How long to wait for a report until the cluster is asked who is there."""
@@ -59,18 +58,11 @@ def run_on(cluster: Cluster, request: Request, store: Store, watcher: Watcher) -
         if request.resumed is not None:
             check_same_content(request.resumed.header, first.specimens)
         header = begun(request, first.study, needs, first, store)
-        try:
-            with interruption.restored():
-                why = _Measuring(header, crew, store, watcher, request.resumed).until_known()
-        except Interrupted:
-            store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
-        except TlstaxError as error:
-            store.finish(header.run, "failed", error.message)
-            raise
-        else:
-            store.finish(header.run, "complete", why)
-        finally:
-            watcher.close()
+
+        def measure() -> str:
+            return _Measuring(header, crew, store, watcher, request.resumed).until_known()
+
+        to_its_end(header.run, measure, store, watcher)
     finally:
         crew.end()
     return store.load(header.run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,19 +47,27 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
         check_switchable(request.study, benches)
         study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
         header = begun(request, study, needs, benches, store)
-        try:
-            with interruption.restored():
-                why = _measure(request, header, benches, store, watcher)
-        except Interrupted:
-            store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")
-        except TlstaxError as error:
-            store.finish(header.run, "failed", error.message)
-            raise
-        else:
-            store.finish(header.run, "complete", why)
-        finally:
-            watcher.close()
+        to_its_end(header.run, lambda: _measure(request, header, benches, store, watcher), store, watcher)
     return store.load(header.run)
+
+
+def to_its_end(run_name: str, measure: Callable[[], str], store: Store, watcher: Watcher) -> None:
+    """Measure, and have the store know how that ended: `measure` returns why it stopped.
+
+    An interruption ends it in order; another failure is stored, and raised again.
+    """
+    try:
+        with interruption.restored():
+            why = measure()
+    except Interrupted:
+        store.finish(run_name, "interrupted", "Ctrl-C or a signal ended it")
+    except TlstaxError as error:
+        store.finish(run_name, "failed", error.message)
+        raise
+    else:
+        store.finish(run_name, "complete", why)
+    finally:
+        watcher.close()
 
 
 def _measure(request: Request, header: RunHeader, benches: Benches, store: Store, watcher: Watcher) -> str:
