@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +192,8 @@ def test_perf_and_the_cpu_clock_agree_on_a_server_at_work(mysql_counted: Counted
     """One long calculation: switching threads is work that the clock has, and the counter has not.
 
     The clock is read before and after each reading of the counters: others may run between any two readings.
+    Time that the host took away is booked by a tick of the clock when it has passed, and taken off one of the
+    two alone until then.
     """
     server, admin = mysql_counted.server, mysql_counted.server.admin()
     assert server.pid is not None
@@ -200,7 +203,8 @@ def test_perf_and_the_cpu_clock_agree_on_a_server_at_work(mysql_counted: Counted
         process.read_cpu(server.pid),
     )
     with admin.cursor() as cursor:
-        cursor.execute("SELECT BENCHMARK(3000000, SHA2('tlstax', 512))")
+        cursor.execute("SELECT BENCHMARK(6000000, SHA2('tlstax', 512))")
+    time.sleep(0.1)
     ended = process.read_cpu(server.pid)
     by_perf_us = counted(counts, mysql_counted.counters.read())[TASK_CLOCK.name] / 1e3
     least, most = process.cpu_between(begun, ended), process.cpu_between(before, process.read_cpu(server.pid))
@@ -208,7 +212,8 @@ def test_perf_and_the_cpu_clock_agree_on_a_server_at_work(mysql_counted: Counted
     assert least is not None
     assert most is not None
     assert least.total_us > 100_000
-    assert 0.97 * least.total_us <= by_perf_us <= 1.03 * most.total_us
+    tick_us = 1e6 / os.sysconf("SC_CLK_TCK")
+    assert 0.97 * least.total_us - tick_us <= by_perf_us <= 1.03 * most.total_us + tick_us
 
 
 @pytest.mark.parametrize("workload", ["point-select", "reconnect"])

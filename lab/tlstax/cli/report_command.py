@@ -11,6 +11,7 @@ from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.findings.answer.document import document
 from tlstax.report.formats.render import Format, render
+from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
 
 
@@ -24,10 +25,10 @@ def report_command(run_name: str, format_name: str, output: Path | None) -> int:
         )
     if output is not None:
         check_writable(output)
-    with open_store() as store:
-        stored = store.load(run_name)
     colour = output is None and colourful()
-    text = render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)
+    with put_off(), open_store() as store:
+        stored = store.load(run_name)
+        text = render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)
     whole = text if text.endswith("\n") else text + "\n"
     if output is not None:
         write_text(output, whole)

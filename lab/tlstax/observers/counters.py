@@ -72,19 +72,24 @@ class Counters:
         self.close()
 
     def _open_on(self, threads: Iterable[int]) -> None:
-        """An event that cannot be counted in every thread is not counted at all."""
+        """An event that cannot be counted in every thread is not counted at all.
+
+        A thread that has ended counts for nothing: one that was joined may be listed for a moment longer.
+        """
         self.close()
         threads = tuple(threads)
         for event in self._events if threads else ():
             descriptors: list[int] = []
             try:
                 for thread in threads:
-                    descriptors.append(perf_events.open_event(event, thread))  # noqa: PERF401 (closed below)
+                    with contextlib.suppress(ProcessLookupError):
+                        descriptors.append(perf_events.open_event(event, thread))
             except OSError:
                 for descriptor in descriptors:
                     os.close(descriptor)
                 continue
-            self._open[event.name] = descriptors
+            if descriptors:
+                self._open[event.name] = descriptors
 
 
 def counted(before: Readings, after: Readings) -> dict[str, int]:

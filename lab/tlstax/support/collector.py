@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """No search meanwhile. What is made must have no cycles, or few: those stay until the next search.
+    """No search meanwhile. What is made must have no cycles, or few: those stay for good.
 
     The search begins after every so many new objects and goes over all that there are, which takes several
     times as long as making a hundred thousand records does (CPython, `gc.set_threshold`).
@@ -20,4 +20,6 @@ def put_off() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            # Later searches pass over what there is now, for it stays.
+            gc.freeze()
             gc.enable()

@@ -75,10 +75,8 @@ class Histogram:
 
     def _value(self, place: int, percentile: float) -> int:
         """As HdrHistogram tells it: the largest value that counts as the same, but the least for the 0th."""
-        value = self._scale.get_value_from_index(place)
-        if percentile == 0:
-            return int(self._scale.get_lowest_equivalent_value(value))
-        return int(self._scale.get_highest_equivalent_value(value))
+        least, largest = _ends(self._scale, place)
+        return least if percentile == 0 else largest
 
 
 def decode(encoded: str) -> Histogram:
@@ -126,6 +124,13 @@ def merge(encoded: Iterable[str]) -> Histogram | None:
         np.add.at(counts, part.places_on(scale), part.counts)
     places = np.flatnonzero(counts)
     return Histogram(scale, places, counts[places])
+
+
+@lru_cache(maxsize=100_000)
+def _ends(scale: HdrHistogram, place: int) -> tuple[int, int]:
+    """The least and the largest value counted at a place. Kept: a run's trials share their places."""
+    value = scale.get_value_from_index(place)
+    return int(scale.get_lowest_equivalent_value(value)), int(scale.get_highest_equivalent_value(value))
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict
 from statistics import fmean, stdev
 from typing import Final
 
@@ -45,6 +44,10 @@ blocks shows."""
 
 COUNTED_TWICE: Final = frozenset({"Com_stmt_execute"})
 """Counters of the server that count what another one counts as well: what is executed is an insert, too."""
+
+PERCENTILE_NAMES: Final = {
+    phase: tuple(percentile_name(phase, percentile) for percentile in PERCENTILES) for phase in PHASE_WORDS
+}
 
 WHOSE: Final[tuple[tuple[Whose, str], ...]] = (("machine", "machine"), ("server", "server_cpus"))
 """Whose processors are told apart, and how the names of their outcomes begin."""
@@ -201,7 +204,7 @@ def _latencies(
 ) -> dict[str, float]:
     found: dict[str, float] = {}
     for phase in PHASE_WORDS if phases is None else phases:
-        names = [percentile_name(phase, percentile) for percentile in PERCENTILES]
+        names = PERCENTILE_NAMES[phase]
         if phase not in done.histograms_ns or (only is not None and only not in names):
             continue
         count, values = histograms.summary(done.histograms_ns[phase], PERCENTILES)
@@ -286,7 +289,7 @@ def _processors(record: TrialRecord) -> dict[str, float]:
         ticks = together(record.window.cpus, whose) if record.window is not None else None
         share = shares(ticks) if ticks is not None else None
         if share is not None:
-            found |= {f"{stem}_{name}_percent": per_cent for name, per_cent in asdict(share).items()}
+            found |= {f"{stem}_{name}_percent": per_cent for name, per_cent in vars(share).items()}
     return {name: per_cent for name, per_cent in found.items() if name in PROCESSOR_WORDS}
 
 
