@@ -1,9 +1,10 @@
-"""lost_machines.py COUNT SEED: kills parts of a run over three machines at random moments.
+"""lost_machines.py [--team] COUNT SEED: kills parts of a run over three machines at random moments.
 
-In turn a raylet, the shim in its Ray worker, a node's laboratory, a load client and the head are ended by
-kill -9, and the head by Ctrl-C. Whatever it was, no block may be in the store twice, or in part and yet
-count, no process of ours may be left on any machine, and a run that was cut off must be resumed to its end.
-Machines are network namespaces here (ray_nodes.py), for which it takes root.
+With --team the server is on one machine and the load comes from the two others; without, each measures
+blocks of its own. In turn a raylet, the shim in its Ray worker, a node's laboratory, a load client and the
+head are ended by kill -9, and the head by Ctrl-C. Whatever it was, no block may be in the store twice, or in
+part and yet count, no process of ours may be left on any machine, and a run that was cut off must be resumed
+to its end. Machines are network namespaces here (ray_nodes.py), for which it takes root.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ PER_BLOCK = 3
 MACHINES = 3
 GONE_WITHIN_S = 40.0
 LONGEST_S = 240.0
+SERVER_ON, CLIENTS_ON = "node2", "node1,node3"
+TEAM = ("--server-on", SERVER_ON, "--clients-on", CLIENTS_ON, "--trust-network")
 
 Victim = Callable[[RayNode], psutil.Process | None]
 
@@ -60,7 +63,7 @@ VICTIMS: dict[str, Victim] = {
 AT_HEAD = {"head": signal.SIGKILL, "Ctrl-C": signal.SIGINT}
 
 
-def main(count: int, seed: int) -> int:
+def main(count: int, seed: int, *, is_team: bool = False) -> int:
     """Exit status: 0 where nothing was lost, left or counted twice, else 1."""
     generator = random.Random(seed)  # noqa: S311 (moments, not secrets)
     wrong: list[str] = []
@@ -68,14 +71,14 @@ def main(count: int, seed: int) -> int:
         os.environ.update({"XDG_DATA_HOME": data, "TLSTAX_TURN": "head"})
         for number in range(count):
             kind = [*VICTIMS, *AT_HEAD][number % (len(VICTIMS) + len(AT_HEAD))]
-            found = _one(kind, nodes, generator)
+            found = _one(kind, nodes, generator, TEAM if is_team else ())
             wrong += found
             _say(f"{number + 1} of {count}: {kind}: {'; '.join(found) or 'nothing lost, left or twice'}")
     _say(f"{count} kills, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
-def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[str]:
+def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random, options: Sequence[str]) -> list[str]:
     run = subprocess.Popen(
         [
             *nodes[0].entering(),
@@ -83,6 +86,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[
             *STUDY,
             "--ray",
             f"{nodes[0].address}:{PORT}",
+            *options,
             "--beside-others",
         ],
         stdout=subprocess.DEVNULL,
@@ -95,7 +99,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[
     if kind in AT_HEAD:
         run.send_signal(AT_HEAD[kind])
     else:
-        killed = _kill(VICTIMS[kind], generator.choice(nodes[1:]))
+        killed = _kill(VICTIMS[kind], _where(kind, nodes, generator, is_team=bool(options)))
     words = run.communicate(timeout=LONGEST_S)[1]
     wrong = _left(nodes) if killed else [f"there was no {kind} to be killed"]
     if kind in AT_HEAD:
@@ -108,6 +112,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[
                 "last",
                 "--ray",
                 f"{nodes[0].address}:{PORT}",
+                *options,
             ],
             check=False,
             capture_output=True,
@@ -118,7 +123,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random) -> list[
             wrong.append(f"resumed: status {again.returncode}: {again.stderr[-300:]}")
     elif run.returncode:
         wrong.append(f"status {run.returncode}: {before}{words[-300:]}")
-    wrong += _losses(kind)
+    wrong += _losses(kind, is_team=bool(options))
     for node in nodes[1:]:
         if node.raylet() is None:
             node.kill_all()
@@ -160,7 +165,19 @@ def _left(nodes: Sequence[RayNode]) -> list[str]:
     return []
 
 
-def _losses(kind: str) -> list[str]:
+def _where(kind: str, nodes: Sequence[RayNode], generator: random.Random, *, is_team: bool) -> RayNode:
+    """The machine on which something is killed; never the head's.
+
+    Of a team, load clients are on the last one. Without Ray on the server's machine its run could only end.
+    """
+    if is_team and kind == "laboratory":
+        return nodes[1]
+    if is_team and kind in {"load client", "raylet"}:
+        return nodes[2]
+    return generator.choice(nodes[1:])
+
+
+def _losses(kind: str, *, is_team: bool) -> list[str]:
     """What is wrong with the blocks of the last run."""
     with Store.open(Path(os.environ["XDG_DATA_HOME"]) / "tlstax" / "store.sqlite") as store:
         run = store.load("last")
@@ -177,7 +194,8 @@ def _losses(kind: str) -> list[str]:
         machines = {record.machine for record in run.trials if record.trial.block == block}
         if len(machines) != 1:
             wrong.append(f"block {block} was measured on {', '.join(sorted(machines))}")
-    if set(run.header.machines) != {f"node{number}" for number in range(1, MACHINES + 1)}:
+    measuring = {SERVER_ON} if is_team else {f"node{number}" for number in range(1, MACHINES + 1)}
+    if set(run.header.machines) != measuring:
         wrong.append(f"measured by {', '.join(run.header.machines)} alone")
     return wrong
 
@@ -202,4 +220,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    words = [word for word in sys.argv[1:] if word != "--team"]
+    sys.exit(main(*map(int, words), is_team="--team" in sys.argv))

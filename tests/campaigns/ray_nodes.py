@@ -13,6 +13,8 @@ import psutil
 
 HUB, NODE, BRIDGE, NETWORK = "tlstax-hub", "tlstax-node", "tlstax-br", "10.77.0"
 PORT = 6379
+ADDRESSES = 10
+"""How many more addresses each machine has than its own."""
 LONGEST_S = 120.0
 RAYS_OWN = ("raylet", "gcs_server", "log_monitor", "dashboard", "runtime_env", "monitor", "ray::")
 """What stands in the command lines of a Ray node's own processes."""
@@ -45,7 +47,10 @@ class RayNode:
             HUB,
         )
         _ip("-n", HUB, "link", "set", outside, "master", BRIDGE, "up")
-        _ip("-n", self.namespace, "addr", "add", f"{self.address}/24", "dev", inside)
+        # Several, since each has ports for a minute's reconnecting alone.
+        more = (f"{NETWORK}.{ADDRESSES * self.number + place}" for place in range(ADDRESSES))
+        for address in (self.address, *more):
+            _ip("-n", self.namespace, "addr", "add", f"{address}/24", "dev", inside)
         for link in ("lo", inside):
             _ip("-n", self.namespace, "link", "set", link, "up")
 

@@ -71,6 +71,24 @@ def test_blocks_are_spread_and_each_trial_is_proved_and_stored_once(
     assert not [process for node in nodes for process in node.ours()]
 
 
+def test_a_server_on_one_machine_gets_its_load_from_another(nodes: Sequence[RayNode], tmp_path: Path) -> None:
+    parts = ("--server-on", "node2", "--clients-on", "node1")
+    refused = tlstax(nodes[0], str(tmp_path), *STUDY, *parts)
+    assert refused.returncode == 2
+    assert "--trust-network" in refused.stderr
+    done = tlstax(nodes[0], str(tmp_path), *STUDY, *parts, "--trust-network", "--json")
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "tlstax" / "store.sqlite") as store:
+        run = store.load("last")
+    assert {record.machine for record in run.trials} == {"node2"}
+    assert run.header.load is not None
+    assert list(run.header.load.machines) == ["node1"]
+    assert {record.verdict.value for record in run.trials} == {"valid"}
+    assert all(record.load is not None for record in run.trials)
+    assert {record.load.server_address for record in run.trials if record.load} == {nodes[1].address}
+    assert not [process for node in nodes for process in node.ours()]
+
+
 def test_an_address_where_no_cluster_is_gets_a_sentence(nodes: Sequence[RayNode], tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
     done = subprocess.run(

@@ -48,14 +48,22 @@ def shortest_ms(wanted: Distance) -> float:
 
 
 def _none(trial: Complete, seen: DistanceObservation | None) -> Iterator[Doubt]:
-    """Nothing was put between them, and where both are ours, the client was sent to loopback."""
+    """Nothing was put between them, and where both are ours, the client was sent to loopback.
+
+    Clients on other machines were sent to where those reach the server, over whatever network there is.
+    """
     if seen is not None:
         yield Doubt("invalid", f"the server was {seen.rtt_ms:g} ms away, where there must be no distance")
     job = trial.evidence.job
     if trial.evidence.claim is None or job is None or not isinstance(job.endpoint, TcpEndpoint):
         return
-    if not job.endpoint.host.startswith("127."):
-        yield Doubt("invalid", f"the client was sent to {job.endpoint.host}, which is not loopback")
+    load, host = trial.evidence.load, job.endpoint.host
+    if load is None and not host.startswith("127."):
+        yield Doubt("invalid", f"the client was sent to {host}, which is not loopback")
+    if load is not None and host != load.server_address:
+        yield Doubt(
+            "invalid", f"clients were sent to {host}, where the server is reached at {load.server_address}"
+        )
 
 
 def _as_asked(wanted: Distance, measured: RoundTripTime, when: str) -> Iterator[Doubt]:

@@ -17,6 +17,7 @@ from tlstax.cli.options import (
     BesideOthers,
     Capture,
     ClientCpus,
+    ClientsOn,
     Json,
     On,
     OverBudget,
@@ -24,6 +25,8 @@ from tlstax.cli.options import (
     Ray,
     RunName,
     ServerCpus,
+    ServerOn,
+    TrustNetwork,
 )
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
@@ -82,6 +85,14 @@ def root(
 def node() -> None:
     """What a run over many machines starts on each: orders on standard input, reports on standard output."""
     from tlstax.machines.node import main as work
+
+    raise typer.Exit(work())
+
+
+@app.command("client-node", hidden=True)
+def client_node() -> None:
+    """What runs on each machine that the load comes from: it listens until its standard input ends."""
+    from tlstax.machines.client_node import main as work
 
     raise typer.Exit(work())
 
@@ -180,6 +191,9 @@ def run(
     beside_others: BesideOthers = False,
     ray: Ray = None,
     on: On = None,
+    server_on: ServerOn = None,
+    clients_on: ClientsOn = None,
+    trust_network: TrustNetwork = False,
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
@@ -213,7 +227,7 @@ def run(
                 seed=seed,
                 report=report,
                 beside_others=beside_others,
-                cluster=asked_cluster(ray, on),
+                cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
                 json=json,
                 allow_plaintext=allow_plaintext,
                 guest=GuestOptions(

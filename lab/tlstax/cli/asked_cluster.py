@@ -10,18 +10,75 @@ from tlstax.support.errors import UserMistake
 
 @dataclass(frozen=True)
 class AskedCluster:
-    """The address of a Ray cluster's head, and the names of the machines that are wanted; empty for all."""
+    """The address of a Ray cluster's head, and the names of the machines that are wanted; empty for all.
+
+    With `clients_on` the load comes from these machines, and private servers run on `server_on`. With
+    `is_trusted` the user says that nobody else is on the network between them.
+    """
 
     address: str
     names: tuple[str, ...] = ()
+    server_on: str | None = None
+    clients_on: tuple[str, ...] = ()
+    is_trusted: bool = False
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names of all machines that are wanted; empty for all that there are."""
+        server = (self.server_on,) if self.server_on is not None else ()
+        return (*self.names, *server, *self.clients_on)
 
 
-def asked_cluster(ray: str | None, on: str | None) -> AskedCluster | None:
-    """What --ray and --on ask for; None for this machine. UserMistake for --on alone, and for no name."""
+def asked_cluster(
+    ray: str | None,
+    on: str | None,
+    server_on: str | None = None,
+    clients_on: str | None = None,
+    *,
+    trust_network: bool = False,
+) -> AskedCluster | None:
+    """What --ray and the options that go with it ask for; None for this machine. UserMistake for no name.
+
+    And for options without those that they go with.
+    """
+    given = (("--on", on), ("--server-on", server_on), ("--clients-on", clients_on))
     if ray is None:
-        if on is not None:
-            raise UserMistake(
-                "--on goes with --ray", remedy="say which cluster's machines they are, or leave it out"
-            )
+        for option, value in given:
+            if value is not None:
+                raise UserMistake(
+                    f"{option} goes with --ray",
+                    remedy="say which cluster's machines they are, or leave it out",
+                )
+    names = {option: quantities.names(value, option) for option, value in given if value is not None}
+    if clients_on is None and (server_on is not None or trust_network):
+        option = "--server-on" if server_on is not None else "--trust-network"
+        raise UserMistake(
+            f"{option} goes with --clients-on",
+            remedy="say which machines the load comes from, or leave it out",
+        )
+    if clients_on is not None and on is not None:
+        raise UserMistake(
+            "--on spreads blocks over machines, and with --clients-on one block runs on all of them",
+            remedy="leave one of the two out",
+        )
+    if ray is None:
         return None
-    return AskedCluster(ray, quantities.names(on, "--on") if on is not None else ())
+    (server,) = names.get("--server-on", (None,))[:1]
+    if len(names.get("--server-on", ())) > 1:
+        raise UserMistake("--server-on names one machine", remedy="give the others to --clients-on")
+    clients = names.get("--clients-on", ())
+    if server in clients:
+        raise UserMistake(
+            f"{server} is in both --server-on and --clients-on",
+            remedy="give each machine one of the two parts",
+        )
+    return AskedCluster(ray, names.get("--on", ()), server, clients, trust_network)
+
+
+def check_has_server(cluster: AskedCluster) -> None:
+    """UserMistake where it is said where the load comes from, but not where the private servers run."""
+    if cluster.clients_on and cluster.server_on is None:
+        raise UserMistake(
+            "--clients-on needs to know where the server runs",
+            remedy="name its machine with --server-on, or an external server with --server mysql://…",
+        )

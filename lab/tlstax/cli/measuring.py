@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tlstax.cli import quantities
@@ -19,6 +20,7 @@ from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.study.several_clients import check_shared
 
 
 def bounded(
@@ -73,13 +75,24 @@ def _run(request: Request, store: Store, watcher: ProgressLine, asked: AskedClus
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels, fetched_servers, on_shelf
     from tlstax.machines.pipeline import run_on
+    from tlstax.machines.team import Team, load_from
+    from tlstax.machines.trust import check_trusted
 
-    servers = fetched_servers(request.study)
+    if asked.clients_on:
+        check_shared(request.study)
+    servers = fetched_servers(request.study) if request.guest is None else []
     with (
         Parcels(servers, on_shelf(watcher.step)) as parcels,
-        connected(asked.address, parcels, asked.names) as cluster,
+        connected(asked.address, parcels, asked.wanted) as cluster,
     ):
-        return run_on(cluster, request, store, watcher)
+        if not asked.clients_on:
+            return run_on(cluster, request, store, watcher)
+        check_trusted(cluster.nodes(), is_private=request.guest is None, is_trusted=asked.is_trusted)
+        if asked.server_on is not None:
+            team = Team(cluster, asked.server_on, asked.clients_on, watcher.warn)
+            return run_on(team, request, store, watcher)
+        with load_from(cluster, request, watcher) as load:
+            return run(replace(request, load=load), store, watcher)
 
 
 def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:

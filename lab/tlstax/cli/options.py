@@ -55,6 +55,29 @@ Ray = Annotated[
         help="Spread the blocks over all machines of the Ray cluster whose head is at this host:port.",
     ),
 ]
+ServerOn = Annotated[
+    str | None,
+    typer.Option(
+        "--server-on",
+        metavar="NAME",
+        help="With --ray and --clients-on: the machine that the private servers run on.",
+    ),
+]
+ClientsOn = Annotated[
+    str | None,
+    typer.Option(
+        "--clients-on",
+        metavar="NAMES",
+        help="With --ray: the machines that the load comes from, together, comma-separated.",
+    ),
+]
+TrustNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--trust-network",
+        help="With --clients-on: nobody else is on the network between the machines (docs/machines.md).",
+    ),
+]
 On = Annotated[
     str | None,
     typer.Option("--on", help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.asked_cluster import AskedCluster
+from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.measuring import bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
@@ -68,11 +68,7 @@ def run_command(options: RunOptions) -> int:
             "--capture needs a private server: no tap is put in front of an external one",
             remedy="leave it out, or name a specimen with --server",
         )
-    if options.guest.url and options.cluster is not None:
-        raise UserMistake(
-            "--ray has each machine measure servers of its own, and an external server is there once",
-            remedy="leave one of the two out",
-        )
+    _check_cluster(options)
     if options.guest.url and options.server_cpus is not None:
         raise UserMistake(
             "--server-cpus needs a private server: an external one has the CPUs that it has",
@@ -101,6 +97,31 @@ def run_command(options: RunOptions) -> int:
         cpus=cpus,
     )
     return measure(request, report=options.report, as_json=options.json, cluster=options.cluster)
+
+
+def _check_cluster(options: RunOptions) -> None:
+    """UserMistake where it is not said which machines have which part in measuring an external server."""
+    cluster = options.cluster
+    if cluster is None:
+        return
+    if not options.guest.url:
+        check_has_server(cluster)
+        return
+    if cluster.server_on is not None:
+        raise UserMistake(
+            "--server-on says where a private server runs, and an external one is where it is",
+            remedy="leave one of the two out",
+        )
+    if not cluster.clients_on:
+        raise UserMistake(
+            "--ray has each machine measure servers of its own, and an external server is there once",
+            remedy="leave one of the two out, or say with --clients-on which machines the load comes from",
+        )
+    if options.client_cpus is not None:
+        raise UserMistake(
+            "--client-cpus chooses CPUs of this machine, and the load comes from others",
+            remedy="leave it out",
+        )
 
 
 def study_of(options: RunOptions) -> Study:

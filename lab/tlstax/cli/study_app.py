@@ -13,6 +13,7 @@ from tlstax.cli.options import (
     Budget,
     Capture,
     ClientCpus,
+    ClientsOn,
     Json,
     On,
     OverBudget,
@@ -21,8 +22,10 @@ from tlstax.cli.options import (
     Rate,
     Ray,
     ServerCpus,
+    ServerOn,
     Settings,
     StudyName,
+    TrustNetwork,
 )
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
@@ -98,6 +101,9 @@ def study_run(
     beside_others: BesideOthers = False,
     ray: Ray = None,
     on: On = None,
+    server_on: ServerOn = None,
+    clients_on: ClientsOn = None,
+    trust_network: TrustNetwork = False,
     json: Json = False,
 ) -> None:
     """Run a study: start its servers, measure in blocks, report what was found."""
@@ -123,7 +129,7 @@ def study_run(
         seed=seed,
         report=report,
         beside_others=beside_others,
-        cluster=asked_cluster(ray, on),
+        cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
         json=json,
     )
     raise typer.Exit(run_command(name, options))

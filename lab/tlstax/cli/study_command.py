@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.asked_cluster import AskedCluster
+from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import bounded, measure
 from tlstax.cli.plan_words import plan_words
@@ -72,6 +72,8 @@ def run_command(name: str, options: StudyRunOptions) -> int:
 
     UserMistake where the budget of a new run has no room for two blocks, and it is not to go on over it.
     """
+    if options.cluster is not None:
+        check_has_server(options.cluster)
     request = _resumed(name, options) if options.resume is not None else None
     if request is None:
         study = changed(load_study(name), options.changes)
@@ -126,5 +128,7 @@ def _resumed(name: str, options: StudyRunOptions) -> Request:
     changes = options.changes if given else stored.header.changes
     study = changed(now, changes)
     check_study(stored, study)
-    check_where(stored.header, on_cluster=options.cluster is not None)
+    cluster = options.cluster
+    shares_load = cluster is not None and bool(cluster.clients_on)
+    check_where(stored.header, on_cluster=cluster is not None, shares_load=shares_load)
     return Request(study=study, resumed=stored, cpus=_asked_cpus(changes))

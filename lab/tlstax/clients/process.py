@@ -16,6 +16,9 @@ from typing import BinaryIO
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready, Slice
+from tlstax.observers import process
+from tlstax.records.load import Load
+from tlstax.records.trial import MappedLibrary
 from tlstax.specimens.processes import mortal
 from tlstax.support.errors import MachineFault
 
@@ -62,6 +65,7 @@ class LoadClient:
         self, command: Sequence[str], job: Job, before_exec: Callable[[int], None] | None = None
     ) -> None:
         self._job = job
+        self._ready: Ready | None = None
         self._errors: list[ErrorEvent] = []
         gate = _GATE if before_exec is not None else ()
         mortal_command = mortal([*gate, *command])
@@ -111,6 +115,24 @@ class LoadClient:
         return self._process.pid
 
     @property
+    def watched_pid(self) -> int | None:
+        """The process that does the work, once it is ready: the client's, or one that it has started."""
+        return self._ready.pid if self._ready is not None else None
+
+    @property
+    def began_apart(self) -> bool:
+        """False: it is alone."""
+        return False
+
+    def load(self) -> Load | None:
+        """None: there is one machine."""
+        return None
+
+    def mapped_tls_libraries(self) -> tuple[MappedLibrary, ...]:
+        """The TLS libraries that it has loaded, once it is ready."""
+        return process.mapped_tls_libraries(self._ready.pid) if self._ready is not None else ()
+
+    @property
     def errors(self) -> tuple[ErrorEvent, ...]:
         """Every error event so far, fatal or not."""
         return tuple(self._errors)
@@ -127,6 +149,7 @@ class LoadClient:
         while True:
             event = self._next_event(deadline)
             if isinstance(event, Ready):
+                self._ready = event
                 return event
 
     def go(self) -> None:

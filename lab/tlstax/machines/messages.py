@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from tlstax.clients.fleet_messages import Peer
 from tlstax.contract import Frozen
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.records.trial import Machine, RunHeader, Specimen, Trial, TrialRecord
+from tlstax.records.trial import LoadMachines, Machine, RunHeader, Specimen, Trial, TrialRecord
 from tlstax.study import Study
 
 
@@ -21,7 +22,8 @@ class OpenOrder(Frozen):
     """Have everything ready that the blocks of this study need.
 
     With `is_settled` the study is as the servers can do it; else the node asks them, and where `tls_as_able`,
-    a server that lacks a TLS version gets what it has. `cpus` are those that the user asked for.
+    a server that lacks a TLS version gets what it has. `cpus` are those that the user asked for. The
+    load comes from `peers`, which reach this node's server at `address`; from the node itself without.
     """
 
     kind: Literal["open"] = "open"
@@ -32,6 +34,8 @@ class OpenOrder(Frozen):
     tls_as_able: bool = False
     beside_others: bool = False
     cpus: AskedCpus = AskedCpus()
+    peers: tuple[Peer, ...] = ()
+    address: str = ""
 
 
 class BeginOrder(Frozen):
@@ -60,12 +64,16 @@ class Said(Frozen):
 
 
 class Opened(Frozen):
-    """All is ready: the study as this node's servers can do it, on which machine, with which specimens."""
+    """All is ready: the study as this node's servers can do it, on which machine, with which specimens.
+
+    `load` has the machines that the load comes from, None where it is the node itself.
+    """
 
     kind: Literal["opened"] = "opened"
     study: Study
     machine: Machine
     specimens: tuple[Specimen, ...]
+    load: LoadMachines | None = None
 
 
 class Began(Frozen):

@@ -33,12 +33,16 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake
+from tlstax.run.load import LoadFrom
 from tlstax.run.preparing import Request, needs_of, opened
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled
 from tlstax.study import Study
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+
+PATIENCE_S = 60.0
+"""How long a node waits to be ended by the head once a load machine is gone: Ray takes its time to know."""
 
 Orders = Iterator[OpenOrder | BeginOrder | BlockOrder]
 
@@ -63,7 +67,9 @@ def _obey(orders: Orders, head: _Head) -> None:
         return
     with ExitStack() as stack:
         study, benches = _open(first, head, stack)
-        head.tell(Opened(study=study, machine=benches.machine, specimens=benches.specimens))
+        head.tell(
+            Opened(study=study, machine=benches.machine, specimens=benches.specimens, load=benches.load)
+        )
         where = None
         for order in orders:
             if isinstance(order, BeginOrder):
@@ -80,6 +86,7 @@ def _open(order: OpenOrder, head: _Head, stack: ExitStack) -> tuple[Study, Bench
         tls_as_able=order.tls_as_able,
         beside_others=order.beside_others,
         cpus=order.cpus,
+        load=LoadFrom(order.peers, order.address, PATIENCE_S) if order.peers else None,
     )
     needs = needs_of(request, duration_s=order.trial_duration_s)
     benches = stack.enter_context(opened(request, needs, head))

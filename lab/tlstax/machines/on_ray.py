@@ -289,7 +289,7 @@ def _check_names(names: Sequence[str], nodes: Sequence[Node]) -> None:
     for name in names:
         if name not in there:
             raise UserMistake(
-                f"--on {name}: the cluster has no machine of this name",
+                f"{name}: the cluster has no machine of this name",
                 remedy="`tlstax machines --ray ADDRESS` lists them",
             )
 

@@ -118,7 +118,7 @@ def sampling_of(events: str, *, processors: bool) -> Sampling | None:
 
 
 class Profiler:
-    """Samples the server (None: out of reach) and the client, both running, from `start` until `stop`.
+    """Samples the server and the client, both running (None: out of reach), from `start` until `stop`.
 
     Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
     server is what is measured. `folder` is where its file without a name takes its room: where sessions have
@@ -128,7 +128,7 @@ class Profiler:
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)
         self,
         server_pid: int | None,
-        client_pid: int,
+        client_pid: int | None,
         sampling: Sampling,
         machine: Machine,
         *,
@@ -138,9 +138,8 @@ class Profiler:
         # Beside an external server nothing but our own client is looked at.
         self._sampling = sampling if server_pid is not None else replace(sampling, processors=False)
         self._machine, self._perf = machine, perf
-        self._pids: dict[int, Side] = {client_pid: "client"}
-        if server_pid is not None:
-            self._pids[server_pid] = "server"
+        sides: tuple[tuple[int | None, Side], ...] = ((client_pid, "client"), (server_pid, "server"))
+        self._pids: dict[int, Side] = {pid: side for pid, side in sides if pid is not None}
         self._why = ""
         self._child: subprocess.Popen[bytes] | None = None
         self._open = contextlib.ExitStack()

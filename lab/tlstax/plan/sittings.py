@@ -69,17 +69,22 @@ class Sitting:
 
 
 def sittings(
-    study: Study, block: Sequence[Trial], window_s: float, elsewhere: Elsewhere | None = None
+    study: Study,
+    block: Sequence[Trial],
+    window_s: float,
+    elsewhere: Elsewhere | None = None,
+    shared_slice_s: float | None = None,
 ) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
     works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
-    server, where they may not be able to.
+    server, where they may not be able to. Where several machines share the load, `shared_slice_s` is the
+    shortest slice that they can begin together; None where one has it.
     """
     found, seated = [], set[int]()
     for company in companies(study, block):
-        sitting = _sitting(company, study, window_s)
+        sitting = _sitting(company, study, window_s, shared_slice_s)
         cases = [trial.case.levels for trial in company]
         if not (elsewhere and elsewhere.why_not(cases, study, sitting.slice_s)):
             found.append(sitting)
@@ -142,8 +147,14 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
     return sorted(found, key=lambda trial: trial.position)
 
 
-def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting:
-    slice_s = turns.slice_s((trial.case.levels for trial in company), study.workloads)
+def _sitting(
+    company: Sequence[Trial], study: Study, window_s: float, shared_slice_s: float | None
+) -> Sitting:
+    levels = [trial.case.levels for trial in company]
+    # Of several machines no client can read the server's CPU clock at its own lead-in's end.
+    full_load = shared_slice_s is None and turns.tell_full_load(levels)
+    slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
+    slice_s = max(slice_s, shared_slice_s or 0.0)
     number = min(trial.position for trial in company)
     if is_storm(company[0].case.levels):
         # The first of its rounds is watched alone.
@@ -157,5 +168,5 @@ def _sitting(company: Sequence[Trial], study: Study, window_s: float) -> Sitting
         slice_s=slice_s,
         rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
-        full_load=turns.tell_full_load(trial.case.levels for trial in company),
+        full_load=full_load,
     )

@@ -10,6 +10,7 @@ from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
+from tlstax.records.load import Load, LoadStep
 from tlstax.records.pilot import Pilot
 from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
@@ -262,7 +263,8 @@ class Evidence(Frozen):
     sitting, None of a trial that had the servers to itself; `window` is then the part of its work that
     was watched before the turns began, and `together` what the server counted of all clients during them.
     `burned` is what the fault `burn` did, None where that is not planted. `machine` names the one of several
-    machines that it ran on, empty where the run has one.
+    machines that it ran on, empty where the run has one. `load` has the machines that its load came from,
+    None where the client was on the server's machine or, at an external server, here.
     """
 
     trial: Trial
@@ -293,6 +295,7 @@ class Evidence(Frozen):
     guest: bool = False
     beside_another: bool = False
     machine: str = ""
+    load: Load | None = None
 
     @property
     def watched_operations(self) -> int:
@@ -342,6 +345,19 @@ class Machine(Frozen):
     pilot: Pilot | None = None
 
 
+class LoadMachines(Frozen):
+    """The machines that a run's load comes from, by their names, and where their clients reach the server.
+
+    There were `offered` of them: no more were taken than it needed to keep the server busy, as `steps` saw
+    before the first block (empty where there was nothing to choose).
+    """
+
+    server_address: str
+    machines: dict[str, Machine]
+    offered: int
+    steps: tuple[LoadStep, ...] = ()
+
+
 class Changes(Frozen):
     """What options changed of a study's file or of the CPUs that it runs on, as they were typed.
 
@@ -364,6 +380,8 @@ class RunHeader(Frozen):
 
     `changes` is what options changed of the study's file: a resumed run has them again. Where blocks are
     measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
+    `load` has the machines that the load comes from, None where that is the server's own or, for an external
+    server, this one.
     """
 
     run: str
@@ -377,6 +395,7 @@ class RunHeader(Frozen):
     guest: bool = False
     changes: Changes = Changes()
     machines: dict[str, Machine] = {}
+    load: LoadMachines | None = None
 
     @property
     def all_machines(self) -> dict[str, Machine]:

@@ -16,6 +16,7 @@ from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
+from tlstax.results.load import LoadFound
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.study import Level, Role, Study
@@ -311,7 +312,7 @@ class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
-    others; `machines` is there where trials ran on several.
+    others; `machines` is there where trials ran on several, `load` where the load came from other machines.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -344,6 +345,7 @@ class RunDocument(Frozen):
     drivers: Drivers | None = None
     captures: Captures | None = None
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
+    load: LoadFound | None = Field(default=None, exclude_if=_is_none)
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -7,8 +7,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from tlstax.clients.choice import ClientProgram
+from tlstax.clients.client import Client
 from tlstax.clients.engine import engine_command
-from tlstax.contract import ClosedLoop, Schedule, TcpEndpoint
+from tlstax.clients.fleet import Fleet
+from tlstax.clients.fleet_client import FleetClient
+from tlstax.clients.process import LoadClient
+from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.database import Database, TableContent
@@ -23,6 +27,7 @@ from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
+from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Server
@@ -56,6 +61,7 @@ class Bench:
     `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
     `span` is the distance that can be put between client and server, None where none is wanted; `paths`
     has the running programs between them, by the level of `path` and whether they lead over the distance.
+    `fleet` has the machines that the load comes from, None where it comes from here.
     """
 
     server: Server
@@ -74,6 +80,18 @@ class Bench:
     data: TrialData | None = None
     span: Span | None = None
     paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
+    fleet: Fleet | None = None
+
+    def client(self, levels: Levels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
+        """The load client of the case with these levels, for this job.
+
+        `before_exec` gets its process before it executes its program, where that is a process here.
+        """
+        if self.fleet is not None:
+            return FleetClient(self.fleet, job)
+        # Where other cases have a distance, the server stands at its far end, and this client beside it.
+        command = [*self.route(levels).entering, *self.command_of(levels)]
+        return LoadClient(command, job, before_exec)
 
     def route(self, levels: Levels) -> Route:
         """How the case with these levels reaches the server."""
@@ -118,8 +136,11 @@ class Bench:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
         MachineFault when one dies too often. An external server is not ours to start again:
-        MachineFault when it no longer answers; where only the connection to it was cut, it is made again.
+        MachineFault when it no longer answers; where only the connection to it was cut, it is made again. Nor
+        are load machines ours to start again.
         """
+        if failure and self.fleet is not None:
+            self.fleet.check_there()
         if not failure or self.server.is_alive():
             if not self.admin.open:
                 self.admin = self.server.admin()
@@ -170,7 +191,7 @@ class Wanted:
     `certificate` is one of factors.CERTIFICATES, `addresses` are those that it names, the first as its common
     name too.
     `counted_events` are counted of its process from before its start. With a `span`, it stands in its
-    far place.
+    far place. With a `fleet` it listens where that reaches it.
     """
 
     build: ServerBuild | None = None
@@ -182,6 +203,7 @@ class Wanted:
     max_connections: int = ServerSettings.max_connections
     counted_events: tuple[Event, ...] = ()
     span: Span | None = None
+    fleet: Fleet | None = None
 
 
 @contextmanager
@@ -211,7 +233,7 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
-        certificate=replace(certificates.requested(wanted.certificate), addresses=wanted.addresses),
+        certificate=replace(certificates.requested(wanted.certificate), addresses=_named_addresses(wanted)),
         openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         options=wanted.options,
@@ -220,15 +242,18 @@ def private_bench(
         # Opened anew for each process that it starts: the last one is the server's.
         before_exec=counters.open_before_exec if counters else None,
         entering=wanted.span.enter_far() if wanted.span else (),
+        address=wanted.fleet.server_address if wanted.fleet else LOOPBACK,
     )
     say(f"starting {build.specimen.name}")
     with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
         verification = Verification(verify="identity", ca_file=server.ca_file)
+        sources = () if wanted.fleet else SOURCE_ADDRESSES
         terms = _terms(server, verification, needs).model_copy(
-            update={"client_cpus": machine.client_cpus, "source_addresses": SOURCE_ADDRESSES}
+            update={"client_cpus": machine.client_cpus, "source_addresses": sources}
         )
         with furnished(server, terms, needs, machine, say) as bench:
             bench.counted_events, bench.counters, bench.span = wanted.counted_events, counters, wanted.span
+            bench.fleet = wanted.fleet
             yield bench
 
 
@@ -272,6 +297,12 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
         )
     finally:
         admin.close()
+
+
+def _named_addresses(wanted: Wanted) -> tuple[str, ...]:
+    """The addresses that the server's certificate names: the one at which load machines reach it first."""
+    reached = (wanted.fleet.server_address,) if wanted.fleet else ()
+    return tuple(dict.fromkeys((*reached, *wanted.addresses)))
 
 
 def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
 from tlstax.guests.access import GuestAccess
@@ -21,7 +22,7 @@ from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.records.trial import Machine, Specimen
+from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -67,7 +68,8 @@ class Specimens:
 class Benches:
     """The servers of a study, ready to be measured. With several, all are paused but the one in use.
 
-    `turn` is the run's turn to measure, and reports others; None where that does not matter.
+    `turn` is the run's turn to measure, and reports others; None where that does not matter. `fleet` has the
+    machines that the load comes from, and `load` what the run's header says of them; None where it is here.
     """
 
     machine: Machine
@@ -75,6 +77,8 @@ class Benches:
     guest: bool
     benches: dict[ServerChoice, Bench] = field(default_factory=dict)
     turn: Turn | None = None
+    fleet: Fleet | None = None
+    load: LoadMachines | None = None
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
@@ -190,7 +194,7 @@ def _option(study: Study, factor: str) -> str:
 
 
 @contextmanager
-def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
+def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
     study: Study,
     specimens: Specimens,
     needs: Needs,
@@ -198,17 +202,19 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last two wi
     *,
     machine: Machine | None = None,
     only: ServerChoice | None = None,
+    fleet: Fleet | None = None,
 ) -> Iterator[Benches]:
     """Start every server that the study's cases need, fill its table, and take all down at the end.
 
-    `machine` says which CPUs are whose, None as by default; of the servers, `only` that one is started.
+    `machine` says which CPUs are whose, None as by default; of the servers, `only` that one is started. With
+    a `fleet` the load comes from there, and servers listen where it reaches them.
     A server that cannot be started ends the study before its first trial, with the option that leaves it
     out. One after another: two that start at once would only wait for each other's disk and processor.
     """
     machine, events = _with_counters(machine or describe_machine())
     choices = server_choices(study) if only is None else (only,)
     several = len(choices) > 1
-    benches = Benches(machine, specimens.described(), guest=False)
+    benches = Benches(machine, specimens.described(), guest=False, fleet=fleet)
     libraries = _paths(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
@@ -227,6 +233,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last two wi
                     fault=specimens.faults.get(choice.fault),
                     counted_events=events if choice.observed else (),
                     span=span,
+                    fleet=fleet,
                 )
                 bench = stack.enter_context(
                     private_bench(session, wanted, machine, needs, _unsaid if several else say)
@@ -289,7 +296,7 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
 
 
 @contextmanager
-def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
+def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
     study: Study,
     guest: GuestAccess,
     needs: Needs,
@@ -297,11 +304,12 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last two with
     warn: Say | None = None,
     *,
     client_cpus: tuple[int, ...] = (),
+    fleet: Fleet | None = None,
 ) -> Iterator[Benches]:
     """The bench on an external server. UserMistake where the study needs a private one.
 
     `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had.
+    UserMistake where those cannot be had. With a `fleet` the load comes from there.
     """
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
@@ -335,7 +343,8 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last two with
             bench.client_claims = {name: library.claim() for name, library in libraries.items()}
             bench.counted_events = events
             used = (server.specimen, *(library.specimen for library in libraries.values()))
-            benches = Benches(machine, (*used, engine_specimen()), guest=True)
+            benches = Benches(machine, (*used, engine_specimen()), guest=True, fleet=fleet)
+            bench.fleet = fleet
             benches.add(ServerChoice(), bench)
             yield benches
 

@@ -62,7 +62,8 @@ class Where:
 def run_block(block: Sequence[Trial], where: Where, follower: Follower) -> None:
     """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting."""
     header = where.header
-    for sitting in sittings(header.study, block, header.trial_duration_s, where.elsewhere):
+    shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
+    for sitting in sittings(header.study, block, header.trial_duration_s, where.elsewhere, shared_slice_s):
         interruption.check()
         with ExitStack() as stack:
             places = _places(sitting, where, stack)

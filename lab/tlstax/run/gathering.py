@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from tlstax.checks import judged
-from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.clients.client import Client
+from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.mysql import connection_log
 from tlstax.mysql.database import SqlError
@@ -16,6 +17,7 @@ from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.burned import Burned
+from tlstax.records.load import Load
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     Evidence,
@@ -66,6 +68,7 @@ class Gathered:
         self.slices: Slices | None = None
         self.together: Together | None = None
         self.burned: Burned | None = None
+        self.load: Load | None = None
         self.failure = ""
         self._started, self._started_at = time.monotonic(), datetime.now(UTC)
 
@@ -79,16 +82,15 @@ class Gathered:
             if isinstance(failure, ClientFailure):
                 self.client_errors = failure.errors
 
-    def wait_ready(self, client: LoadClient) -> int:
-        """Wait until the client is ready, and keep what it says and which libraries it has; its process."""
+    def wait_ready(self, client: Client) -> None:
+        """Wait until the client is ready, and keep what it says and which libraries it has."""
         job = self.captured.job
         self.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
-        self.client_libraries = process.mapped_tls_libraries(self.ready.pid)
-        return self.ready.pid
+        self.client_libraries = client.mapped_tls_libraries()
 
-    def of_client(self, client: LoadClient) -> None:
-        """Keep what the client has said of its errors and written down."""
-        self.client_errors, self.client_log = client.errors, client.log()
+    def of_client(self, client: Client) -> None:
+        """Keep what the client has said of its errors and written down, and which machines it worked on."""
+        self.client_errors, self.client_log, self.load = client.errors, client.log(), client.load()
 
     def record(self, bench: Bench, took_s: float | None = None) -> TrialRecord:
         """All of it, judged. `took_s` is the trial's part of the run's time, None for all since it began."""
@@ -119,6 +121,7 @@ class Gathered:
                 slices=self.slices,
                 together=self.together,
                 burned=self.burned,
+                load=self.load,
                 failure=self.failure,
                 guest=bench.guest,
             )

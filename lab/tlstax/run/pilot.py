@@ -73,7 +73,7 @@ def measured(cases: Sequence[Case], study: Study, opened: Opened, say: Say) -> l
         for place, case in enumerate(cases):
             interruption.check()
             trial = Trial(block=0, position=place, case=case)
-            record = run_trial(trial, _job(trial, study, bench), bench)
+            record = run_trial(trial, pilot_job(trial, study, bench), bench)
             bench.revive(record.failure, say)
             loads.append(load_of(record))
     return [load for load in loads if load is not None]
@@ -91,7 +91,8 @@ def load_of(record: TrialRecord) -> PilotLoad | None:
     return PilotLoad(case=record.trial.case.levels, client_busy_cpus=client, server_busy_cpus=server)
 
 
-def _job(trial: Trial, study: Study, bench: Bench) -> Job:
+def pilot_job(trial: Trial, study: Study, bench: Bench) -> Job:
+    """What a case does in a pilot."""
     levels = trial.case.levels
     terms = bench.terms_of(levels).model_copy(update={"duration_s": window_s(levels, PILOT_S, study)})
     job = job_for(levels, terms, sequence=trial.position)

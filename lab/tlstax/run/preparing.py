@@ -18,10 +18,11 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import most_connections
 from tlstax.plan.order import cases
 from tlstax.plan.timing import trial_duration_s
-from tlstax.records.trial import Changes, Machine, RunHeader, Specimen, StoredRun
+from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, obtain, open_benches, open_guest
 from tlstax.run.cpus import machine_of
+from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
 from tlstax.store import Store, new_run_id
@@ -54,6 +55,11 @@ class Furnished(Protocol):
         """What is measured, and by what."""
         ...
 
+    @property
+    def load(self) -> LoadMachines | None:
+        """The machines that the load comes from; None where it is the server's own, or this one."""
+        ...
+
 
 @dataclass(frozen=True)
 class Request:
@@ -63,7 +69,8 @@ class Request:
     options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. `cpus` are those
-    that the user asked for.
+    that the user asked for. `load` says which other machines the load comes from, None where it comes from
+    here.
     """
 
     study: Study
@@ -75,6 +82,7 @@ class Request:
     beside_others: bool = False
     turn: Turn | None = None
     cpus: AskedCpus = field(default_factory=AskedCpus)
+    load: LoadFrom | None = None
 
 
 def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
@@ -104,19 +112,26 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         now = machine_of(request.cpus, request.resumed)
         check_same(request.resumed.header, specimens.described(), now)
     with ExitStack() as stack:
+        fleet = stack.enter_context(connected(request.load, say)) if request.load is not None else None
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if request.guest is not None:
+            cpus = request.cpus.client or ()
             of_guest = open_guest(
-                study, request.guest, needs, say, listener.warn, client_cpus=request.cpus.client or ()
+                study, request.guest, needs, say, listener.warn, client_cpus=cpus, fleet=fleet
             )
             benches = stack.enter_context(of_guest)
         elif specimens is not None:
             machine = machine_of(request.cpus, request.resumed)
-            if request.resumed is None and not request.cpus.is_any:
+            if fleet is not None:
+                machine = with_all_cpus(machine, request.cpus)
+            elif request.resumed is None and not request.cpus.is_any:
                 machine = piloted(study, specimens, needs, machine, say)
-            benches = stack.enter_context(open_benches(study, specimens, needs, say, machine=machine))
+            of_ours = open_benches(study, specimens, needs, say, machine=machine, fleet=fleet)
+            benches = stack.enter_context(of_ours)
         benches.turn = mine
+        if fleet is not None:
+            benches.load = taken(fleet, study, benches, say)
         for bench in benches.benches.values():
             bench.sampling = sampling
         yield benches
@@ -138,6 +153,7 @@ def begun(request: Request, study: Study, needs: Needs, place: Furnished, store:
         specimens=place.specimens,
         guest=request.guest is not None,
         changes=request.changes,
+        load=place.load,
     )
     store.begin(header)
     return header

@@ -102,12 +102,19 @@ def check_same_content(header: RunHeader, specimens: Iterable[Specimen]) -> None
             )
 
 
-def check_where(header: RunHeader, *, on_cluster: bool) -> None:
-    """UserMistake where a run of one machine would go on with several, or the other way round."""
+def check_where(header: RunHeader, *, on_cluster: bool, shares_load: bool = False) -> None:
+    """UserMistake where a run of one machine would go on with several, or the other way round.
+
+    And where its load came from other machines than the server's, or not, and would no longer.
+    """
     if bool(header.machines) != on_cluster:
         was = "several machines" if header.machines else "one machine"
         remedy = "give --ray, as then" if header.machines else "leave out --ray, as then"
         raise UserMistake(f"run {header.run} was begun on {was}", remedy=f"{remedy}, or {ANEW}")
+    if (header.load is not None) != shares_load:
+        had = "with" if header.load else "without"
+        remedy = "give it, as then" if header.load else "leave it out, as then"
+        raise UserMistake(f"run {header.run} was begun {had} --clients-on", remedy=f"{remedy}, or {ANEW}")
 
 
 def _check_same_machine(header: RunHeader, machine: Machine) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import compress
 
-from tlstax.clients.process import LoadClient
+from tlstax.clients.client import Client
 from tlstax.contract import Counts, FullLoad, Job
 from tlstax.mysql import row_samples, status
 from tlstax.observers import process
@@ -40,7 +41,7 @@ class Seat:
     def __init__(self, trial: Trial, job: Job, bench: Bench, stack: ExitStack, *, full_load: bool) -> None:
         self.trial, self.bench = trial, bench
         self._stack = stack
-        self._client: LoadClient | None = None
+        self._client: Client | None = None
         self._clock = CpuClock(bench.server.pid)
         self._burning = Burning(trial.case.levels, bench)
         self._route = bench.route(trial.case.levels)
@@ -53,6 +54,8 @@ class Seat:
         self._is_storm = job.workload.storm
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._turns: list[Turn] = []
+        self._counting: list[bool] = []
+        """Of each turn, whether it counts: not where it began too far apart on several machines."""
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
 
@@ -91,6 +94,7 @@ class Seat:
             self._turns.append(
                 Turn(number, done, settling_s, after_us - before_us, path_after_us - path_before_us)
             )
+            self._counting.append(not client.began_apart)
 
     def finish(self) -> None:
         """Get the result of all slices; the connections stay until the client is ended."""
@@ -131,14 +135,13 @@ class Seat:
         status_before = status.read_status(bench.admin)
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
-        # Where other cases have a distance, the server stands at its far end, and this client beside it.
-        command = [*self._route.entering, *bench.command_of(levels)]
         self._stack.enter_context(travelling(self._route, gathered.travelled))
-        client = self._stack.enter_context(LoadClient(command, job, before_exec))
+        client = self._stack.enter_context(bench.client(levels, job, before_exec))
         self._client = client
         try:
-            pid = gathered.wait_ready(client)
-            sides = watched(levels, job, bench, Side(pid, counters), status.connected(status_before))
+            gathered.wait_ready(client)
+            side = Side(client.watched_pid, counters)
+            sides = watched(levels, job, bench, side, status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()
                 with self._burning.turn():
@@ -150,7 +153,7 @@ class Seat:
         finally:
             gathered.of_client(client)
 
-    def _seated(self) -> LoadClient:
+    def _seated(self) -> Client:
         if self._client is None:
             raise RuntimeError("a client takes its turn that was not started")
         return self._client
@@ -172,10 +175,11 @@ class Seat:
         )
 
     def _columns(self, sitting: Sitting, took_s: float) -> Slices | None:
-        if not self._turns:
+        counting = list(compress(self._turns, self._counting))
+        if not counting:
             return None
         measured = columns.of(
-            self._turns,
+            counting,
             self._lead_in,
             of_server=self._clock.is_known,
             of_path=bool(self._path_clocks),

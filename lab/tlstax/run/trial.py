@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
-from tlstax.clients.process import LoadClient
 from tlstax.contract import Job
 from tlstax.mysql import connection_log, row_samples, status
 from tlstax.observers import process
@@ -42,17 +41,17 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
     if not asks:
         connection_log.clear(admin)
     route = bench.route(levels)
-    command = [*route.entering, *bench.command_of(levels)]
     observed, burning = CaseLevels.of(levels).is_observed, Burning(levels, bench)
     with (
         travelling(route, gathered.travelled),
         capturing(captured) if trial.captured else nullcontext(),
         counters_of(levels, bench) as counters,
-        LoadClient(command, job := captured.job, counters.open_before_exec if observed else None) as client,
+        bench.client(levels, job := captured.job, counters.open_before_exec if observed else None) as client,
         ExitStack() as watching,
     ):
         try:
-            pid = gathered.wait_ready(client)
+            gathered.wait_ready(client)
+            pid = client.watched_pid
             profiler = _profiler(trial, bench, pid, watching)
             others = status.connected(status_before)
             sides = watched(levels, job, bench, Side(pid, counters), others)
@@ -91,7 +90,7 @@ def _without_ended_threads(window: Window) -> Window:
     return window.model_copy(update={"client": client.model_copy(update={"counters": kept})})
 
 
-def _profiler(trial: Trial, bench: Bench, client_pid: int, watching: ExitStack) -> Profiler | None:
+def _profiler(trial: Trial, bench: Bench, client_pid: int | None, watching: ExitStack) -> Profiler | None:
     """What samples a profiled trial, not sampling yet; None for the others."""
     if not trial.profiled or bench.sampling is None:
         return None

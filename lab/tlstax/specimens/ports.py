@@ -1,4 +1,4 @@
-"""Ports of this machine's loopback that nobody listens on."""
+"""Ports of this machine that nobody listens on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NO_LOCALHOST = "127.0.0.2"
 very machine, on which they check less."""
 
 
-def free_ports(count: int) -> list[int]:
-    """N ports that were free a moment ago; the caller tries others when one no longer is."""
+def free_ports(count: int, address: str = LOOPBACK) -> list[int]:
+    """N ports of an address that were free a moment ago; the caller tries others when one no longer is."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
-            probe.bind((LOOPBACK, 0))
+            probe.bind((address, 0))
         return [int(probe.getsockname()[1]) for probe in probes]

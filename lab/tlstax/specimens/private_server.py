@@ -1,9 +1,10 @@
-"""A server of our own: started, paused and stopped here, reachable from this machine only.
+"""A server of our own: started, paused and stopped here, by default reachable from this machine alone.
 
-It listens on 127.0.0.1 and on a Unix socket in a directory that only this user can enter, with a
-certificate and two accounts generated for it. No account is ever without a password: root gets a random
-one, or is removed, in the run that creates the system tables and opens no socket; the accounts are made by
---init-file, which the server executes before it takes its first login.
+It listens on 127.0.0.1 (where its load comes from other machines, on the address at which they reach it) and
+on a Unix socket in a directory that only this user can enter, with a certificate and two accounts generated
+for it. No account is ever without a password: root gets a random one, or is removed, in the run that creates
+the system tables and opens no socket; the accounts are made by --init-file, which the server executes before
+it takes its first login.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class PrivateServer:
         library = settings.tls_library
         self._library_claim: LibraryClaim | None = library.claim() if library else None
         self._planted: PlantedClaim | None = settings.fault.claim() if settings.fault else None
+        self._address = settings.address
         self._listener: Listener | None = None
         self._version = ""
         self._tls_library_version: str | None = None
@@ -158,8 +160,8 @@ class PrivateServer:
         return self._process.burn_page
 
     def endpoint(self) -> TcpEndpoint:
-        """127.0.0.1 and its port."""
-        return TcpEndpoint(host="127.0.0.1", port=self._process.port)
+        """The address that it listens on, 127.0.0.1 unless others are to reach it, and its port."""
+        return TcpEndpoint(host=self._address, port=self._process.port)
 
     def unix_endpoint(self) -> UnixEndpoint:
         """Its Unix socket."""

@@ -88,7 +88,7 @@ class ServerProcess:
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
         for _ in range(PORT_ATTEMPTS):
             offset = error_log.size(self.log_file)
-            (self.port,) = free_ports(1)
+            (self.port,) = free_ports(1, self._settings.address)
             self._start(options)
             if self._wait_until(answers):
                 return
@@ -148,7 +148,9 @@ class ServerProcess:
 
     def _start(self, options: list[str]) -> None:
         options = [
-            *server_settings.listen_options(self.directory, self.port, far=bool(self._settings.entering)),
+            *server_settings.listen_options(
+                self.directory, self.port, self._settings.address, far=bool(self._settings.entering)
+            ),
             *server_settings.tls_options(self.certificates),
             *options,
         ]

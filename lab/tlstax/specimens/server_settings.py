@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.fault import Fault
+from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.tls_library import TlsLibrary
 
 FILES_BESIDE_CONNECTIONS = 1000
@@ -33,7 +34,8 @@ class ServerSettings:
     place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
     `entering` goes before the server's command, to start it in another network namespace, where it listens on
-    all addresses: nothing but this session reaches them.
+    all addresses: nothing but this session reaches them. `address` is where it listens, loopback or one at
+    which other machines reach it.
     """
 
     cpus: tuple[int, ...] = ()
@@ -47,6 +49,7 @@ class ServerSettings:
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None
     entering: tuple[str, ...] = ()
+    address: str = LOOPBACK
 
 
 def measurement_options(settings: ServerSettings) -> list[str]:
@@ -91,13 +94,13 @@ def place_options(directory: Path) -> list[str]:
     ]
 
 
-def listen_options(directory: Path, port: int, *, far: bool = False) -> list[str]:
-    """Options by which it can be reached: loopback and a socket in its directory.
+def listen_options(directory: Path, port: int, address: str, *, far: bool = False) -> list[str]:
+    """Options by which it can be reached: on an address, and by a socket in its directory.
 
     A server that is `far`, in a network namespace of its own, listens on the distance too.
     """
-    address = "0.0.0.0" if far else "127.0.0.1"  # noqa: S104 - in a network namespace of its own
-    return [f"--bind-address={address}", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
+    bound = "0.0.0.0" if far else address  # noqa: S104 - in a network namespace of its own
+    return [f"--bind-address={bound}", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
 
 
 def tls_options(certificates: Certificates) -> list[str]:

@@ -53,6 +53,24 @@ def test_full_load_counts_where_every_client_reports_it() -> None:
         assert {sitting.full_load for sitting in found} == {full_load}
 
 
+def test_where_machines_share_the_load_whole_slices_count_and_last_as_long_as_they_need() -> None:
+    made_up = study()
+    alone = {sitting.slice_s for sitting in sittings(made_up, first_block(made_up), window_s=0.3)}
+    found = sittings(made_up, first_block(made_up), window_s=0.3, shared_slice_s=0.05)
+    assert not any(sitting.full_load for sitting in found)
+    kept, reconnecting = sorted(sitting.slice_s for sitting in found)
+    assert kept == 0.05
+    assert reconnecting >= 0.05
+    long = sittings(made_up, first_block(made_up), window_s=0.3, shared_slice_s=7.0)
+    assert {sitting.slice_s for sitting in long} == {7.0}
+    many = study(factors={"tls": ("off", "1.3"), "workload": ("reconnect",), "connections": (8,)})
+    (parts,), (whole,) = (
+        sittings(many, first_block(many), window_s=0.3, shared_slice_s=shared_slice_s)
+        for shared_slice_s in (None, 0.0)
+    )
+    assert whole.slice_s > parts.slice_s >= max(alone)
+
+
 @pytest.mark.parametrize(
     ("changed", "alone"),
     [

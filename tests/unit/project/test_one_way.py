@@ -43,6 +43,7 @@ ROOMS = (
 
 PURE_ROOMS = ("contract", "study", "profiles", "records", "plan", "checks", "results", "findings", "report")
 PURE_MODULES = {
+    "clients": ("clock_offset", "fleet_messages", "merging"),
     "paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
     "probes.drivers": (

@@ -134,7 +134,7 @@ class Acting:
         self.failing = failing
         self.bench = SimpleNamespace(revive=lambda failure, _: self.happened.append(failure or "alive"))
         monkeypatch.setattr(pilot, "run_trial", self._run_trial)
-        monkeypatch.setattr(pilot, "_job", lambda trial, *_: trial)
+        monkeypatch.setattr(pilot, "pilot_job", lambda trial, *_: trial)
 
     @contextmanager
     def opened(self, choice: object) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from fake_trials import fake_header, fake_run
 from kept_runs import keep
 from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
-from tlstax.records.trial import Machine, Specimen, Trial
+from tlstax.records.trial import LoadMachines, Machine, Specimen, Trial
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same, check_study, check_where, slim, spent_s, unfinished
 from tlstax.store import Store
@@ -179,4 +179,11 @@ def test_a_run_goes_on_where_it_was_begun() -> None:
     assert "leave out --ray" in caught.value.remedy
     with pytest.raises(UserMistake, match="was begun on several machines") as caught:
         check_where(spread, on_cluster=False)
+    load = LoadMachines(server_address="10.0.0.1", machines={"c1": alone.machine}, offered=1)
+    shared = spread.model_copy(update={"load": load})
+    check_where(shared, on_cluster=True, shares_load=True)
+    with pytest.raises(UserMistake, match="was begun with --clients-on"):
+        check_where(shared, on_cluster=True)
+    with pytest.raises(UserMistake, match="was begun without --clients-on"):
+        check_where(spread, on_cluster=True, shares_load=True)
     assert "give --ray" in caught.value.remedy

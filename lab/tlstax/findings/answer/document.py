@@ -24,6 +24,7 @@ from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
@@ -79,6 +80,7 @@ def document(stored: StoredRun) -> RunDocument:
         drivers=shown,
         captures=captures(stored),
         machines=beside,
+        load=load(stored),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),

@@ -31,6 +31,8 @@ the retry) and "hello retry extra" (the difference, its interval in value_low an
 arithmetic means.
 What each of several machines shows by itself has the role "machine": ratio is its own, the caveats name the
 machine and say where machines differ beyond chance.
+Where load came from other machines, "load" has for each case how busy the CPUs of the busiest client were
+(value), and the server's (baseline_value); judgement is which side was the limit.
 What a tap saw of a case has the role "captured", a row for each number; judgement is that trial's verdict.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
@@ -152,6 +154,7 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     connect.captured_rows,
     hello_retry.rows,
     machines.rows,
+    machines.load_rows,
     explain.rows,
     _unpaired,
 )

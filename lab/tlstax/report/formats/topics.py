@@ -13,6 +13,7 @@ from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
@@ -43,7 +44,12 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
 )
 """The same behind the page's overview, also without a finding."""
 
-BESIDE: tuple[Topic, ...] = (hello_retry.sections, connect.captured_sections, explain.sections)
+BESIDE: tuple[Topic, ...] = (
+    load.sections,
+    hello_retry.sections,
+    connect.captured_sections,
+    explain.sections,
+)
 """What is known beside comparisons."""
 
 

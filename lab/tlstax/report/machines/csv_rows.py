@@ -1,10 +1,10 @@
-"""What each of several machines shows by itself, as rows for spreadsheets."""
+"""What each of several machines shows by itself, and how busy load made them, as rows for spreadsheets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, amount, sides
+from tlstax.report.core.csv_row import Row, amount, levels, sides
 from tlstax.results.document import RunDocument
 from tlstax.results.machines import MachineRatios, OwnRatio
 
@@ -14,6 +14,21 @@ def rows(document: RunDocument) -> Iterator[Row]:
     if document.machines is not None:
         for found in document.machines.ratios:
             yield from (_own(found, one) for one in found.own)
+
+
+def load_rows(document: RunDocument) -> Iterator[Row]:
+    """A row for each case: how busy its clients were, and its server beside them."""
+    if document.load is not None:
+        for one in document.load.limits:
+            yield {
+                "role": "load",
+                "outcome": "busy",
+                "unit": "of the CPUs' time",
+                **levels("case", one.case),
+                "value": one.clients_busy,
+                "baseline_value": one.server_busy,
+                "judgement": one.limit,
+            }
 
 
 def _own(found: MachineRatios, one: OwnRatio) -> Row:

@@ -1,0 +1,117 @@
+"""Where a load came from, and which side had no room for more, on runs of exact numbers."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+
+from report_runs import one_workload_one_level
+from shared_runs import shared_run
+from tlstax.findings.answer.document import document
+from tlstax.findings.machines.load import load
+from tlstax.records.load import LoadStep
+from tlstax.report.formats.render import render
+
+
+def test_a_run_without_load_machines_says_nothing_of_them() -> None:
+    stored = one_workload_one_level(blocks=2)
+    assert load(stored) is None
+    assert "Where the load came from" not in render(stored, document(stored), "md", width=100)
+
+
+def test_a_run_without_a_valid_trial_says_nothing_either() -> None:
+    stored = shared_run()
+    invalid = tuple(
+        record.model_copy(update={"verdict": record.verdict.model_copy(update={"value": "invalid"})})
+        for record in stored.trials
+    )
+    assert load(stored.model_copy(update={"trials": invalid})) is None
+
+
+@pytest.mark.parametrize(
+    ("server_busy", "clients_busy", "limit", "words"),
+    [
+        (
+            0.95,
+            0.2,
+            "server",
+            "the limit was the server: its CPUs were 95 % busy, those of the busiest client 20 %",
+        ),
+        (0.9, 0.95, "server", "the limit was the server"),
+        (0.5, 0.9, "clients", "the limit was the load: the CPUs of the busiest client were 90 % busy"),
+        (0.89, 0.89, "neither", "neither side was the limit: the server's CPUs were 89 % busy"),
+        (None, 0.95, "clients", "whose CPUs were an unknown share busy"),
+        (None, 0.3, "unknown", "how busy the server was is not known from here"),
+    ],
+)
+def test_whose_processors_had_no_room_is_said(
+    server_busy: float | None, clients_busy: float, limit: str, words: str
+) -> None:
+    found = load(shared_run(server_busy=server_busy, clients_busy=clients_busy))
+    assert found is not None
+    assert {one.limit for one in found.limits} == {limit}
+    assert {one.clients_busy for one in found.limits} == {clients_busy}
+    assert {one.server_busy for one in found.limits} == {server_busy}
+    assert words in found.sentences[-1]
+
+
+def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
+    found = load(shared_run())
+    assert found is not None
+    assert [(one.name, one.share) for one in found.machines] == [("c1", 0.6667), ("c2", 0.3333)]
+    assert found.sentences[0] == "the load came from c1 and c2 at once (c1 67 %, c2 33 %)"
+    assert found.sentences[1].startswith(
+        "they began each slice 41 µs apart in the median, clocks known to 22 µs; a slice"
+    )
+    assert (found.skew_us, found.clock_error_us, found.server_address) == (41.0, 22.0, "10.0.0.1")
+    assert len(found.sentences) == 3
+
+
+def test_machines_that_it_did_not_need_are_named() -> None:
+    steps = (LoadStep(machines=1, server_busy=0.93),)
+    found = load(shared_run(offered=3, steps=steps, machines=("c1",)))
+    assert found is not None
+    assert found.sentences[0] == "all load came from c1"
+    assert (
+        found.sentences[1]
+        == "3 machines were offered, and 1 enough, which kept 93 % of the server's CPUs busy"
+    )
+    assert (found.offered, found.steps) == (3, steps)
+    unseen = load(shared_run(offered=3, machines=("c1",)))
+    assert unseen is not None
+    assert unseen.sentences[1] == "3 machines were offered, and 1 enough"
+
+
+def test_cases_with_other_limits_are_named() -> None:
+    stored = shared_run(server_busy=0.5)
+    trials = tuple(
+        one.model_copy(update={"server": busy.server}) if one.trial.case.levels["tls"] == "1.3" else one
+        for one, busy in zip(stored.trials, shared_run(server_busy=0.97).trials, strict=True)
+    )
+    found = load(stored.model_copy(update={"trials": trials}))
+    assert found is not None
+    neither, server = found.sentences[-2:]
+    assert neither.startswith("neither side")
+    assert "(plaintext again (control), " in neither
+    assert server.startswith("the limit was the server: its CPUs were 97 % busy")
+    assert "(TLS 1.3, " in server
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "md", "html"])
+def test_reports_say_where_the_load_came_from(format_name: str) -> None:
+    stored = shared_run()
+    text = render(stored, document(stored), format_name, width=100)  # type: ignore[arg-type]
+    assert "Where the load came from" in text
+    assert "The load came from c1 and c2 at once" in text
+
+
+def test_spreadsheets_have_how_busy_both_sides_were() -> None:
+    stored = shared_run()
+    rows = list(csv.DictReader(StringIO(render(stored, document(stored), "csv", width=100))))
+    busy = [row for row in rows if row["role"] == "load"]
+    assert len(busy) == 3
+    assert {(row["value"], row["baseline_value"], row["judgement"]) for row in busy} == {
+        ("0.2", "0.5", "neither")
+    }
