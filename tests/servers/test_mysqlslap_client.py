@@ -308,7 +308,8 @@ def test_a_certificate_of_another_authority_is_refused(
 
 
 def test_a_server_that_stalls_is_given_up(filled: PrivateServer, program: ClientProgram) -> None:
-    with LoadClient(program.command, job(filled, timeout_s=0.5)) as client:
+    # The client has to be ready within that time, too.
+    with LoadClient(program.command, job(filled, timeout_s=3.0)) as client:
         client.wait_ready(WITHIN_S)
         filled.pause()
         try:

@@ -6,6 +6,7 @@ measured is measured by tlstax's own processes, and nothing of Ray's runs within
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import signal
@@ -277,7 +278,7 @@ class RayCluster:
             except GetTimeoutError:
                 shims[node] = MachineFault(f"it did not answer within {SET_UP_S:.0f} s")
             except (RayError, ValueError, OSError) as error:
-                shims[node] = MachineFault(_first_line(error))
+                shims[node] = _fault_there(error)
             if isinstance(shims[node], TlstaxError):
                 ray.kill(actor)
         return found
@@ -332,6 +333,17 @@ def _check_answers(address: str) -> None:
     if tried.returncode:
         why = tried.stdout.strip() or "the attempt to join it failed"
         raise MachineFault(f"the Ray cluster at {address} cannot be joined: {why}", remedy=AS_RAY_DOES)
+
+
+def _fault_there(error: BaseException) -> MachineFault:
+    """What went wrong on a node, in a sentence."""
+    cause = getattr(error, "cause", None) or error
+    if isinstance(cause, OSError) and cause.errno == errno.ENOSPC:
+        return MachineFault(
+            "its disk has no room left for what tlstax keeps there",
+            remedy="make room, or set TLSTAX_CACHE there to a folder on another disk",
+        )
+    return MachineFault(_first_line(error))
 
 
 def _first_line(error: BaseException) -> str:

@@ -69,6 +69,19 @@ def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
     assert len(found.sentences) == 3
 
 
+def test_of_a_machine_that_was_alone_in_the_end_nothing_is_said_of_beginning_together() -> None:
+    stored = shared_run()
+    alone = tuple(
+        one.model_copy(update={"load": one.load.model_copy(update={"parts": one.load.parts[:1]})})
+        for one in stored.trials
+        if one.load is not None
+    )
+    found = load(stored.model_copy(update={"trials": alone}))
+    assert found is not None
+    assert found.sentences[0] == "the load came from c1 and c2 at once (c1 100 %, c2 0 %)"
+    assert (found.skew_us, found.clock_error_us, len(found.sentences)) == (0.0, 0.0, 2)
+
+
 def test_machines_that_it_did_not_need_are_named() -> None:
     steps = (LoadStep(machines=1, server_busy=0.93),)
     found = load(shared_run(offered=3, steps=steps, machines=("c1",)))

@@ -32,8 +32,10 @@ def load(stored: StoredRun) -> LoadFound | None:
         (record for record, _ in shared), lambda record: full_label(record.trial.case, header.study)
     )
     limits = tuple(_limit(label, records, stored) for label, records in by_case.items())
-    skew_us = median(one.skew_us for _, one in shared)
-    clock_error_us = median(one.clock_error_us for _, one in shared)
+    # One machine alone, where the others were lost, begins together with nobody.
+    several = [one for _, one in shared if len(one.parts) > 1]
+    skew_us = median(one.skew_us for one in several) if several else 0.0
+    clock_error_us = median(one.clock_error_us for one in several) if several else 0.0
     return LoadFound(
         server_address=header.load.server_address,
         machines=tuple(_shares(header.load, parts)),
@@ -42,7 +44,9 @@ def load(stored: StoredRun) -> LoadFound | None:
         skew_us=round(skew_us, 1),
         clock_error_us=round(clock_error_us, 1),
         limits=limits,
-        sentences=tuple(_sentences(header.load, parts, limits, (skew_us, clock_error_us))),
+        sentences=tuple(
+            _sentences(header.load, parts, limits, (skew_us, clock_error_us) if several else None)
+        ),
     )
 
 
@@ -90,14 +94,18 @@ def _who(server_busy: float | None, clients_busy: float) -> Limit:
 
 
 def _sentences(
-    known: LoadMachines, parts: Counter[str], limits: Iterable[LoadLimit], exactly_us: tuple[float, float]
+    known: LoadMachines,
+    parts: Counter[str],
+    limits: Iterable[LoadLimit],
+    exactly_us: tuple[float, float] | None,
 ) -> Iterator[str]:
+    """`exactly_us` is how far apart machines began, and how exactly that is known; None of one machine."""
     names, in_all = enumerated(list(known.machines)), parts.total() or 1
     shares = ", ".join(f"{name} {parts[name] / in_all:.0%}" for name in known.machines).replace("%", " %")
-    skew_us, error_us = exactly_us
     one = len(known.machines) == 1
     yield f"all load came from {names}" if one else f"the load came from {names} at once ({shares})"
-    if not one:
+    if exactly_us is not None:
+        skew_us, error_us = exactly_us
         yield (
             f"they began each slice {skew_us:.0f} µs apart in the median, clocks known to {error_us:.0f} µs"
             "; a slice of which more than a twentieth lay between is left out"
