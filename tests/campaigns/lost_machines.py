@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 from ray_nodes import PORT, RayNode, ray_nodes
 
-from tlstax.records.trial import StoredRun
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.store import Store
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
@@ -123,7 +123,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random, options:
             wrong.append(f"resumed: status {again.returncode}: {again.stderr[-300:]}")
     elif run.returncode:
         wrong.append(f"status {run.returncode}: {before}{words[-300:]}")
-    wrong += _losses(kind, is_team=bool(options))
+    wrong += _losses(is_team=bool(options))
     for node in nodes[1:]:
         if node.raylet() is None:
             node.kill_all()
@@ -177,19 +177,18 @@ def _where(kind: str, nodes: Sequence[RayNode], generator: random.Random, *, is_
     return generator.choice(nodes[1:])
 
 
-def _losses(kind: str, *, is_team: bool) -> list[str]:
+def _losses(*, is_team: bool) -> list[str]:
     """What is wrong with the blocks of the last run."""
     with Store.open(Path(os.environ["XDG_DATA_HOME"]) / "tlstax" / "store.sqlite") as store:
         run = store.load("last")
     wrong = []
     if run.status != "complete":
         wrong.append(f"the run is {run.status}: {run.stopped_because}")
-    if kind != "load client":
-        wrong += [
-            f"block {block} has {count} valid trials"
-            for block, count in _whole(run).items()
-            if count != PER_BLOCK
-        ]
+    wrong += [
+        f"block {block} has {count} trials that were not broken off"
+        for block, count in _kept(run).items()
+        if count != PER_BLOCK
+    ]
     for block in {record.trial.block for record in run.trials}:
         machines = {record.machine for record in run.trials if record.trial.block == block}
         if len(machines) != 1:
@@ -200,8 +199,13 @@ def _losses(kind: str, *, is_team: bool) -> list[str]:
     return wrong
 
 
-def _whole(run: StoredRun) -> Counter[int]:
-    return Counter(record.trial.block for record in run.trials if record.verdict.value == "valid")
+def _kept(run: StoredRun) -> Counter[int]:
+    """How many trials each block has that was not broken off; a trial of it may be invalid by itself."""
+    return Counter(record.trial.block for record in run.trials if not _is_broken_off(record))
+
+
+def _is_broken_off(record: TrialRecord) -> bool:
+    return any(reason.startswith("its block was broken off") for reason in record.verdict.reasons)
 
 
 def ray_command() -> Path:

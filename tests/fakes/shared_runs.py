@@ -45,6 +45,7 @@ def _shared(
         LoadPart(
             machine=name,
             connections=1,
+            cpus=2,
             operations=done.operations // 2 ** (place + 1),
             cpu_us=2 * clients_busy * elapsed_us / (2 if place else 1),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 
-MOST_APART = 1 / 3
+MOST_APART = 1 / 2
 """How many of the slices may have begun too far apart: those that did not are still enough, and what keeps
 machines from beginning together more often than this is no accident."""
 

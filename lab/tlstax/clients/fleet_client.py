@@ -132,6 +132,7 @@ class FleetClient:
                 LoadPart(
                     machine=line.peer.name,
                     connections=job.connections,
+                    cpus=max(1, len(job.cpus)),
                     operations=part.done.operations,
                     cpu_us=part.done.cpu.total_us,
                 )

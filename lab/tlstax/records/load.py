@@ -6,10 +6,11 @@ from tlstax.contract import Frozen
 
 
 class LoadPart(Frozen):
-    """What one machine's client did of a trial: the connections that it was given, and what it did there."""
+    """What one machine's client did of a trial: the connections and CPUs that it had, and what it did there."""
 
     machine: str
     connections: int
+    cpus: int
     operations: int
     cpu_us: float
 

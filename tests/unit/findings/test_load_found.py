@@ -57,6 +57,34 @@ def test_whose_processors_had_no_room_is_said(
     assert words in found.sentences[-1]
 
 
+def test_a_server_is_as_busy_as_all_its_cpus_and_unknown_where_those_are() -> None:
+    stored = shared_run(server_busy=1.23456, clients_busy=0.12345)
+    for cpus, busy in (((0, 1), 0.617), ((0,), 1.235), ((), None)):
+        machine = stored.header.machine.model_copy(update={"server_cpus": cpus})
+        header = stored.header.model_copy(update={"machine": machine})
+        found = load(stored.model_copy(update={"header": header}))
+        assert found is not None
+        assert {one.server_busy for one in found.limits} == {busy}
+        assert {one.clients_busy for one in found.limits} == {0.123}
+
+
+def test_cases_are_told_apart_and_how_far_they_are_apart_is_said() -> None:
+    quiet, busy = shared_run(server_busy=0.2, clients_busy=0.1), shared_run(server_busy=0.7, clients_busy=0.3)
+    trials = tuple(
+        other if one.trial.case.role == "treatment" else one
+        for one, other in zip(quiet.trials, busy.trials, strict=True)
+    )
+    found = load(quiet.model_copy(update={"trials": trials}))
+    assert found is not None
+    by_case = {one.label.split(",")[0]: one for one in found.limits}
+    assert by_case["TLS 1.3"].case["tls"] == "1.3"
+    assert by_case["plaintext"].case["tls"] == "off"
+    assert found.sentences[-1] == (
+        "neither side was the limit: the server's CPUs were 20 to 70 % busy, those of the busiest client "
+        "10 to 30 %; connections wait for the other side, and more of them would fill what is left"
+    )
+
+
 def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
     found = load(shared_run())
     assert found is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from statistics import median
 
 from tlstax.findings.core.outcomes import outcome
 from tlstax.records.load import Load
-from tlstax.records.trial import LoadMachines, Machine, StoredRun, TrialRecord
+from tlstax.records.trial import LoadMachines, StoredRun, TrialRecord
 from tlstax.results.load import Limit, LoadFound, LoadLimit, LoadShare
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
@@ -20,69 +21,55 @@ BUSY = 0.9
 
 def load(stored: StoredRun) -> LoadFound | None:
     """What a run shows of its load machines; None where it has none, or no valid trial."""
-    header = stored.header
+    known, study = stored.header.load, stored.header.study
     valid = [record for record in stored.measured if record.verdict.value == "valid"]
     shared = [(record, record.load) for record in valid if record.load is not None]
-    if header.load is None or not shared:
+    if known is None or not shared:
         return None
     parts = Counter[str]()
     for _, one in shared:
         parts.update({part.machine: part.operations for part in one.parts})
-    by_case = grouped(
-        (record for record, _ in shared), lambda record: full_label(record.trial.case, header.study)
-    )
-    limits = tuple(_limit(label, records, stored) for label, records in by_case.items())
+    by_case = grouped(shared, lambda both: full_label(both[0].trial.case, study))
+    cpus = len(stored.header.machine.server_cpus)
+    limits = tuple(_limit(label, trials, cpus) for label, trials in by_case.items())
     # One machine alone, where the others were lost, begins together with nobody.
     several = [one for _, one in shared if len(one.parts) > 1]
     skew_us = median(one.skew_us for one in several) if several else 0.0
     clock_error_us = median(one.clock_error_us for one in several) if several else 0.0
     return LoadFound(
-        server_address=header.load.server_address,
-        machines=tuple(_shares(header.load, parts)),
-        offered=header.load.offered,
-        steps=header.load.steps,
-        skew_us=round(skew_us, 1),
-        clock_error_us=round(clock_error_us, 1),
-        limits=limits,
-        sentences=tuple(
-            _sentences(header.load, parts, limits, (skew_us, clock_error_us) if several else None)
+        server_address=known.server_address,
+        machines=tuple(
+            LoadShare(name=name, machine=machine, share=round(parts[name] / parts.total(), 4))
+            for name, machine in known.machines.items()
         ),
+        offered=known.offered,
+        steps=known.steps,
+        skew_us=skew_us,
+        clock_error_us=clock_error_us,
+        limits=limits,
+        sentences=tuple(_sentences(known, parts, limits, (skew_us, clock_error_us) if several else None)),
     )
 
 
-def _shares(known: LoadMachines, parts: Counter[str]) -> Iterator[LoadShare]:
-    in_all = parts.total() or 1
-    for name, machine in known.machines.items():
-        yield LoadShare(name=name, machine=machine, share=round(parts[name] / in_all, 4))
-
-
-def _limit(label: str, records: Sequence[TrialRecord], stored: StoredRun) -> LoadLimit:
-    known = stored.header.load
-    cpus = len(stored.header.machine.server_cpus)
-    used = [outcome(record, "server_cpu_share") for record in records]
-    of_server = [share / cpus for share in used if share is not None] if cpus else []
-    server_busy = median(of_server) if of_server else None
-    clients_busy = median(_busiest(record, known.machines if known else {}) for record in records)
+def _limit(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> LoadLimit:
+    """How busy both sides were with a case, on a server of so many CPUs; 0 where they are not known."""
+    used = [outcome(record, "server_cpu_share") for record, _ in trials]
+    of_server = [share / cpus for share in used if share is not None and cpus]
+    server_busy = round(median(of_server), 3) if of_server else None
+    clients_busy = round(median(_busiest(record, one) for record, one in trials), 3)
     return LoadLimit(
-        case=dict(records[0].trial.case.levels),
+        case=dict(trials[0][0].trial.case.levels),
         label=label,
-        server_busy=None if server_busy is None else round(server_busy, 3),
-        clients_busy=round(clients_busy, 3),
+        server_busy=server_busy,
+        clients_busy=clients_busy,
         limit=_who(server_busy, clients_busy),
     )
 
 
-def _busiest(record: TrialRecord, machines: dict[str, Machine]) -> float:
-    """The share of its CPUs' time that the busiest load machine's client used in a trial."""
-    if record.done is None or record.load is None:
-        return 0.0
-    return max(_shares_of_cpus(record.load, record.done.elapsed_s, machines), default=0.0)
-
-
-def _shares_of_cpus(load: Load, elapsed_s: float, machines: dict[str, Machine]) -> Iterator[float]:
-    for part in load.parts:
-        cpus = len(machines[part.machine].client_cpus) if part.machine in machines else 1
-        yield part.cpu_us / 1e6 / elapsed_s / max(1, cpus)
+def _busiest(record: TrialRecord, shared: Load) -> float:
+    """The share of its CPUs' time that the busiest load machine's client used in a valid trial."""
+    elapsed_us = record.done.elapsed_s * 1e6 if record.done is not None else inf
+    return max(part.cpu_us / part.cpus for part in shared.parts) / elapsed_us
 
 
 def _who(server_busy: float | None, clients_busy: float) -> Limit:
@@ -100,7 +87,7 @@ def _sentences(
     exactly_us: tuple[float, float] | None,
 ) -> Iterator[str]:
     """`exactly_us` is how far apart machines began, and how exactly that is known; None of one machine."""
-    names, in_all = enumerated(list(known.machines)), parts.total() or 1
+    names, in_all = enumerated(list(known.machines)), parts.total()
     shares = ", ".join(f"{name} {parts[name] / in_all:.0%}" for name in known.machines).replace("%", " %")
     one = len(known.machines) == 1
     yield f"all load came from {names}" if one else f"the load came from {names} at once ({shares})"
