@@ -6,7 +6,7 @@ from tlstax.contract import Frozen
 
 
 class LoadPart(Frozen):
-    """What one machine's client did of a trial: the connections and CPUs that it had, and what it did there."""
+    """What one machine's client did of a trial: its connections and CPUs, and what became of them."""
 
     machine: str
     connections: int
