@@ -101,6 +101,7 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random, options:
     else:
         killed = _kill(VICTIMS[kind], _where(kind, nodes, generator, is_team=bool(options)))
     words = run.communicate(timeout=LONGEST_S)[1]
+    nothing_left = False
     wrong = _left(nodes) if killed else [f"there was no {kind} to be killed"]
     if kind in AT_HEAD:
         again = subprocess.run(
@@ -119,11 +120,13 @@ def _one(kind: str, nodes: Sequence[RayNode], generator: random.Random, options:
             text=True,
             timeout=LONGEST_S,
         )
-        if again.returncode and "nothing is left to do" not in again.stderr:
+        # It may have been killed when all was known, just before it said so.
+        nothing_left = "nothing is left to do" in again.stderr
+        if again.returncode and not nothing_left:
             wrong.append(f"resumed: status {again.returncode}: {again.stderr[-300:]}")
     elif run.returncode:
         wrong.append(f"status {run.returncode}: {before}{words[-300:]}")
-    wrong += _losses(is_team=bool(options))
+    wrong += _losses(is_team=bool(options), may_be_cut_off=nothing_left)
     for node in nodes[1:]:
         if node.raylet() is None:
             node.kill_all()
@@ -177,12 +180,12 @@ def _where(kind: str, nodes: Sequence[RayNode], generator: random.Random, *, is_
     return generator.choice(nodes[1:])
 
 
-def _losses(*, is_team: bool) -> list[str]:
+def _losses(*, is_team: bool, may_be_cut_off: bool) -> list[str]:
     """What is wrong with the blocks of the last run."""
     with Store.open(Path(os.environ["XDG_DATA_HOME"]) / "tlstax" / "store.sqlite") as store:
         run = store.load("last")
     wrong = []
-    if run.status != "complete":
+    if run.status != "complete" and not may_be_cut_off:
         wrong.append(f"the run is {run.status}: {run.stopped_because}")
     wrong += [
         f"block {block} has {count} trials that were not broken off"

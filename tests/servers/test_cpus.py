@@ -85,6 +85,7 @@ def test_both_sides_are_where_they_were_asked_to_be(store: Store) -> None:
     assert stored.header.machine.cpus_asked_for
 
 
+@pytest.mark.long
 def test_a_pilot_measures_both_sides_on_a_server_that_is_gone_then(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ from tlstax.support.errors import MachineFault
 
 HERE = "127.0.0.1"
 CONNECTIONS = 5
+LATER = ("reconnect", "update")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,9 @@ def test_an_external_server_gets_no_more_connections_than_it_was_promised(
     assert house.things() == set()
 
 
-@pytest.mark.parametrize("workload", ["point-select", "reconnect", "update"])
+@pytest.mark.parametrize(
+    "workload", ["point-select", *(pytest.param(name, marks=pytest.mark.long) for name in LATER)]
+)
 def test_two_machines_send_one_load_and_the_server_counts_what_they_say(
     tmp_path: Path, machines: Sequence[LoadMachine], mariadb_build: object, workload: str
 ) -> None:
@@ -185,6 +188,7 @@ def test_two_machines_send_one_load_and_the_server_counts_what_they_say(
     assert not [client for machine in machines for client in machine.clients()]
 
 
+@pytest.mark.long
 def test_a_trial_by_itself_is_shared_too(
     tmp_path: Path, machines: Sequence[LoadMachine], mariadb_build: object
 ) -> None:
