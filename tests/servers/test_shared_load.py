@@ -18,6 +18,8 @@ import psutil
 import pytest
 from guest_house import House
 from processes import family
+from test_sitting import Watching
+from test_sitting import study as study_in_turns
 
 from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_line import FleetLine, LoadMachineLost
@@ -26,7 +28,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.run.load import LoadFrom
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
-from tlstax.run.progress import Step
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.support.errors import MachineFault
@@ -74,59 +75,23 @@ def load_machine(name: str) -> LoadMachine:
     return LoadMachine(process, peer)
 
 
-class Quiet:
-    """Keeps a run's watcher quiet; what it is warned of, and what it does when a trial begins."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def step(self, text: str) -> None: ...
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
-
-    def close(self) -> None: ...
-
-    def trial(self, step: Step) -> None: ...
-
-
-class Killer(Quiet):
-    """Kills a load machine when turns begin."""
-
-    def __init__(self, machine: LoadMachine) -> None:
-        super().__init__()
-        self.machine = machine
-
-    def trial(self, step: Step) -> None:
-        if "take turns" in step.label:
-            self.machine.process.kill()
-
-
 def study(server: str, workload: str, **changed: object) -> Study:
-    terms: dict[str, object] = {
-        "name": "shared",
-        "title": "Shared",
-        "question": "Who sends what?",
-        "factors": {
-            "tls": ("off", "1.3"),
-            "workload": (workload,),
-            "connections": (CONNECTIONS,),
-            "server": (server,),
-        },
-        "baseline": {"tls": "off"},
-        "rows": 2000,
-        "budget_s": 3.0,
+    factors = {
+        "tls": ("off", "1.3"),
+        "workload": (workload,),
+        "connections": (CONNECTIONS,),
+        "server": (server,),
     }
-    return Study.model_validate(terms | changed)
+    return study_in_turns(server, workload, factors=factors, **changed)
 
 
 def measured(
-    tmp_path: Path, of: Study, machines: Sequence[LoadMachine], watcher: Quiet | None = None
+    tmp_path: Path, of: Study, machines: Sequence[LoadMachine], watcher: Watching | None = None
 ) -> StoredRun:
     load = LoadFrom(tuple(machine.peer for machine in machines), HERE)
     with Store.open(tmp_path / "store.sqlite") as store:
         try:
-            return run(Request(study=of, seed=3, beside_others=True, load=load), store, watcher or Quiet())
+            return run(Request(study=of, seed=3, beside_others=True, load=load), store, watcher or Watching())
         except MachineFault:
             return store.load("last")
 
@@ -145,7 +110,7 @@ def test_an_external_server_gets_no_more_connections_than_it_was_promised(
         load=load,
     )
     with Store.open(tmp_path / "store.sqlite") as store:
-        found = run(request, store, Quiet())
+        found = run(request, store, Watching())
     assert found.status == "complete"
     assert found.header.guest
     doubts = [reason for record in found.trials for reason in record.verdict.reasons]
@@ -208,7 +173,9 @@ def test_the_run_ends_with_a_sentence_when_a_machine_is_gone(
     tmp_path: Path, machines: Sequence[LoadMachine], mariadb_build: object
 ) -> None:
     assert mariadb_build
-    found = measured(tmp_path, study("mariadb-11.8", "point-select"), machines, Killer(machines[1]))
+    found = measured(
+        tmp_path, study("mariadb-11.8", "point-select"), machines, Watching(machines[1].process.kill)
+    )
     assert found.status == "failed"
     assert "c2" in found.stopped_because
     assert {record.verdict.value for record in found.trials} == {"invalid"}

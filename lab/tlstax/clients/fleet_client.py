@@ -45,7 +45,8 @@ class FleetClient:
         self._errors: tuple[ErrorEvent, ...] = ()
         self._skews_s: list[float] = []
         self._elapsed_s: list[float] = []
-        self._began: tuple[float, float] | None = None
+        self._length_s: float | None = None
+        """How long the slice is to last that is under way."""
         self._apart = 0
         self.clock_error_s = 0.0
         self.began_apart = False
@@ -152,14 +153,14 @@ class FleetClient:
 
     def _order(self, length_s: float, within_s: float) -> None:
         at_s = time.monotonic() + lead_in_s(self._offsets)
-        self._began = at_s, length_s
+        self._length_s = length_s
         for line, offset in zip(self._lines, self._offsets, strict=True):
             line.tell(Go(at_s=at_s + offset.ahead_s, length_s=length_s, within_s=within_s))
 
     def _slice(self, within_s: float) -> Slice:
-        if self._began is None:
+        length_s, self._length_s = self._length_s, None
+        if length_s is None:
             raise RuntimeError("a slice is waited for that was not begun")
-        (_, length_s), self._began = self._began, None
         sliced = [self._reply(line, Sliced, within_s) for line in self._lines]
         began_s = [part.began_s - offset.ahead_s for part, offset in zip(sliced, self._offsets, strict=True)]
         skew_s = max(began_s) - min(began_s)

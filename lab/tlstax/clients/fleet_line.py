@@ -6,7 +6,6 @@ import hashlib
 import socket
 import ssl
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -22,6 +21,7 @@ from tlstax.clients.fleet_messages import (
     Greet,
     Peer,
     Readied,
+    Reply,
     Sliced,
     Welcome,
 )
@@ -29,7 +29,6 @@ from tlstax.clients.process import ClientFailure
 from tlstax.contract import Frozen
 
 R = TypeVar("R", Welcome, Clock, Readied, Sliced, Finished)
-Reply = Welcome | Clock | Readied | Sliced | Finished | Broke
 
 CONNECT_S, ANSWER_S = 10.0, 10.0
 """How long a load machine may take to let us connect, and to answer what it has not to work for."""
@@ -50,9 +49,8 @@ class FleetLine:
     LoadMachineLost where the machine cannot be reached, is another one than was meant, or goes away.
     """
 
-    def __init__(self, peer: Peer, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, peer: Peer) -> None:
         self.peer = peer
-        self._now = now
         self._buffer = bytearray()
         try:
             plain = socket.create_connection((peer.address, peer.port), CONNECT_S)
@@ -99,10 +97,10 @@ class FleetLine:
         """How much the machine's clock is ahead of ours."""
         exchanges = []
         for _ in range(EXCHANGES):
-            asked_s = self._now()
+            asked_s = time.monotonic()
             self.tell(AskClock())
             theirs_s = self.reply(Clock, ANSWER_S).at_s
-            exchanges.append((asked_s, self._now(), theirs_s))
+            exchanges.append((asked_s, time.monotonic(), theirs_s))
         return of_exchanges(exchanges)
 
     def _reply(self, within_s: float) -> Reply:

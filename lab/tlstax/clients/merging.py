@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
@@ -20,14 +21,12 @@ from tlstax.contract import (
 )
 from tlstax.records.counts import total
 
+Counted = TypeVar("Counted", Negotiated, ErrorCount)
+
 
 def ready(parts: Sequence[Ready]) -> Ready:
     """All of them ready: what each connection negotiated; what else is said is the first one's."""
-    seen: Counter[Negotiated] = Counter()
-    for part in parts:
-        for one in part.negotiated:
-            seen[one.model_copy(update={"connections": 1})] += one.connections
-    negotiated = tuple(one.model_copy(update={"connections": count}) for one, count in seen.items())
+    negotiated = _alike_together((one for part in parts for one in part.negotiated), "connections")
     return parts[0].model_copy(update={"negotiated": negotiated, "warmup": (), "steady": None})
 
 
@@ -60,7 +59,7 @@ def done(parts: Sequence[Done], elapsed_s: float) -> Done:
         ),
         threads_cpu_us=tuple(us for part in parts for us in part.threads_cpu_us),
         wire=_wire([part.wire for part in parts]),
-        errors=_errors(parts),
+        errors=_alike_together((error for part in parts for error in part.errors), "count"),
         row_samples=tuple(sample for part in parts for sample in part.row_samples),
         overhead=_overhead([part.overhead for part in parts if part.overhead is not None]),
         phase_wire=_phase_wire(parts),
@@ -101,12 +100,12 @@ def _sum(parts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def _errors(parts: Sequence[Done]) -> tuple[ErrorCount, ...]:
-    seen: Counter[ErrorCount] = Counter()
-    for part in parts:
-        for error in part.errors:
-            seen[error.model_copy(update={"count": 1})] += error.count
-    return tuple(error.model_copy(update={"count": count}) for error, count in seen.items())
+def _alike_together(counted: Iterable[Counted], field: str) -> tuple[Counted, ...]:
+    """Those that differ in nothing but how many they are, which is in this field, as one."""
+    seen: Counter[Counted] = Counter()
+    for one in counted:
+        seen[one.model_copy(update={field: 1})] += getattr(one, field)
+    return tuple(one.model_copy(update={field: count}) for one, count in seen.items())
 
 
 def _overhead(parts: Sequence[Overhead]) -> Overhead | None:

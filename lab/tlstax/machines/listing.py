@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from tlstax.clients.clock_offset import of_exchanges
 from tlstax.contract import Frozen
 from tlstax.doctor.check import Check, Diagnosis
 from tlstax.machines.cluster import Node
@@ -58,13 +59,9 @@ class MachineListing(Frozen):
 
 
 def clock_of(asked_s: float, answered_s: float, theirs_s: float) -> Clock:
-    """What one exchange tells: when it was asked and answered by our clock, and theirs in between.
-
-    Theirs was read somewhere between the two, so it is known to half of the time between them (Cristian 1989,
-    Distributed Computing 3, 146-158).
-    """
-    middle_s = (asked_s + answered_s) / 2
-    return Clock(ahead_ms=(theirs_s - middle_s) * 1000, error_ms=(answered_s - asked_s) / 2 * 1000)
+    """What one exchange tells: when it was asked and answered by our clock, and theirs in between."""
+    offset = of_exchanges([(asked_s, answered_s, theirs_s)])
+    return Clock(ahead_ms=offset.ahead_s * 1000, error_ms=offset.error_s * 1000)
 
 
 def listed_machine(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_messages import Peer
+from tlstax.findings.machines.load import BUSY
 from tlstax.observers.machine import available_cpus
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.pilot import pilot_cases
@@ -21,10 +22,6 @@ from tlstax.support import interruption
 from tlstax.support.text import counted, enumerated
 
 Say = Callable[[str], None]
-
-BUSY = 0.9
-"""A server whose CPUs work for this share of the time is as busy as load can make it: some of its work waits
-for locks, and the kernel's share of a CPU is not all booked to it."""
 
 MOST_CASES = 4
 """Cases that are tried with each number of machines: what matters is whether clients can send enough."""

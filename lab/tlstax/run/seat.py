@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import compress
 
 from tlstax.clients.client import Client
 from tlstax.contract import Counts, FullLoad, Job
@@ -54,8 +53,6 @@ class Seat:
         self._is_storm = job.workload.storm
         self._comes_and_goes = job.workload.reconnect or job.workload.storm
         self._turns: list[Turn] = []
-        self._counting: list[bool] = []
-        """Of each turn, whether it counts: not where it began too far apart on several machines."""
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
 
@@ -91,10 +88,8 @@ class Seat:
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
             after_us, settling_s = self._clock.read_settled(comes_and_goes=self._comes_and_goes)
             path_after_us = self._path_us()
-            self._turns.append(
-                Turn(number, done, settling_s, after_us - before_us, path_after_us - path_before_us)
-            )
-            self._counting.append(not client.began_apart)
+            cpu_us, path_us = after_us - before_us, path_after_us - path_before_us
+            self._turns.append(Turn(number, done, settling_s, cpu_us, path_us, client.began_apart))
 
     def finish(self) -> None:
         """Get the result of all slices; the connections stay until the client is ended."""
@@ -175,7 +170,7 @@ class Seat:
         )
 
     def _columns(self, sitting: Sitting, took_s: float) -> Slices | None:
-        counting = list(compress(self._turns, self._counting))
+        counting = [turn for turn in self._turns if not turn.began_apart]
         if not counting:
             return None
         measured = columns.of(
