@@ -31,7 +31,7 @@ workload = ["delete", "people-delete"]
 connections = [2]
 queries = [500]
 """
-RUN = ("--rows", "500", "--budget", "14s", "--tls", "off,1.3", "--connections", "2")
+RUN = ("--rows", "500", "--budget", "1s", "--over-budget", "--tls", "off,1.3", "--connections", "2")
 
 
 @pytest.fixture
