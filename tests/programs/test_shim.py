@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import socket
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ import pytest
 from tlstax.machines.parcels import Parcels, fetched_servers
 from tlstax.machines.shim import Shim
 from tlstax.study import load_study, override
+from tlstax.support.directories import sessions_dir
 
 SOURCES = "sources/one"
 ECHO = """#!/bin/sh
@@ -168,6 +171,36 @@ def test_sources_that_nobody_used_for_a_month_are_removed(shim: Shim, tmp_path: 
     bring(shim, *packed(ECHO))
     assert [path.name for path in old.parent.iterdir()] == ["one"]
     assert not left.exists()
+
+
+def test_what_a_killed_shim_was_receiving_or_unpacking_goes_at_the_next_start(
+    shim: Shim, tmp_path: Path
+) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead, alive, elsewhere = (
+        f"upload-{socket.gethostname()}-{ended.pid}",
+        f"upload-{socket.gethostname()}-{os.getpid()}",
+        f"upload-other-{ended.pid}",
+    )
+    incoming, sources = tmp_path / "cache" / "incoming", tmp_path / "cache" / "sources"
+    (sources / f".{dead}" / "lab").mkdir(parents=True)
+    incoming.mkdir()
+    for name in (dead, alive, elsewhere):
+        (incoming / name).touch()
+    assert lacks(shim, SOURCES) == [SOURCES, "wheels/environment"]
+    assert {path.name for path in incoming.iterdir()} == {alive, elsewhere}
+    assert not list(sources.iterdir())
+
+
+def test_what_a_killed_head_packed_goes_at_the_next_start() -> None:
+    packing = "from tlstax.machines.parcels import Parcels; import os; Parcels(); os.kill(os.getpid(), 9)"
+    killed = subprocess.run([sys.executable, "-P", "-c", packing], check=False)
+    assert killed.returncode == -9
+    left = [path for path in sessions_dir().iterdir() if path.is_dir()]
+    assert len(left) == 1
+    with Parcels():
+        assert not left[0].exists()
 
 
 def test_connecting_to_another_node_takes_time(shim: Shim) -> None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
 from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage
+from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.needs import server_choices
 from tlstax.support.directories import cache_dir, ensure_directory
@@ -51,7 +51,8 @@ class Parcels:
     """Folders of a node's cache by their path in it, each packed when the first node lacks it.
 
     `specimens` are the names of those on the shelf that are needed; they are fetched when a node lacks one.
-    Leave it as a context manager: what was packed is removed then.
+    Leave it as a context manager: what was packed is removed then, or by the next start
+    where this one is killed.
     """
 
     specimens: Sequence[str] = ()
@@ -60,7 +61,8 @@ class Parcels:
     _packed: dict[str, Packed | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._scratch = tempfile.TemporaryDirectory(dir=ensure_directory(cache_dir()), prefix="parcels-")
+        self._session = open_session()
+        self._scratch = self._session.new_directory()
         self._sources = self._pack("sources", self._add_sources)
         engine = Path(engine_command()[0])
         self._programs = engine.parent
@@ -72,7 +74,7 @@ class Parcels:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._scratch.cleanup()
+        self._session.close()
 
     @property
     def targets(self) -> list[str]:
@@ -108,7 +110,7 @@ class Parcels:
         return self._pack(name, lambda tar: tar.add(folder, arcname="."))
 
     def _pack(self, name: str, fill: Packing) -> Packed:
-        path = Path(self._scratch.name) / f"{name}.tar"
+        path = self._scratch / f"{name}.tar"
         with tarfile.open(path, "w") as tar:
             fill(tar)
         with path.open("rb") as file:
@@ -124,7 +126,7 @@ class Parcels:
         kept = cache_dir() / self.wheels
         if kept.is_dir():
             return kept
-        folder = Path(self._scratch.name) / "wheels"
+        folder = self._scratch / "wheels"
         download = [sys.executable, "-I", "-m", "pip", "download", "--quiet", "--require-hashes"]
         try:
             done = subprocess.run(

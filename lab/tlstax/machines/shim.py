@@ -9,10 +9,12 @@ in order.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import platform
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -62,6 +64,7 @@ class Shim:
     def lacks(self, targets: list[str], environment: str, wheels: str) -> list[str]:
         """Those of these folders of the cache that are not there; `wheels` too, if the environment is not."""
         cache = _cache()
+        _remove_left_behind([cache / "incoming", *(cache / target.partition("/")[0] for target in targets)])
         wanted = list(targets)
         if not any(cache.glob(f"environments/{environment}-*/complete")):
             wanted.append(wheels)
@@ -83,8 +86,9 @@ class Shim:
             archive.unlink()
             raise ValueError(f"{target} came to the node changed")
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix="."))
+        scratch = place.parent / _own(f".{place.name}")
         try:
+            scratch.mkdir(mode=0o700)
             with tarfile.open(archive) as packed:
                 # Its checksum is the head's, and a server's links lead where they like.
                 packed.extractall(scratch, filter="fully_trusted")  # noqa: S202
@@ -222,14 +226,40 @@ def _cache() -> Path:
 
 def _incoming(upload: str) -> Path:
     """Where an archive is kept while it comes, this shim's own: others may share its file system."""
-    return _cache() / "incoming" / f"{upload}-{socket.gethostname()}-{os.getpid()}"
+    return _cache() / "incoming" / _own(upload)
+
+
+def _own(name: str) -> str:
+    """A name that is this process's own."""
+    return f"{name}-{socket.gethostname()}-{os.getpid()}"
+
+
+def _remove_left_behind(folders: list[Path]) -> None:
+    """Remove what shims of this node were receiving or unpacking there when they were killed."""
+    own = re.compile(rf".*-{re.escape(socket.gethostname())}-([0-9]+)")
+    for other in (entry for folder in folders if folder.is_dir() for entry in folder.iterdir()):
+        known = own.fullmatch(other.name)
+        if known and not _is_running(int(known[1])):
+            _remove(other)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno != errno.ESRCH
+    return True
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _remove_unused(folder: Path) -> None:
     """Remove what was left here, or brought by a run, a month ago."""
     for other in folder.iterdir():
         if time.time() - other.stat().st_mtime > UNUSED_S:
-            if other.is_dir():
-                shutil.rmtree(other, ignore_errors=True)
-            else:
-                other.unlink(missing_ok=True)
+            _remove(other)
