@@ -74,6 +74,9 @@ def main(count: int, seed: int, *, is_team: bool = False) -> int:
             found = _one(kind, nodes, generator, TEAM if is_team else ())
             wrong += found
             _say(f"{number + 1} of {count}: {kind}: {'; '.join(found) or 'nothing lost, left or twice'}")
+        left = _files_left(nodes)
+        wrong += left
+        _say(f"files: {'; '.join(left) or 'none left'}")
     _say(f"{count} kills, {len(wrong)} wrong")
     return 1 if wrong else 0
 
@@ -168,6 +171,14 @@ def _left(nodes: Sequence[RayNode]) -> list[str]:
     return []
 
 
+def _files_left(nodes: Sequence[RayNode]) -> list[str]:
+    """What the next start leaves of those that were killed, in the cache that all machines share here."""
+    asking = [*nodes[0].entering(), str(LAUNCHER), "machines", "--ray", f"{nodes[0].address}:{PORT}"]
+    subprocess.run(asking, check=True, stdout=subprocess.DEVNULL, timeout=LONGEST_S)
+    places = ("sessions/*/", "incoming/*", "*/.*-*-*/")
+    return [f"{path} is left" for place in places for path in sorted(_cache().glob(place))]
+
+
 def _where(kind: str, nodes: Sequence[RayNode], generator: random.Random, *, is_team: bool) -> RayNode:
     """The machine on which something is killed; never the head's.
 
@@ -211,11 +222,14 @@ def _is_broken_off(record: TrialRecord) -> bool:
     return any(reason.startswith("its block was broken off") for reason in record.verdict.reasons)
 
 
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tlstax"
+
+
 def ray_command() -> Path:
     """Ray's command in the environment that the launcher makes for it."""
     subprocess.run([str(LAUNCHER), "run", "--ray", "127.0.0.1:9"], check=False, capture_output=True)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tlstax"
-    found = sorted(cache.glob("environments/*/bin/ray"), key=lambda path: path.stat().st_mtime)
+    found = sorted(_cache().glob("environments/*/bin/ray"), key=lambda path: path.stat().st_mtime)
     if not found:
         raise SystemExit("the launcher has not made an environment with Ray")
     return found[-1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -201,6 +203,17 @@ def test_what_a_killed_head_packed_goes_at_the_next_start() -> None:
     assert len(left) == 1
     with Parcels():
         assert not left[0].exists()
+
+
+def test_what_it_starts_can_be_interrupted_though_its_own_process_cannot(shim: Shim) -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        pid = started(shim, ECHO)
+        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    assert int(re.findall(r"SigBlk:\s+([0-9a-f]+)", status)[0], 16) & 1 << signal.SIGINT - 1 == 0
 
 
 def test_connecting_to_another_node_takes_time(shim: Shim) -> None:

@@ -23,6 +23,7 @@ import tarfile
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,16 +134,17 @@ class Shim:
     def start(self, sources: str, arguments: list[str]) -> int:
         """Start the node's tlstax with these arguments; its process id."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (open for as long as the child)
-        self._child = subprocess.Popen(
-            [str(_cache() / sources / "tlstax"), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=True,
-            text=True,
-            encoding="utf-8",
-            env=_environment(),
-        )
+        with _nothing_blocked():
+            self._child = subprocess.Popen(
+                [str(_cache() / sources / "tlstax"), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                start_new_session=True,
+                text=True,
+                encoding="utf-8",
+                env=_environment(),
+            )
         threading.Thread(target=self._read, args=(self._child,), daemon=True).start()
         return self._child.pid
 
@@ -232,6 +234,16 @@ def _incoming(upload: str) -> Path:
 def _own(name: str) -> str:
     """A name that is this process's own."""
     return f"{name}-{socket.gethostname()}-{os.getpid()}"
+
+
+@contextlib.contextmanager
+def _nothing_blocked() -> Iterator[None]:
+    """What is started here can be ended by any signal: Ray blocks SIGINT, by which perf is asked to write."""
+    blocked = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _remove_left_behind(folders: list[Path]) -> None:
