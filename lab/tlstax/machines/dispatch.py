@@ -8,13 +8,18 @@ there is no end of them. What captured trials show is not compared, so of their 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 from tlstax.records.trial import Trial
+from tlstax.support.text import counted
 
 Block = tuple[Trial, ...]
+
+SLOW = 0.25
+"""A machine that has measured less than this share of what the machines' median has is said to be slow."""
 
 
 @dataclass
@@ -22,12 +27,14 @@ class Dispatch:
     """Hands out blocks.
 
     `blocks` are those still to be done, without end. `begun_on` has the machine of each that was begun
-    before a run was cut off: nobody else goes on with it. `under_way` is who is at which.
+    before a run was cut off: nobody else goes on with it. `under_way` is who is at which, and
+    `measured_by` how many blocks each machine is done with.
     """
 
     blocks: Iterator[Block]
     begun_on: Mapping[int, str] = field(default_factory=dict)
     under_way: dict[str, Block] = field(default_factory=dict)
+    measured_by: Counter[str] = field(default_factory=Counter)
     _waiting: deque[Block] = field(default_factory=deque)
 
     def next_for(self, machine: str) -> Block:
@@ -44,6 +51,7 @@ class Dispatch:
 
     def done(self, machine: str) -> Block:
         """The machine is done with its block, which is returned."""
+        self.measured_by[machine] += 1
         return self.under_way.pop(machine)
 
     def lost(self, machine: str, measured: set[int]) -> Block | None:
@@ -58,6 +66,15 @@ class Dispatch:
         if left and (not measured or block[0].captured):
             self._waiting.appendleft(left)
         return block
+
+    def slow(self, machines: Collection[str]) -> Iterator[str]:
+        """A sentence for each of these machines, those still at work, that has done far less than others."""
+        usual = median([self.measured_by[name] for name in machines] or [0])
+        for name in sorted(machines):
+            blocks = self.measured_by[name]
+            if blocks < SLOW * usual:
+                did = counted(blocks, "block") if blocks else "no block"
+                yield f"{name} is slow: it measured {did} while the median machine measured {usual:g}"
 
     def _returned(self, machine: str) -> Block | None:
         for block in self._waiting:

@@ -122,6 +122,8 @@ class _Measuring:
                     self._handle(member, report)
                 self._name_machines()
                 interruption.check()
+            for text in self.dispatch.slow([member.node.name for member in self.crew.working]):
+                self.watcher.warn(text)
         finally:
             # What was measured of unfinished blocks is kept; a later session of the run may go on with them.
             for name in list(self.reported):

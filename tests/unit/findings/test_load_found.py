@@ -12,6 +12,7 @@ from shared_runs import shared_run
 from tlstax.findings.answer.document import document
 from tlstax.findings.machines.load import load
 from tlstax.records.load import LoadStep
+from tlstax.records.trial import TrialRecord
 from tlstax.report.formats.render import render
 
 
@@ -95,6 +96,27 @@ def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
     )
     assert (found.skew_us, found.clock_error_us, found.server_address) == (41.0, 22.0, "10.0.0.1")
     assert len(found.sentences) == 3
+
+
+@pytest.mark.parametrize(("halved", "is_slow"), [(1, False), (2, True)])
+def test_a_machine_that_sends_far_less_than_others_is_said_to_be_slow(*, halved: int, is_slow: bool) -> None:
+    stored = shared_run(machines=("c1", "c2", "c3"))
+
+    def less(one: TrialRecord) -> TrialRecord:
+        assert one.load is not None
+        first, second, third = one.load.parts
+        third = third.model_copy(update={"operations": first.operations // 2**halved})
+        second = second.model_copy(update={"operations": first.operations})
+        return one.model_copy(update={"load": one.load.model_copy(update={"parts": (first, second, third)})})
+
+    found = load(stored.model_copy(update={"trials": tuple(map(less, stored.trials))}))
+    assert found is not None
+    slow = (
+        "c3 is slow: it sent less than half of what each machine would have sent of equal ones, and a slice "
+        "lasts until all have sent enough"
+    )
+    assert (found.sentences[-1] == slow) == is_slow
+    assert (len(found.sentences) == 4) == is_slow
 
 
 def test_of_a_machine_that_was_alone_in_the_end_nothing_is_said_of_beginning_together() -> None:

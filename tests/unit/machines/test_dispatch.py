@@ -52,6 +52,22 @@ def test_of_captured_trials_the_rest_is_done() -> None:
     assert dispatch.next_for("b") == lost[1:]
 
 
+def test_a_machine_that_is_done_with_far_less_than_the_others_is_said_to_be_slow() -> None:
+    dispatch = Dispatch(blocks(STUDY, 1))
+    for name, count in (("a", 9), ("b", 8), ("c", 2), ("d", 1)):
+        for _ in range(count):
+            dispatch.next_for(name)
+            dispatch.done(name)
+    assert list(dispatch.slow(["a", "b", "c"])) == []
+    assert list(dispatch.slow(["d", "c", "b", "a", "e"])) == [
+        "e is slow: it measured no block while the median machine measured 2",
+    ]
+    assert list(dispatch.slow(["d", "b", "a"])) == [
+        "d is slow: it measured 1 block while the median machine measured 8",
+    ]
+    assert list(dispatch.slow([])) == []
+
+
 def test_a_machine_that_is_lost_with_nothing_to_do_takes_nothing_along() -> None:
     assert Dispatch(blocks(STUDY, 1)).lost("a", set()) is None
 

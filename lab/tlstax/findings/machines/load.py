@@ -18,6 +18,9 @@ from tlstax.support.text import counted, enumerated
 BUSY = 0.9
 """CPUs that work for this share of the time have no room for more: work comes in bursts."""
 
+SLOW = 0.5
+"""A machine that sent less than this share of what each would have sent of equal ones is said to be slow."""
+
 
 def load(stored: StoredRun) -> LoadFound | None:
     """What a run shows of its load machines; None where it has none, or no valid trial."""
@@ -47,8 +50,26 @@ def load(stored: StoredRun) -> LoadFound | None:
         skew_us=skew_us,
         clock_error_us=clock_error_us,
         limits=limits,
-        sentences=tuple(_sentences(known, parts, limits, (skew_us, clock_error_us) if several else None)),
+        sentences=(
+            *_sentences(known, parts, limits, (skew_us, clock_error_us) if several else None),
+            *_slow([one for _, one in shared]),
+        ),
     )
+
+
+def _slow(loads: Sequence[Load]) -> Iterator[str]:
+    """A sentence for each machine that sent far less than the others, in the trials in which it took part."""
+    sent, equal = Counter[str](), Counter[str]()
+    for one in loads:
+        each = sum(part.operations for part in one.parts) / len(one.parts)
+        sent.update({part.machine: part.operations for part in one.parts})
+        equal.update({part.machine: each for part in one.parts})
+    for name in sent:
+        if sent[name] < SLOW * equal[name]:
+            yield (
+                f"{name} is slow: it sent less than half of what each machine would have sent of equal ones, "
+                "and a slice lasts until all have sent enough"
+            )
 
 
 def _limit(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> LoadLimit:
