@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 from tlstax.contract import Done, ErrorEvent, Ready, Slice
 from tlstax.records.load import Load
+from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
 
 
@@ -62,6 +63,10 @@ class Client(Protocol):
 
     def load(self) -> Load | None:
         """Each machine's part in it; None where there is one machine."""
+        ...
+
+    def ports(self) -> PortUse | None:
+        """The ports that wait where it ran; of several machines, where most do. None: they do not matter."""
         ...
 
     def __enter__(self) -> Self:

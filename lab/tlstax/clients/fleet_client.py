@@ -19,6 +19,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, Slice, TlsOn
 from tlstax.plan.shared_jobs import MOST_SKEW, shared
 from tlstax.records.load import Load, LoadPart
+from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
 
 TLS_FILES = ("ca_file", "certificate_file", "key_file")
@@ -146,6 +147,11 @@ class FleetClient:
             longest_skew_us=round(max(self._skews_s) * 1e6, 1),
             clock_error_us=round(self.clock_error_s * 1e6, 1),
         )
+
+    def ports(self) -> PortUse | None:
+        """Those of the machine on which the most wait, once all have finished."""
+        known = [part.ports for part in self._finished if part.ports is not None]
+        return max(known, key=lambda one: one.waiting / one.there_are, default=None)
 
     @property
     def _peers(self) -> Sequence[Peer]:

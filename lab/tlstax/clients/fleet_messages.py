@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready, Slice
+from tlstax.records.ports import PortUse
 from tlstax.records.trial import Machine, MappedLibrary, Specimen
 
 
@@ -131,12 +132,13 @@ class Sliced(Frozen):
 
 
 class Finished(Frozen):
-    """The result of all slices, errors that ended nothing, and the end of the client's log."""
+    """The result of all slices, errors that ended nothing, the end of its log, and the ports that wait."""
 
     kind: Literal["finished"] = "finished"
     done: Done
     errors: tuple[ErrorEvent, ...]
     log: str
+    ports: PortUse | None = None
 
 
 class Broke(Frozen):

@@ -118,7 +118,7 @@ def _replies(orders: Iterable[bytes], scratch: Path) -> Generator[Frozen]:
                     yield Sliced(slice=client.slice(order.length_s, order.within_s), began_s=began_s)
                 elif isinstance(order, Finish):
                     done = client.finish(order.within_s)
-                    yield Finished(done=done, errors=client.errors, log=client.log())
+                    yield Finished(done=done, errors=client.errors, log=client.log(), ports=client.ports())
         except ClientFailure as failure:
             log = client.log() if client is not None else ""
             yield Broke(message=str(failure), errors=failure.errors, log=log)

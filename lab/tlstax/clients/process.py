@@ -17,7 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready, Slice
 from tlstax.observers import process
+from tlstax.observers.ports import read_ports
 from tlstax.records.load import Load
+from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
 from tlstax.specimens.processes import mortal
 from tlstax.support.errors import MachineFault
@@ -67,6 +69,7 @@ class LoadClient:
         self._job = job
         self._ready: Ready | None = None
         self._errors: list[ErrorEvent] = []
+        self._is_here = True
         gate = _GATE if before_exec is not None else ()
         mortal_command = mortal([*gate, *command])
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
@@ -128,6 +131,10 @@ class LoadClient:
         """None: there is one machine."""
         return None
 
+    def ports(self) -> PortUse | None:
+        """The ports that wait on this machine; None where its own place, across a distance, is another."""
+        return read_ports(self._job) if self._is_here else None
+
     def mapped_tls_libraries(self) -> tuple[MappedLibrary, ...]:
         """The TLS libraries that it has loaded, once it is ready."""
         return process.mapped_tls_libraries(self._ready.pid) if self._ready is not None else ()
@@ -150,6 +157,7 @@ class LoadClient:
             event = self._next_event(deadline)
             if isinstance(event, Ready):
                 self._ready = event
+                self._is_here = process.shares_network(event.pid)
                 return event
 
     def go(self) -> None:

@@ -74,6 +74,14 @@ def read_rss_bytes(pid: int) -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def shares_network(pid: int) -> bool:
+    """Whether a process is in our own network namespace (namespaces(7)); also where that is out of reach."""
+    try:
+        return Path(f"/proc/{pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink()
+    except OSError:
+        return True
+
+
 def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
     """The TLS libraries mapped into `pid`, in alphabetical order, each with its content's checksum.
 

@@ -12,6 +12,7 @@ from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.load import Load, LoadStep
 from tlstax.records.pilot import Pilot
+from tlstax.records.ports import PortUse
 from tlstax.records.slices import Slices, Together
 from tlstax.records.window import Window
 from tlstax.study import Case, Study
@@ -264,7 +265,8 @@ class Evidence(Frozen):
     was watched before the turns began, and `together` what the server counted of all clients during them.
     `burned` is what the fault `burn` did, None where that is not planted. `machine` names the one of several
     machines that it ran on, empty where the run has one. `load` has the machines that its load came from,
-    None where the client was on the server's machine or, at an external server, here.
+    None where the client was on the server's machine or, at an external server, here. `ports` are those that
+    waited on the client's machine when it had finished, None where they do not matter.
     """
 
     trial: Trial
@@ -296,6 +298,7 @@ class Evidence(Frozen):
     beside_another: bool = False
     machine: str = ""
     load: Load | None = None
+    ports: PortUse | None = None
 
     @property
     def watched_operations(self) -> int:

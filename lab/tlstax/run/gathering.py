@@ -18,6 +18,7 @@ from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.burned import Burned
 from tlstax.records.load import Load
+from tlstax.records.ports import PortUse
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     Evidence,
@@ -69,6 +70,7 @@ class Gathered:
         self.together: Together | None = None
         self.burned: Burned | None = None
         self.load: Load | None = None
+        self.ports: PortUse | None = None
         self.failure = ""
         self._started, self._started_at = time.monotonic(), datetime.now(UTC)
 
@@ -90,7 +92,8 @@ class Gathered:
 
     def of_client(self, client: Client) -> None:
         """Keep what the client has said of its errors and written down, and which machines it worked on."""
-        self.client_errors, self.client_log, self.load = client.errors, client.log(), client.load()
+        self.client_errors, self.client_log = client.errors, client.log()
+        self.load, self.ports = client.load(), client.ports()
 
     def record(self, bench: Bench, took_s: float | None = None) -> TrialRecord:
         """All of it, judged. `took_s` is the trial's part of the run's time, None for all since it began."""
@@ -122,6 +125,7 @@ class Gathered:
                 together=self.together,
                 burned=self.burned,
                 load=self.load,
+                ports=self.ports,
                 failure=self.failure,
                 guest=bench.guest,
             )
