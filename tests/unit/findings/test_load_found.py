@@ -98,16 +98,17 @@ def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
     assert len(found.sentences) == 3
 
 
-@pytest.mark.parametrize(("halved", "is_slow"), [(1, False), (2, True)])
-def test_a_machine_that_sends_far_less_than_others_is_said_to_be_slow(*, halved: int, is_slow: bool) -> None:
+@pytest.mark.parametrize(("sent", "is_slow"), [(400, False), (399, True)])
+def test_a_machine_that_sends_far_less_than_others_is_said_to_be_slow(*, sent: int, is_slow: bool) -> None:
     stored = shared_run(machines=("c1", "c2", "c3"))
 
     def less(one: TrialRecord) -> TrialRecord:
         assert one.load is not None
-        first, second, third = one.load.parts
-        third = third.model_copy(update={"operations": first.operations // 2**halved})
-        second = second.model_copy(update={"operations": first.operations})
-        return one.model_copy(update={"load": one.load.model_copy(update={"parts": (first, second, third)})})
+        parts = tuple(
+            part.model_copy(update={"operations": operations})
+            for part, operations in zip(one.load.parts, (1_000, 1_000, sent), strict=True)
+        )
+        return one.model_copy(update={"load": one.load.model_copy(update={"parts": parts})})
 
     found = load(stored.model_copy(update={"trials": tuple(map(less, stored.trials))}))
     assert found is not None
