@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,14 @@ def packed(program: str) -> tuple[bytes, str]:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def _short_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sessions want a cache of a short path, whose name leaves room for a socket's."""
+    with tempfile.TemporaryDirectory(prefix="tlstax-") as cache:
+        monkeypatch.setenv("TLSTAX_CACHE", cache)
+        yield
 
 
 @pytest.fixture
@@ -195,6 +204,7 @@ def test_what_a_killed_shim_was_receiving_or_unpacking_goes_at_the_next_start(
     assert not list(sources.iterdir())
 
 
+@pytest.mark.usefixtures("_short_cache")
 def test_what_a_killed_head_packed_goes_at_the_next_start() -> None:
     packing = "from tlstax.machines.parcels import Parcels; import os; Parcels(); os.kill(os.getpid(), 9)"
     killed = subprocess.run([sys.executable, "-P", "-c", packing], check=False)
@@ -227,6 +237,7 @@ def test_the_clock_is_the_time_of_day(shim: Shim) -> None:
     assert before <= shim.clock_s() <= time.time()
 
 
+@pytest.mark.usefixtures("_short_cache")
 def test_the_same_sources_make_the_same_parcel() -> None:
     with Parcels() as first, Parcels() as second:
         assert first.sources == second.sources
@@ -246,6 +257,7 @@ def test_the_same_sources_make_the_same_parcel() -> None:
     assert not left.exists()
 
 
+@pytest.mark.usefixtures("_short_cache")
 def test_a_parcel_is_named_as_the_launcher_names_the_environment() -> None:
     script = "source setup/places.sh && find_places . setup/requirements.txt && echo $environment_key"
     with Parcels() as parcels:
