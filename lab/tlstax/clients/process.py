@@ -69,7 +69,6 @@ class LoadClient:
         self._job = job
         self._ready: Ready | None = None
         self._errors: list[ErrorEvent] = []
-        self._is_here = True
         gate = _GATE if before_exec is not None else ()
         mortal_command = mortal([*gate, *command])
         self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
@@ -133,7 +132,8 @@ class LoadClient:
 
     def ports(self) -> PortUse | None:
         """The ports that wait on this machine; None where its own place, across a distance, is another."""
-        return read_ports(self._job) if self._is_here else None
+        pid = self.watched_pid
+        return read_ports(self._job) if pid is None or process.shares_network(pid) else None
 
     def mapped_tls_libraries(self) -> tuple[MappedLibrary, ...]:
         """The TLS libraries that it has loaded, once it is ready."""
@@ -157,7 +157,6 @@ class LoadClient:
             event = self._next_event(deadline)
             if isinstance(event, Ready):
                 self._ready = event
-                self._is_here = process.shares_network(event.pid)
                 return event
 
     def go(self) -> None:

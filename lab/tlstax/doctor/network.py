@@ -12,6 +12,7 @@ from tlstax.checks.distance import longest_ms
 from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
 from tlstax.observers.machine import available_cpus, split_cpus
+from tlstax.observers.ports import port_settings
 from tlstax.specimens.sessions import open_session
 from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
@@ -30,15 +31,13 @@ def ports() -> Check:
     A closed connection keeps its port for a minute (TIME_WAIT in tcp(7)), unless tcp_tw_reuse lets
     the kernel take it again after a second (1: always, 2: on loopback).
     """
-    low, high = map(int, (IPV4 / "ip_local_port_range").read_text("ascii").split())
-    reuse = (IPV4 / "tcp_tw_reuse").read_text("ascii").strip()
-    count = high - low + 1
-    enough = count >= PORTS_WANTED
-    per_second = count * SOURCE_ADDRESSES / 60
+    settings = port_settings(IPV4)
+    enough = settings.there_are >= PORTS_WANTED
+    per_second = settings.there_are * SOURCE_ADDRESSES / 60
     return Check(
         name="ports",
         status="ok" if enough else "limited",
-        found=f"{low} to {high}, tcp_tw_reuse {reuse}",
+        found=f"{settings.low} to {settings.high}, tcp_tw_reuse {settings.reuse}",
         meaning="Enough for clients that connect anew for every operation."
         if enough
         else f"More than about {per_second:.0f} new connections a second run out of ports after a minute.",

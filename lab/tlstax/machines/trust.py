@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Sequence
 
 from tlstax.machines.cluster import Node
+from tlstax.plan.addresses import is_loopback
 from tlstax.support.errors import UserMistake
 
 RAY_TLS = "RAY_USE_TLS"
@@ -19,7 +19,7 @@ def check_trusted(nodes: Sequence[Node], *, is_private: bool, is_trusted: bool) 
     A private server listens on it for as long as the run takes. Passwords go to load machines over an
     encrypted connection, but whose it is, is known by what Ray carries.
     """
-    if is_trusted or all(_is_loopback(node.address) for node in nodes):
+    if is_trusted or all(is_loopback(node.address) for node in nodes):
         return
     if is_private:
         raise UserMistake(
@@ -33,10 +33,3 @@ def check_trusted(nodes: Sequence[Node], *, is_private: bool, is_trusted: bool) 
             "and its TLS is off, so that others on the network could name theirs",
             remedy=f"switch Ray's TLS on ({RAY_TLS}=1, as its manual says), or say --trust-network",
         )
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"

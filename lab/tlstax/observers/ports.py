@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from pathlib import Path
+from typing import NamedTuple
 
 from tlstax.contract import Job
 from tlstax.contract.job import TcpEndpoint
+from tlstax.plan.addresses import is_loopback
 from tlstax.records.ports import PortUse
 
 ROOT = Path("/")
 ALWAYS, ON_LOOPBACK = "1", "2"
 """Of tcp_tw_reuse: where the kernel takes a port again after a second (Linux's ip-sysctl)."""
+
+
+class PortSettings(NamedTuple):
+    """The kernel's first and last port for new connections, and its tcp_tw_reuse."""
+
+    low: int
+    high: int
+    reuse: str
+
+    @property
+    def there_are(self) -> int:
+        """How many ports that are."""
+        return self.high - self.low + 1
+
+
+def port_settings(ipv4: Path) -> PortSettings:
+    """What is set in this folder, which is /proc/sys/net/ipv4. OSError, ValueError where it is not there."""
+    low, high = map(int, (ipv4 / "ip_local_port_range").read_text("ascii").split())
+    return PortSettings(low, high, (ipv4 / "tcp_tw_reuse").read_text("ascii").strip())
 
 
 def read_ports(job: Job, root: Path = ROOT) -> PortUse | None:
@@ -22,17 +42,15 @@ def read_ports(job: Job, root: Path = ROOT) -> PortUse | None:
     """
     if not isinstance(job.endpoint, TcpEndpoint):
         return None
-    settings = root / "proc/sys/net/ipv4"
     try:
-        reuse = (settings / "tcp_tw_reuse").read_text("ascii").strip()
-        low, high = map(int, (settings / "ip_local_port_range").read_text("ascii").split())
+        settings = port_settings(root / "proc/sys/net/ipv4")
         sockets = (root / "proc/self/net/sockstat").read_text("ascii")
     except (OSError, ValueError):
         return None
-    if reuse == ALWAYS or (reuse == ON_LOOPBACK and _is_loopback(job.endpoint.host)):
+    if settings.reuse == ALWAYS or (settings.reuse == ON_LOOPBACK and is_loopback(job.endpoint.host)):
         return None
     waiting = _waiting(sockets)
-    there_are = (high - low + 1) * max(1, len(job.source_addresses))
+    there_are = settings.there_are * max(1, len(job.source_addresses))
     return None if waiting is None else PortUse(waiting=waiting, there_are=there_are)
 
 
@@ -44,10 +62,3 @@ def _waiting(sockstat: str) -> int | None:
         if name == "TCP" and "tw" in fields:
             return int(fields[fields.index("tw") + 1])
     return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

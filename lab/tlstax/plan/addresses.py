@@ -1,6 +1,8 @@
-"""The addresses of both places and the device that leads from one to the other."""
+"""The addresses of both places and the device that leads from one to the other; what is loopback."""
 
 from __future__ import annotations
+
+from ipaddress import ip_address
 
 FAR_ADDRESS = "198.18.0.1"
 """Where the far place is reached: of the range that is set aside for measuring (RFC 2544, appendix C.2.2)."""
@@ -19,3 +21,11 @@ MTU = 1500
 
 CLOSED_PORT = 1
 """Nobody listens on this port of the far place: the kernel answers connects itself."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this address, or name, is the machine itself."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -14,8 +14,8 @@ class Turn:
     """A slice in the round with this number: what the client reports, and what was read at its two ends.
 
     After it the server went on with it for `settling_s`. The CPU times are those of the server and of all
-    programs of the path, 0 where they are out of reach. One that
-    `began_apart`, on several machines, counts nowhere.
+    programs of the path, 0 where they are out of reach. One that `began_apart`, on several machines, counts
+    nowhere.
     """
 
     round: int

@@ -91,7 +91,7 @@ class Gathered:
         self.client_libraries = client.mapped_tls_libraries()
 
     def of_client(self, client: Client) -> None:
-        """Keep what the client has said of its errors and written down, and which machines it worked on."""
+        """Keep what the client has said of its errors and written down, its machines and their ports."""
         self.client_errors, self.client_log = client.errors, client.log()
         self.load, self.ports = client.load(), client.ports()
 

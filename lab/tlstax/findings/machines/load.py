@@ -52,17 +52,16 @@ def load(stored: StoredRun) -> LoadFound | None:
         limits=limits,
         sentences=(
             *_sentences(known, parts, limits, (skew_us, clock_error_us) if several else None),
-            *_slow([one for _, one in shared]),
+            *_slow([one for _, one in shared], parts),
         ),
     )
 
 
-def _slow(loads: Sequence[Load]) -> Iterator[str]:
-    """A sentence for each machine that sent far less than the others, in the trials in which it took part."""
-    sent, equal = Counter[str](), Counter[str]()
+def _slow(loads: Sequence[Load], sent: Counter[str]) -> Iterator[str]:
+    """A sentence for each machine that `sent` far less than others, in the trials in which it took part."""
+    equal = Counter[str]()
     for one in loads:
         each = sum(part.operations for part in one.parts) / len(one.parts)
-        sent.update({part.machine: part.operations for part in one.parts})
         equal.update({part.machine: each for part in one.parts})
     for name in sent:
         if sent[name] < SLOW * equal[name]:
