@@ -147,7 +147,11 @@ def test_two_machines_send_one_load_and_the_server_counts_what_they_say(
         assert record.server.status_delta["Connections"] >= CONNECTIONS
         assert record.slices is not None
         assert record.slices.lead_in is None
-        assert record.slices.length_s >= 20 * record.load.skew_us / 1e6
+        # Slices that began too far apart do not count. Where they were few, the median is of those that do:
+        # the one before the turns, which may be longer, is taken off.
+        assert 0 < len(record.slices.rounds) <= record.load.slices - record.load.apart
+        if 2 * (record.load.apart + 1) < record.load.slices:
+            assert record.slices.length_s >= 20 * record.load.skew_us / 1e6
         assert record.job is not None
         assert not record.job.account.password
     assert not [client for machine in machines for client in machine.clients()]
