@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path("/")
-_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+_SWITCHES = re.compile(rb"voluntary_ctxt_switches:\s*(\d+)")
+"""Of both kinds, voluntary and not."""
+_STATUS_BYTES = 1 << 16
+"""More than /proc/PID/task/TID/status ever has, so that one read gives all of it."""
 _MINOR, _MAJOR = 7, 9
 """The places of minflt and majflt in /proc/PID/stat, counted from the field behind the name."""
 
@@ -27,17 +31,17 @@ def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
     """
     try:
         stat = (root / f"proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        tasks = list((root / f"proc/{pid}/task").iterdir())
+        tasks = [str(task) for task in (root / f"proc/{pid}/task").iterdir()]
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()
     switches = {}
     for task in tasks:
         try:
-            status = (task / "status").read_text(encoding="utf-8", errors="replace")
+            status = _status(f"{task}/status")
         except OSError:
             continue
-        switches[int(task.name)] = sum(map(int, _SWITCHES.findall(status)))
+        switches[int(task.rpartition("/")[2])] = sum(map(int, _SWITCHES.findall(status)))
     return Threads(switches, int(fields[_MINOR]) + int(fields[_MAJOR]))
 
 
@@ -54,3 +58,12 @@ def threads_between(before: Threads | None, after: Threads | None) -> dict[str, 
         now, then = sum(after.context_switches.values()), sum(before.context_switches.values())
         counts["context_switches"] = now - then
     return counts
+
+
+def _status(path: str) -> bytes:
+    """A thread's status. A server has a hundred of them, and `Path.read_text` takes three times as long."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _STATUS_BYTES)
+    finally:
+        os.close(descriptor)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 from tlstax.clients.client import Client
 from tlstax.contract import Counts, FullLoad, Job
@@ -28,6 +29,18 @@ from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3
 """In how many blocks the engine measures what its own loop costs: it takes as long as starting it."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What the seats of a sitting leave to those after them.
+
+    `tables` is what they held when the first client had them put back, by server and workload. `counters` is
+    what a server had counted when its last client had been watched, by its bench: nobody has worked since.
+    """
+
+    tables: dict[tuple[int, str], tuple[TableState, ...]] = field(default_factory=dict)
+    counters: dict[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Seat:
@@ -66,15 +79,14 @@ class Seat:
         """What its client says that it opened in its slices."""
         return total(turn.slice.counts for turn in self._turns)
 
-    def sit_down(self, watched_s: float, tables: dict[tuple[int, str], tuple[TableState, ...]]) -> None:
+    def sit_down(self, watched_s: float, passed: Passed) -> None:
         """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
 
-        Nobody else works meanwhile, so the server's counters are of this client alone. `tables` is what they
-        held when the first of the sitting had them put back.
+        Nobody else works meanwhile, so the server's counters are of this client alone.
         """
         with self.gathered.failures():
-            made_ready(self.gathered, self.bench, tables)
-            self._sit_down(watched_s)
+            made_ready(self.gathered, self.bench, passed.tables)
+            self._sit_down(watched_s, passed.counters)
 
     @property
     def operations_in_turns(self) -> int:
@@ -125,9 +137,9 @@ class Seat:
         overhead = self.trial.block < OVERHEAD_BLOCKS
         return job.model_copy(update={"full_load": full_load, "measure_overhead": overhead})
 
-    def _sit_down(self, watched_s: float) -> None:
+    def _sit_down(self, watched_s: float, counted: dict[int, Mapping[str, int]]) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
-        status_before = status.read_status(bench.admin)
+        status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
         counters = self._stack.enter_context(counters_of(levels, bench))
         before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
         self._stack.enter_context(travelling(self._route, gathered.travelled))
@@ -145,6 +157,9 @@ class Seat:
             gathered.window = window.model_copy(update={"operations": done.operations})
             self._watched_cpu = process.server_cpu(window.server)
             self._status_delta = status.status_delta(status_before, watch.status_at_end)
+            # At an external server sessions that have ended may be counted later.
+            if not bench.guest:
+                counted[id(bench)] = watch.status_at_end
         finally:
             gathered.of_client(client)
 

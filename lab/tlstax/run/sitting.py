@@ -14,9 +14,9 @@ from tlstax.mysql import status
 from tlstax.plan import sittings
 from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Together
-from tlstax.records.trial import TableState, Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench
-from tlstax.run.seat import Seat
+from tlstax.run.seat import Passed, Seat
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 
@@ -46,16 +46,16 @@ def run_sitting(
     """
     began = time.monotonic()
     with ExitStack() as stack:
-        seats, tables = [], dict[tuple[int, str], tuple[TableState, ...]]()
+        seats, passed = [], Passed()
         for trial in sitting.trials:
             interruption.check()
             watcher.begins(trial)
             seat = Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
-            seat.sit_down(sitting.watched_s, tables)
+            seat.sit_down(sitting.watched_s, passed)
             if seat.is_out:
                 watcher.failed(seat.gathered.record(seat.bench))
             seats.append(seat)
-        with _counted_together(seats) as counted:
+        with _counted_together(seats, passed.counters) as counted:
             watcher.turns_begin()
             _take_turns(sitting, seats, seed)
         for seat in seats:
@@ -96,11 +96,16 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _counted_together(seats: Sequence[Seat]) -> Iterator[list[tuple[list[Seat], dict[str, int]]]]:
-    """Reads each server's counters before and after the block; the seats of each, and what changed there."""
+def _counted_together(
+    seats: Sequence[Seat], known: Mapping[int, Mapping[str, int]]
+) -> Iterator[list[tuple[list[Seat], dict[str, int]]]]:
+    """Reads each server's counters before and after the block; the seats of each, and what changed there.
+
+    What is `known` of those before it, by bench, is not read again.
+    """
     playing = [seat for seat in seats if not seat.is_out]
     servers = grouped(playing, lambda seat: id(seat.bench)).values()
-    before = [_status(of_server) for of_server in servers]
+    before = [known.get(id(of_server[0].bench)) or _status(of_server) for of_server in servers]
     counted: list[tuple[list[Seat], dict[str, int]]] = []
     yield counted
     for of_server, was in zip(servers, before, strict=True):
