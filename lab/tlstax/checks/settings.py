@@ -1,4 +1,4 @@
-"""Proof of settings: turns, the server's certificate, its TLS and its commits were as the case has it."""
+"""Proof of settings: turns, certificate, TLS, commits and instructions were as the case has it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.verification import verified
+from tlstax.study import cpu_features as hidden
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.server_words import key_of
 
 ROUNDING = 1e-6
@@ -80,3 +82,22 @@ def durability(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("unknown", "it is not known when the server had a commit on the disk")
     elif seen != wanted:
         yield Doubt("invalid", f"the server's durability was {seen}, where it was to be {wanted}")
+
+
+def cpu_features(trial: Complete) -> Iterator[Doubt]:
+    """Server and client were given the variable by which the case's instructions are hidden, and no other.
+
+    Where nothing is to be hidden, a client may have the variable from whoever started tlstax.
+    """
+    level = trial.case.cpu_features
+    wanted = hidden.environment(level).get(hidden.VARIABLE, "")
+    for who, seen in (("server", trial.server.ia32cap), ("client", trial.evidence.client_ia32cap)):
+        if seen is None and level != OWN_FEATURES:
+            yield Doubt("unknown", f"it is not known which instructions were hidden from the {who}")
+        elif seen and level == OWN_FEATURES:
+            yield Doubt("note", f"the {who}'s environment hides instructions from OpenSSL ({seen})")
+        elif seen is not None and seen != wanted:
+            yield Doubt(
+                "invalid",
+                f"{hidden.VARIABLE} of the {who} was {seen or 'not set'}, where it was to be {wanted}",
+            )

@@ -49,6 +49,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     settings.certificate,
     settings.tls_switch,
     settings.durability,
+    settings.cpu_features,
     distance.distance,
     identity.answering,
     identity.listening,

@@ -90,6 +90,19 @@ def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
     return _mapped(pid, _TLS_LIBRARY) or ()
 
 
+def environment_of(pid: int, name: str) -> str | None:
+    """What a variable was when the process's program was executed (proc(5), /proc/PID/environ).
+
+    Empty where it was not set, None where the process is out of reach.
+    """
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    found = (value for key, _, value in (each.partition(b"=") for each in variables) if key == name.encode())
+    return next(found, b"").decode(errors="replace")
+
+
 def mapped_faults(pid: int) -> tuple[MappedLibrary, ...] | None:
     """The faults and variants of ours that are mapped into `pid`, with their checksums; None out of reach."""
     return _mapped(pid, _FAULT)

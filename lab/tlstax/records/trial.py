@@ -214,7 +214,7 @@ class ServerObservation(Frozen):
     among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too. `connections` are those
     that told of themselves in the window, None where none was to; `tls_versions` is what the server accepted
     during the trial (empty: no TLS), `durability` its setting of when a commit is on disk, None where a study
-    leaves them alone.
+    leaves them alone. `ia32cap` is the process's variable OPENSSL_ia32cap, empty where it has none.
     """
 
     version: str
@@ -232,6 +232,7 @@ class ServerObservation(Frozen):
     connections: tuple[ConnectionsSeen, ...] | None = None
     tls_versions: str | None = None
     durability: str | None = None
+    ia32cap: str | None = None
 
 
 class Verdict(Frozen):
@@ -266,7 +267,8 @@ class Evidence(Frozen):
     `burned` is what the fault `burn` did, None where that is not planted. `machine` names the one of several
     machines that it ran on, empty where the run has one. `load` has the machines that its load came from,
     None where the client was on the server's machine or, at an external server, here. `ports` are those that
-    waited on the client's machine when it had finished, None where they do not matter.
+    waited on the client's machine when it had finished, None where they do not matter. `client_ia32cap` is
+    the client's variable OPENSSL_ia32cap, empty where it has none.
     """
 
     trial: Trial
@@ -278,6 +280,7 @@ class Evidence(Frozen):
     client_errors: tuple[ErrorEvent, ...] = ()
     client_log: str = ""
     client_mapped_tls_libraries: tuple[MappedLibrary, ...] = ()
+    client_ia32cap: str | None = None
     server: ServerObservation | None
     window: Window | None = None
     profile: Profile | None = None

@@ -35,9 +35,10 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Levels, legacy_tls
+from tlstax.study import Levels, cpu_features, legacy_tls
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
@@ -125,8 +126,10 @@ class Bench:
 
     def command_of(self, levels: Levels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
-        program = self.clients.get(CaseLevels.of(levels).client)
-        return program.command if program else self.command
+        case = CaseLevels.of(levels)
+        program = self.clients.get(case.client)
+        hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
+        return [*(["env", *hidden] if hidden else []), *(program.command if program else self.command)]
 
     def client_asks(self, levels: Levels) -> bool:
         """Whether that client asks its connections what they have negotiated (see `ClientKind`)."""
@@ -188,8 +191,8 @@ class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
-    `certificate` is one of factors.CERTIFICATES, `addresses` are those that it names, the first as its common
-    name too.
+    `cpu_features` is what OpenSSL finds there, `certificate` one of factors.CERTIFICATES, `addresses` are
+    those that it names, the first as its common name too.
     `counted_events` are counted of its process from before its start. With a `span`, it stands in its
     far place. With a `fleet` it listens where that reaches it.
     """
@@ -199,6 +202,7 @@ class Wanted:
     certificate: str = DEFAULT_CERTIFICATE
     addresses: tuple[str, ...] = CertificateRequest.addresses
     fault: Fault | None = None
+    cpu_features: str = OWN_FEATURES
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
     counted_events: tuple[Event, ...] = ()
@@ -236,6 +240,7 @@ def private_bench(
         certificate=replace(certificates.requested(wanted.certificate), addresses=_named_addresses(wanted)),
         openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
+        cpu_features=wanted.cpu_features,
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,

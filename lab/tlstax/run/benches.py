@@ -23,6 +23,7 @@ from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import LoadMachines, Machine, Specimen
+from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -116,6 +117,7 @@ def obtain(study: Study, say: Say) -> Specimens:
     UserMistake name it, and the option that leaves it out.
     """
     engine_command()
+    hidden_features.check_machine(study)
     names = dict.fromkeys(choice.server for choice in server_choices(study))
     servers = {name: _obtained(study, "server", name, say) for name in names}
     libraries = {}
@@ -214,6 +216,8 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     machine, events = _with_counters(machine or describe_machine())
     choices = server_choices(study) if only is None else (only,)
     several = len(choices) > 1
+    found = tuple(hidden_features.notes(study, specimens.tls_libraries.values()))
+    machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
     benches = Benches(machine, specimens.described(), guest=False, fleet=fleet)
     libraries = _paths(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
@@ -231,6 +235,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                     tls_library=specimens.tls_libraries.get(choice.tls_library),
                     certificate=choice.certificate,
                     fault=specimens.faults.get(choice.fault),
+                    cpu_features=choice.cpu_features,
                     counted_events=events if choice.observed else (),
                     span=span,
                     fleet=fleet,

@@ -37,7 +37,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
-from tlstax.study import Levels
+from tlstax.study import Levels, cpu_features
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
 
@@ -60,6 +60,7 @@ class Gathered:
         self.window: Window | None = None
         self.claim: ServerClaim | None = None
         self.client_libraries: tuple[MappedLibrary, ...] = ()
+        self.client_ia32cap: str | None = None
         self.client_errors: tuple[ErrorEvent, ...] = ()
         self.client_log = ""
         self.row_mismatches: tuple[str, ...] = ()
@@ -89,6 +90,8 @@ class Gathered:
         job = self.captured.job
         self.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
         self.client_libraries = client.mapped_tls_libraries()
+        pid = client.watched_pid
+        self.client_ia32cap = process.environment_of(pid, cpu_features.VARIABLE) if pid else None
 
     def of_client(self, client: Client) -> None:
         """Keep what the client has said of its errors and written down, its machines and their ports."""
@@ -109,6 +112,7 @@ class Gathered:
                 client_errors=self.client_errors,
                 client_log=self.client_log,
                 client_mapped_tls_libraries=self.client_libraries,
+                client_ia32cap=self.client_ia32cap,
                 server=self.server,
                 window=self.window,
                 profile=self.sampled.profile,
@@ -160,6 +164,7 @@ def observed_of_server(
         data_directory=answering.data_directory if answering else None,
         tls_versions=in_force.tls_versions,
         durability=in_force.durability,
+        ia32cap=process.environment_of(server.pid, cpu_features.VARIABLE) if server.pid else None,
         connections=None if bench.client_asks(levels) else connection_log.read(admin),
     )
 

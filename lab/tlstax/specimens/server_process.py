@@ -19,6 +19,7 @@ from tlstax.specimens.products import product_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.study import cpu_features
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 
@@ -175,6 +176,7 @@ class ServerProcess:
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
             **({burn_page.VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
+            **cpu_features.environment(self._settings.cpu_features),
             **self._build.environment(library, preload),
         }
         command = self._build.command(arguments, tls_library=library, preload=preload)

@@ -12,6 +12,7 @@ from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study.cpu_features import OWN_FEATURES
 
 FILES_BESIDE_CONNECTIONS = 1000
 """Descriptors that a server wants for tables and logs; every connection takes one more."""
@@ -31,7 +32,8 @@ class ServerSettings:
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
     configuration it reads, so that the machine's own cannot change what is measured. `options` are
     command-line options that come last and so override the others. `tls_library` is put under the server in
-    place of the one that it comes with, `fault` is planted in it. `before_exec` is called with the process id
+    place of the one that it comes with, `fault` is planted in it, and OpenSSL finds the
+    instructions of `cpu_features` there. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
     `entering` goes before the server's command, to start it in another network namespace, where it listens on
     all addresses: nothing but this session reaches them. `address` is where it listens, loopback or one at
@@ -44,6 +46,7 @@ class ServerSettings:
     options: tuple[str, ...] = ()
     tls_library: TlsLibrary | None = None
     fault: Fault | None = None
+    cpu_features: str = OWN_FEATURES
     buffer_pool_bytes: int = LEAST_BUFFER_POOL_BYTES
     max_connections: int = 4096
     start_timeout_s: float = 90.0

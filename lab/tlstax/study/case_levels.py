@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import (
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
@@ -21,12 +22,12 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.server_words import certificate_words, planted_words, twin_words
+from tlstax.study.server_words import certificate_words, features_words, planted_words, twin_words
 
 Choice = Level | tuple[Level, ...]
 """One level of a factor, or any of several."""
 
-SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance")
+SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance", "cpu_features")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 STATE_FACTORS = ("tls_switch", "durability")
@@ -56,6 +57,7 @@ class ServerChoice:
     fault: str = NO_FAULT
     observed: bool = True
     certificate: str = DEFAULT_CERTIFICATE
+    cpu_features: str = OWN_FEATURES
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
@@ -66,7 +68,8 @@ class ServerChoice:
         )
         not_observed = "" if self.observed else ", not observed"
         planted = planted_words(self.fault)
-        return f"{server}{over}{certificate}{planted}{twin_words(self.instance)}{not_observed}"
+        hidden = features_words(self.cpu_features)
+        return f"{server}{over}{certificate}{planted}{hidden}{twin_words(self.instance)}{not_observed}"
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ class CaseLevels:
     instance: int = 1
     fault: str = NO_FAULT
     burn: str = NO_BURN
+    cpu_features: str = OWN_FEATURES
     observers: str = "all"
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,6 +161,7 @@ class CaseLevels:
             fault=self.fault,
             observed=self.is_observed,
             certificate=self.certificate,
+            cpu_features=self.cpu_features,
         )
 
     @property

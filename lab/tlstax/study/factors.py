@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from tlstax.study.client_kinds.known import KINDS
+from tlstax.study.cpu_features import HIDDEN
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     CERTIFICATES,
@@ -121,6 +122,11 @@ FACTORS: dict[str, Factor] = {
             "the CPU time that the fault burn takes in each answer of the server",
             (NO_BURN,),
             nanoseconds=True,
+        ),
+        Factor(
+            "cpu_features",
+            "which instructions OpenSSL finds, at the server and at the client: those of older processors",
+            tuple(HIDDEN),
         ),
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )

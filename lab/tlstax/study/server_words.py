@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tlstax.study import cpu_features
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import GROUPS_LIFTED, NO_BURN, NO_FAULT, Level
 
 VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
@@ -21,6 +23,11 @@ def changed_words(fault: Level) -> str:
 def burn_words(burn: Level) -> str:
     """What the fault `burn` is asked for: "nothing burned", "400 ns burned"."""
     return "nothing burned" if burn == NO_BURN else f"{int(str(burn).removesuffix('ns')):,} ns burned"
+
+
+def features_words(features: Level) -> str:
+    """Which instructions are hidden from a server and its client, to be put behind the server's name."""
+    return "" if features == OWN_FEATURES else f", {cpu_features.words(str(features))}"
 
 
 def certificate_words(certificate: Level) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.design import Study
 from tlstax.study.level_names import DIRECT, ENGINE, OWN, STORM
 from tlstax.support.errors import UserMistake
@@ -31,6 +32,11 @@ def _cannot(case: CaseLevels) -> Iterator[tuple[str, str]]:
         yield (
             f"the client's TLS library cannot be {case.client_tls_library}",
             "each machine's client runs over that machine's own",
+        )
+    if case.cpu_features != OWN_FEATURES:
+        yield (
+            f"cpu_features cannot be {case.cpu_features}",
+            "each machine's client finds the instructions of its own processor",
         )
     if case.workload == STORM:
         yield "a storm cannot be measured", "it opens all its connections at one moment, from one client"

@@ -19,6 +19,7 @@ from tlstax.report.core.groups import Row
 from tlstax.report.core.marks import Style
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
+from tlstax.study.cpu_features import VARIABLE, environment
 from tlstax.study.level_names import CERTIFICATES
 from tlstax.study.server_words import key_of
 
@@ -227,4 +228,31 @@ def test_a_case_that_is_to_have_the_server_to_itself_takes_no_turns() -> None:
     assert turns(0, None) == turns(None, None) == turns(None, 0.005) == []
     assert turns(0, 0.005) == [
         Doubt("invalid", "it took turns with others, where it was to have the server to itself")
+    ]
+
+
+HIDDEN = environment("no-avx2")[VARIABLE]
+
+
+def features(level: str, server: str | None, client: str | None) -> list[Doubt]:
+    made = trial(levels={"cpu_features": level}, ia32cap=server)
+    evidence = made.evidence.model_copy(update={"client_ia32cap": client})
+    return list(settings.cpu_features(made._replace(evidence=evidence)))
+
+
+def test_instructions_are_hidden_from_both_sides() -> None:
+    assert features("no-avx2", HIDDEN, HIDDEN) == []
+    assert features("own", "", "") == features("own", None, None) == []
+    assert features("no-avx2", HIDDEN, "") == [
+        Doubt("invalid", f"OPENSSL_ia32cap of the client was not set, where it was to be {HIDDEN}")
+    ]
+    assert [doubt.weight for doubt in features("no-avx2", "~0x0", HIDDEN)] == ["invalid"]
+    assert features("no-avx2", None, HIDDEN) == [
+        Doubt("unknown", "it is not known which instructions were hidden from the server")
+    ]
+
+
+def test_what_the_user_hides_is_noted() -> None:
+    assert features("own", "", "~0x1") == [
+        Doubt("note", "the client's environment hides instructions from OpenSSL (~0x1)")
     ]
