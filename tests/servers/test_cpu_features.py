@@ -1,4 +1,4 @@
-"""Instructions are hidden from OpenSSL at a real server and at its client, and that is proved of each trial."""
+"""Instructions are hidden from OpenSSL at a real server and its client, and that is proved of each trial."""
 
 from __future__ import annotations
 

@@ -12,7 +12,14 @@ from tlstax.records.trial import MappedLibrary
 
 
 class Client(Protocol):
-    """A load client that has its job. Calls that wait raise ClientFailure; leaving it ends the client."""
+    """A load client that has its job. Calls that wait raise ClientFailure; leaving it ends the client.
+
+    It is there from when it is made, and loads itself; entering it, or `give_job`, has it connect.
+    """
+
+    def give_job(self) -> None:
+        """Hand over the job, once, as entering does."""
+        ...
 
     @property
     def watched_pid(self) -> int | None:
@@ -51,6 +58,10 @@ class Client(Protocol):
 
     def slice(self, length_s: float, within_s: float) -> Slice:
         """Have it work for `length_s` and return what it did."""
+        ...
+
+    def wind_up(self) -> None:
+        """There is no further slice: it may put its result together while others do as well."""
         ...
 
     def finish(self, within_s: float) -> Done:

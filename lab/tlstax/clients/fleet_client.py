@@ -53,13 +53,17 @@ class FleetClient:
         self.began_apart = False
 
     def __enter__(self) -> Self:
+        self.give_job()
+        return self
+
+    def give_job(self) -> None:
+        """Connect to the machines, and ask what their clocks say."""
         try:
             self._lines = [self._open.enter_context(FleetLine(peer)) for peer in self._peers]
             self._offsets = [line.clock() for line in self._lines]
         except BaseException:
             self._open.close()
             raise
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -109,6 +113,9 @@ class FleetClient:
         """Have all work for `length_s` from one moment on; the slice is over when the last is done."""
         self._order(length_s, within_s)
         return self._slice(within_s)
+
+    def wind_up(self) -> None:
+        """Nothing: the clocks are asked first, when the result is."""
 
     def finish(self, within_s: float) -> Done:
         """Return the result of all slices so far. The clocks are asked again: they do not run alike."""

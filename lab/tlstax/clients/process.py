@@ -87,6 +87,7 @@ class LoadClient:
                 f"the load client {Path(command[0]).name} could not be started ({error})",
                 remedy="`tlstax doctor` reports what is missing",
             ) from None
+        self._is_told_to_end = False
         self._buffer = bytearray()
         self._output = select.poll()
         if self._process.stdout is not None:
@@ -174,6 +175,12 @@ class LoadClient:
         self._wait_slice(deadline)
         return self._finished(deadline)
 
+    def wind_up(self) -> None:
+        """There is no further slice: it puts its result together, which `finish` returns."""
+        if not self._is_told_to_end:
+            self._is_told_to_end = True
+            self._send(b"end\n")
+
     def finish(self, within_s: float) -> Done:
         """Return the result of all slices so far; ClientFailure when there is none within the time."""
         return self._finished(time.monotonic() + within_s)
@@ -190,7 +197,7 @@ class LoadClient:
                 return event
 
     def _finished(self, deadline: float) -> Done:
-        self._send(b"end\n")
+        self.wind_up()
         while True:
             event = self._next_event(deadline)
             if isinstance(event, Done):

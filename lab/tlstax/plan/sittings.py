@@ -22,7 +22,7 @@ MOST_IN_ROUND = 6
 FEWEST_ROUNDS = 5
 """Rounds of a sitting, however short its windows: of fewer pairs a median leaves nothing out."""
 
-WARMUP_S = 0.005
+WARMUP_S = 0.002
 """Unmeasured work of each client before it is watched. That warms it further, and the first rounds the rest;
 a trial by itself is warmed up for longer (`jobs.WARMUP_S`)."""
 

@@ -56,7 +56,7 @@ DISTANCE_S, ROUND_TRIPS_AROUND = 0.15, 6
 """About what a distance adds to a trial: it is measured before and after, and connecting, proving what was
 negotiated, warming up and leaving take this many round trips besides one operation's."""
 
-TRIAL_OVERHEAD_S, OVERHEAD_IN_TURNS_S = 0.07, 0.05
+TRIAL_OVERHEAD_S, OVERHEAD_IN_TURNS_S = 0.07, 0.047
 """About what any trial takes besides its window: processes, one connection, warm-up, counters. Where cases
 take turns less, as the server is counted once for all of them."""
 

@@ -11,6 +11,7 @@ from tlstax.contract import Counts, FullLoad, Job
 from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
+from tlstax.observers.counters import Counters
 from tlstax.observers.window import Side, Watch
 from tlstax.plan import turns
 from tlstax.plan.sittings import Sitting
@@ -25,6 +26,7 @@ from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_serv
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3
@@ -54,6 +56,7 @@ class Seat:
         self.trial, self.bench = trial, bench
         self._stack = stack
         self._client: Client | None = None
+        self._counters: Counters | None = None
         self._clock = CpuClock(bench.server.pid)
         self._burning = Burning(trial.case.levels, bench)
         self._route = bench.route(trial.case.levels)
@@ -79,11 +82,30 @@ class Seat:
         """What its client says that it opened in its slices."""
         return total(turn.slice.counts for turn in self._turns)
 
+    @property
+    def launches_quickly(self) -> bool:
+        """Whether its process is there within milliseconds: a driver's takes the processors for longer."""
+        return not kind_of(self.trial.case.typed.client).is_driver
+
+    def launch(self) -> None:
+        """Start the client's process, which loads itself while others sit down; it connects to nobody yet."""
+        with self.gathered.failures():
+            bench, levels = self.bench, self.trial.case.levels
+            self._counters = self._stack.enter_context(counters_of(levels, bench))
+            before_exec = self._counters.open_before_exec if CaseLevels.of(levels).is_observed else None
+            self._stack.enter_context(travelling(self._route, self.gathered.travelled))
+            self._client = bench.client(levels, self._job, before_exec)
+            self._stack.push(self._client)
+
     def sit_down(self, watched_s: float, passed: Passed) -> None:
-        """Start the client, have it work for `watched_s` under all observers, and wait for its first turn.
+        """Have the client connect, work for `watched_s` under all observers, and wait for its first turn.
 
         Nobody else works meanwhile, so the server's counters are of this client alone.
         """
+        if self._client is None and not self.is_out:
+            self.launch()
+        if self.is_out:
+            return
         with self.gathered.failures():
             made_ready(self.gathered, self.bench, passed.tables)
             self._sit_down(watched_s, passed.counters)
@@ -102,6 +124,11 @@ class Seat:
             path_after_us = self._path_us()
             cpu_us, path_us = after_us - before_us, path_after_us - path_before_us
             self._turns.append(Turn(number, done, settling_s, cpu_us, path_us, client.began_apart))
+
+    def wind_up(self) -> None:
+        """Have the client put its result together, while others do as well."""
+        with self.gathered.failures():
+            self._seated().wind_up()
 
     def finish(self) -> None:
         """Get the result of all slices; the connections stay until the client is ended."""
@@ -140,14 +167,11 @@ class Seat:
     def _sit_down(self, watched_s: float, counted: dict[int, Mapping[str, int]]) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
-        counters = self._stack.enter_context(counters_of(levels, bench))
-        before_exec = counters.open_before_exec if CaseLevels.of(levels).is_observed else None
-        self._stack.enter_context(travelling(self._route, gathered.travelled))
-        client = self._stack.enter_context(bench.client(levels, job, before_exec))
-        self._client = client
+        client = self._seated()
         try:
+            client.give_job()
             gathered.wait_ready(client)
-            side = Side(client.watched_pid, counters)
+            side = Side(client.watched_pid, self._counters)
             sides = watched(levels, job, bench, side, status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()

@@ -46,21 +46,19 @@ def run_sitting(
     """
     began = time.monotonic()
     with ExitStack() as stack:
-        seats, passed = [], Passed()
-        for trial in sitting.trials:
-            interruption.check()
-            watcher.begins(trial)
-            seat = Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
-            seat.sit_down(sitting.watched_s, passed)
-            if seat.is_out:
-                watcher.failed(seat.gathered.record(seat.bench))
-            seats.append(seat)
-        with _counted_together(seats, passed.counters) as counted:
+        seats = [
+            Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
+            for trial in sitting.trials
+        ]
+        known = _sit_down(sitting, seats, watcher)
+        with _counted_together(seats, known) as counted:
             watcher.turns_begin()
             _take_turns(sitting, seats, seed)
-        for seat in seats:
-            if not seat.is_out:
-                seat.finish()
+        playing = [seat for seat in seats if not seat.is_out]
+        for seat in playing:
+            seat.wind_up()
+        for seat in playing:
+            seat.finish()
         for of_server, delta in counted:
             _set_against_claims(of_server, delta)
         for seat in seats:
@@ -70,6 +68,21 @@ def run_sitting(
         seat.look_back(sitting, took_s)
     took_s = time.monotonic() - began
     return tuple(seat.gathered.record(seat.bench, took_s / len(seats)) for seat in seats)
+
+
+def _sit_down(sitting: Sitting, seats: Sequence[Seat], watcher: Watcher) -> Mapping[int, Mapping[str, int]]:
+    """Have the clients sit down one after another; what each server had counted then, by its bench."""
+    passed = Passed()
+    for seat in seats:
+        if seat.launches_quickly:
+            seat.launch()
+    for seat in seats:
+        interruption.check()
+        watcher.begins(seat.trial)
+        seat.sit_down(sitting.watched_s, passed)
+        if seat.is_out:
+            watcher.failed(seat.gathered.record(seat.bench))
+    return passed.counters
 
 
 def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int) -> None:

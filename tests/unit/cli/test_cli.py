@@ -253,11 +253,11 @@ def test_a_plan_says_when_the_budget_has_no_room_and_what_fits(
         ),
         (
             ("run", "--tls", "1.3", "--workload", "point-select", "--connections", "1,100", "--budget", "2s"),
-            f"2 s{NO_ROOM}6 trials takes about 1.2 s; give --budget 3s or --connections 1, {ANYWAY}",
+            f"2 s{NO_ROOM}6 trials takes about 1.1 s; give --budget 3s or --connections 1, {ANYWAY}",
         ),
         (
             ("run", "--server", "mysql://u@h/db", "--workload", "point-select", "--budget", "1s"),
-            f"1 s{NO_ROOM}5 trials takes about 0.79 s; give --budget 2s, {ANYWAY}",
+            f"1 s{NO_ROOM}5 trials takes about 0.78 s; give --budget 2s, {ANYWAY}",
         ),
     ],
     ids=["a study", "its budget by an option", "run", "an external server"],

@@ -155,7 +155,7 @@ def test_a_budget_without_room_for_two_blocks_is_said_at_the_start() -> None:
     small = TAX.model_copy(update={"budget_s": 3.0})
     assert Outlook(small, 0.1, 0.0, 0.0).warning == (
         "the budget of 3 s has no room for two blocks, the fewest that give an interval: one block of 10 "
-        "trials takes about 2.2 s; at least one is run to its end all the same"
+        "trials takes about 2.1 s; at least one is run to its end all the same"
     )
 
 
