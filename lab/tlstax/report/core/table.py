@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from tlstax.report.core.figures import NOTHING
 
 GAP = 2
+NAMES_AT_LEAST = 16
+"""How many characters the names of rows have at least, where columns are many: longer ones are broken."""
+
 INDENT = "  "
 """Before the name of a row that belongs to the row above it, or a line of a cell to the line above it."""
 
@@ -35,10 +38,32 @@ class Table:
 
     def width(self) -> int:
         """How many columns of characters it takes, columns set `GAP` apart."""
-        names = max(len(row[0]) for row in self.rows)
+        return self._names_width() + sum(self._widths())
+
+    def fitting(self, width: int) -> list[list[int]]:
+        """Its columns as they fit beside the names, which may be broken: all at once, or some below others.
+
+        A column that is too wide even by itself stands by itself.
+        """
+        room = width - min(self._names_width(), max(NAMES_AT_LEAST, width // 3))
+        bundles: list[list[int]] = [[]]
+        left = room
+        for column, needed in enumerate(self._widths()):
+            if needed > left and bundles[-1]:
+                bundles.append([])
+                left = room
+            bundles[-1].append(column)
+            left -= needed
+        return bundles
+
+    def _names_width(self) -> int:
+        return max((len(row[0]) for row in self.rows), default=0)
+
+    def _widths(self) -> list[int]:
+        """What each column takes, with the gap before it."""
         heads = [max(map(len, head.split("\n"))) for head in self.heads]
-        cells = [max(len(row[place + 1]) for row in self.rows) for place in range(len(heads))]
-        return names + sum(GAP + max(both) for both in zip(heads, cells, strict=True))
+        cells = [max((len(row[place + 1]) for row in self.rows), default=0) for place in range(len(heads))]
+        return [GAP + max(both) for both in zip(heads, cells, strict=True)]
 
 
 def lines(texts: Iterable[str]) -> str:

@@ -124,21 +124,29 @@ def _text_table(table: Table, width: int) -> Iterable[RenderableType]:
     yield styled(table.title, style="bold")
     if table.where_it_fits and table.width() > width:
         return
-    yield ""
+    for columns in table.fitting(width):
+        yield ""
+        yield _columns(table, columns)
+    if table.notes:
+        yield Padding(styled(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
+
+
+def _columns(table: Table, columns: Sequence[int]) -> RichTable:
+    """The names of a table's rows, and some of its columns."""
     above: list[tuple[str, ...]] = []
     shown = grid()
     shown.add_column(overflow="fold")
-    for _ in table.heads:
+    for _ in columns:
         shown.add_column(justify="right", no_wrap=True)
-    for heads in zip_longest(*(reversed(head.split("\n")) for head in table.heads), fillvalue=""):
+    heads_of = [reversed(table.heads[column].split("\n")) for column in columns]
+    for heads in zip_longest(*heads_of, fillvalue=""):
         above.insert(0, heads)
     for heads in above:
         shown.add_row(Text(""), *(styled(head, style="bold") for head in heads))
-    for name, *cells in table.rows:
+    for name, *every in table.rows:
+        cells = (every[column] for column in columns)
         shown.add_row(styled(name), *(styled(cell, style="dim" if ALIKE in cell else "") for cell in cells))
-    yield shown
-    if table.notes:
-        yield Padding(styled(" ".join(table.notes), style="dim"), (1, 0, 0, 0))
+    return shown
 
 
 def _group(group: Group, document: RunDocument, width: int) -> Iterable[RenderableType]:
