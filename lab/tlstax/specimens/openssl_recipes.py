@@ -43,7 +43,10 @@ def _of_debian(series: str, suites: tuple[str, ...], package: str, soname: str) 
 OPENSSL = (
     _built("1.1.1l", "111.16.0+1.1.1l", "7ab2173f69416cf3ec12debb5823d244127d23a9b127d5a5189aa97c5fa2859f"),
     _built("1.1.1w", "111.28.2+1.1.1w", "bb1830e20a48a975ca898ca8c1d036a36c3c6c5cb7dabc1c216706587857920f"),
+    _built("3.0.2", "300.0.5+3.0.2", "9bd053af511ee4439768d9b839a1cdb32eee00f52fe5f748d64c0e8f73194ba1"),
     _built("3.0", "300.0.13+3.0.8", "f00789a63ec8951fcda9adb0f2258582afdcfe1b2435e332d3a859896f814f0a"),
+    _built("3.1", "300.1.6+3.1.4", "439fac53e092cd7442a3660c85dde4643ab3b5bd39040912388dcdabf6b88085"),
+    _built("3.2", "300.2.3+3.2.1", "5cff92b6f71555b61bb9315f7c64da3ca43d87531622120fea0195fc761b4843"),
     _built("3.3", "300.3.2+3.3.2", "a211a18d945ef7e648cc6e0058f4c548ee46aab922ea203e0d30e966ea23647b"),
     _built("3.4", "300.4.2+3.4.1", "168ce4e058f975fe43e89d9ccf78ca668601887ae736090aacc23ae353c298e2"),
     _built(

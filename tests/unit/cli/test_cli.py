@@ -327,10 +327,10 @@ def test_a_plan_as_json_has_every_excluded_case(
     assert status_of(monkeypatch, *arguments) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["schema"] == 1
-    assert (planned["study"], len(planned["servers"])) == ("openssl-versions", 19)
+    assert (planned["study"], len(planned["servers"])) == ("openssl-versions", 25)
     assert planned["trials"] == planned["blocks"] * len(planned["cases"])
     wolfssl_lacks = 2 + 2
-    assert len(planned["excluded"]) == 6 * 9 * 2 * 2 * 4 - 19 * 2 * 4 + wolfssl_lacks
+    assert len(planned["excluded"]) == 6 * 12 * 2 * 2 * 4 - 25 * 2 * 4 + wolfssl_lacks
     assert set(planned["excluded"][0]) == {"case", "why"}
 
 

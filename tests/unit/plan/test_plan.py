@@ -129,7 +129,7 @@ def test_many_connections_that_reconnect_are_given_the_time_and_counted_with_it(
 
 def test_the_study_of_openssl_versions_starts_each_server_once() -> None:
     summary = plan(load_study("openssl-versions"))
-    assert len(summary.servers) == len(set(summary.servers)) == 19
+    assert len(summary.servers) == len(set(summary.servers)) == 25
     assert "mariadb-11.8 over openssl-3.0, a second one" in summary.servers
     assert "mariadb-11.4-wolfssl" in summary.servers
     assert {"mysql-8.0.33", "openssl-1.1.1l", "openssl-3.5.5"} <= set(summary.specimens)
@@ -140,7 +140,7 @@ def test_controls_are_where_the_study_wants_them() -> None:
     study = load_study("openssl-versions")
     controls = [case for case in cases(study) if case.role == "control"]
     assert {case.levels["connections"] for case in controls} == {8, 16}
-    assert len(controls) == 19 * 2 * 2
+    assert len(controls) == 25 * 2 * 2
 
 
 def test_where_no_group_is_among_the_wanted_ones_all_have_a_control() -> None:

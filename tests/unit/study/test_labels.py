@@ -208,7 +208,7 @@ def test_what_has_one_level_in_the_whole_study_is_not_said_of_each_case() -> Non
     first = cases(VERSIONS)[0]
     assert first.levels["client_tls_library"] == "openssl-3.5.5"
     assert "client" not in full_label(first, VERSIONS)
-    assert full_label(first, VERSIONS).startswith("plaintext, mysql-9.7 over openssl-3.0, point selects")
+    assert full_label(first, VERSIONS).startswith("plaintext, mysql-9.7 over openssl-3.0.2, point selects")
     assert "client over openssl-3.5.5" in full_label(first)
 
 
