@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fake_trials import fake_run, reconnecting
 from tlstax.contract import PhaseWire
-from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.study import Study, load_study, override
 
 Crossings = Mapping[str, tuple[int, int, int]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
-from tlstax.records.trial import DistanceObservation, RoundTripTime
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.study.case_levels import Distance
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import UnixEndpoint
-from tlstax.records.trial import Evidence, PathObservation, PathPart
+from tlstax.records.trial import Evidence
+from tlstax.records.way import PathObservation, PathPart
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.study.path_exclusions import PROTECTION, SSH_CIPHERS
 

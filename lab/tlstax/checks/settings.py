@@ -1,4 +1,4 @@
-"""Proof of settings: turns, certificate, TLS, commits and instructions were as the case has it."""
+"""Proof of settings: turns, certificate, TLS, commits and processors were as the case has it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tlstax.study import cpu_features as hidden
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.server_words import key_of
+from tlstax.support.text import counted
 
 ROUNDING = 1e-6
 """By how much of itself a length may differ that was turned from milliseconds into seconds and back."""
@@ -101,3 +102,14 @@ def cpu_features(trial: Complete) -> Iterator[Doubt]:
                 "invalid",
                 f"{hidden.VARIABLE} of the {who} was {seen or 'not set'}, where it was to be {wanted}",
             )
+
+
+def server_cpus(trial: Complete) -> Iterator[Doubt]:
+    """The server could use as many processors as the case says, by the kernel's own word."""
+    wanted, seen = trial.case.server_cpus, trial.server.allowed_cpus
+    if wanted is None:
+        return
+    if seen is None:
+        yield Doubt("unknown", "it is not known how many processors the server could use")
+    elif seen != wanted:
+        yield Doubt("invalid", f"the server could use {counted(seen, 'processor')}, not {wanted}")

@@ -12,6 +12,7 @@ from tlstax.checks import (
     drivers,
     identity,
     load,
+    locks,
     paths,
     ports,
     rows_changed,
@@ -50,6 +51,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     settings.tls_switch,
     settings.durability,
     settings.cpu_features,
+    settings.server_cpus,
     distance.distance,
     identity.answering,
     identity.listening,
@@ -57,6 +59,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     identity.client_library,
     identity.planted,
     burned.burned,
+    locks.counted,
 )
 
 

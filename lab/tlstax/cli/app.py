@@ -18,6 +18,7 @@ from tlstax.cli.options import (
     Capture,
     ClientCpus,
     ClientsOn,
+    Count,
     Json,
     On,
     OverBudget,
@@ -163,6 +164,7 @@ def run(
     ] = None,
     profile: Profile = False,
     capture: Capture = False,
+    count: Count = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     report: Annotated[
         Path | None,
@@ -224,6 +226,7 @@ def run(
                 arrivals=arrivals,
                 profile=profile,
                 capture=capture,
+                count=count,
                 seed=seed,
                 report=report,
                 beside_others=beside_others,

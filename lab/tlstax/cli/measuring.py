@@ -21,6 +21,8 @@ from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.several_clients import check_shared
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 
 def bounded(
@@ -31,12 +33,14 @@ def bounded(
     rows: int | None,
     profile: bool = False,
     capture: bool = False,
+    count: str | None = None,
 ) -> Study:
     """The study with the bounds that the user gave; None leaves its own. Raises UserMistake.
 
-    With `profile` its trials are profiled, with `capture` its cases captured; without, as its file says.
+    With `profile` its trials are profiled, with `capture` its cases captured, with `count` what that names is
+    counted; without, as its file says.
     """
-    changes: dict[str, float | int] = {}
+    changes: dict[str, float | int | str] = {}
     if budget is not None:
         changes["budget_s"] = quantities.seconds(budget, "--budget")
     if precision is not None:
@@ -47,7 +51,20 @@ def bounded(
         changes["profile"] = True
     if capture:
         changes["capture"] = True
+    if count is not None:
+        changes["count"] = checked_count(count)
     return study.model_copy(update=changes)
+
+
+COUNTED = ("locks",)
+"""What can be counted beside what is measured."""
+
+
+def checked_count(count: str) -> str:
+    """What is to be counted; UserMistake where that is nothing that can be."""
+    if count not in COUNTED:
+        raise UserMistake(f"--count {count} counts nothing{closest(count, COUNTED)}", remedy="--count locks")
+    return count
 
 
 def measure(

@@ -29,6 +29,13 @@ Capture = Annotated[
     bool,
     typer.Option("--capture", help="First run every case once through a tap: show what crosses the wire."),
 ]
+Count = Annotated[
+    str | None,
+    typer.Option(
+        metavar="locks",
+        help="First run every case twice on a server whose locks are counted.",
+    ),
+]
 OverBudget = Annotated[
     bool,
     typer.Option("--over-budget", help="Run at least one block even where the budget has no room for two."),

@@ -63,6 +63,8 @@ def _cases(planned: Plan, study: Study, *, every_case: bool) -> Iterator[str]:
         f"{counted(roles['baseline'], 'baseline')}, {counted(roles['control'], 'control')}, "
         f"{counted(roles['treatment'], 'treatment')}"
     )
+    if planned.counted:
+        yield f"First {counted(planned.counted, 'trial')} on servers whose locks are counted."
     if planned.captured:
         yield f"First {counted(planned.captured, 'case')} once through a tap: what crosses the wire."
     if study.profile:

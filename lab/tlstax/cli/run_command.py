@@ -49,6 +49,7 @@ class RunOptions:
     arrivals: str | None = None
     profile: bool = False
     capture: bool = False
+    count: str | None = None
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
@@ -66,6 +67,11 @@ def run_command(options: RunOptions) -> int:
     if options.guest.url and options.capture:
         raise UserMistake(
             "--capture needs a private server: no tap is put in front of an external one",
+            remedy="leave it out, or name a specimen with --server",
+        )
+    if options.guest.url and options.count is not None:
+        raise UserMistake(
+            "--count needs a private server: nothing is put into an external one",
             remedy="leave it out, or name a specimen with --server",
         )
     _check_cluster(options)
@@ -90,7 +96,10 @@ def run_command(options: RunOptions) -> int:
         guest=guest,
         seed=options.seed,
         changes=Changes(
-            capture=options.capture, server_cpus=options.server_cpus, client_cpus=options.client_cpus
+            capture=options.capture,
+            count=options.count,
+            server_cpus=options.server_cpus,
+            client_cpus=options.client_cpus,
         ),
         tls_as_able=as_able,
         beside_others=options.beside_others,
@@ -155,6 +164,7 @@ def study_of(options: RunOptions) -> Study:
         rows=options.rows,
         profile=options.profile,
         capture=options.capture,
+        count=options.count,
     )
 
 

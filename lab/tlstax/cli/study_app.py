@@ -14,6 +14,7 @@ from tlstax.cli.options import (
     Capture,
     ClientCpus,
     ClientsOn,
+    Count,
     Json,
     On,
     OverBudget,
@@ -57,6 +58,7 @@ def study_plan(
     arrivals: Arrivals = None,
     profile: Profile = False,
     capture: Capture = False,
+    count: Count = None,
     cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
     json: Json = False,
 ) -> None:
@@ -72,6 +74,7 @@ def study_plan(
         arrivals=arrivals,
         profile=profile,
         capture=capture,
+        count=count,
     )
     raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
 
@@ -87,6 +90,7 @@ def study_run(
     arrivals: Arrivals = None,
     profile: Profile = False,
     capture: Capture = False,
+    count: Count = None,
     server_cpus: ServerCpus = None,
     client_cpus: ClientCpus = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
@@ -119,6 +123,7 @@ def study_run(
         arrivals=arrivals,
         profile=profile,
         capture=capture,
+        count=count,
         server_cpus=server_cpus,
         client_cpus=client_cpus,
     )

@@ -106,6 +106,7 @@ def changed(study: Study, changes: Changes) -> Study:
         rows=None,
         profile=changes.profile,
         capture=changes.capture,
+        count=changes.count,
     )
 
 

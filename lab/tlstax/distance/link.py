@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import built_beside
-from tlstax.records.trial import LinkUse
+from tlstax.records.way import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
 from tlstax.study.case_levels import Distance

@@ -12,7 +12,7 @@ from tlstax.distance.link import BINARY, Link
 from tlstax.distance.places import Places, open_places
 from tlstax.paths.route import Span
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
-from tlstax.records.trial import LinkUse, RoundTripTime
+from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.specimens.sessions import Session
 from tlstax.study.case_levels import Distance
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax.clients.engine import built_beside
 from tlstax.distance.link import BINARY
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
-from tlstax.records.trial import RoundTripTime
+from tlstax.records.way import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
 from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault

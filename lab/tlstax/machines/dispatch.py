@@ -63,7 +63,7 @@ class Dispatch:
         if block is None:
             return None
         left = tuple(trial for trial in block if trial.position not in measured)
-        if left and (not measured or block[0].captured):
+        if left and (not measured or block[0].goes_before):
             self._waiting.appendleft(left)
         return block
 

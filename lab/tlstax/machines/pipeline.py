@@ -167,7 +167,7 @@ class _Measuring:
         block = self.dispatch.done(name)
         kept = self._keep(name)
         stop_where_nothing_can_be_done(kept, self.header.study)
-        if block[0].captured:
+        if block[0].goes_before:
             return
         self.blocks_done += 1
         now_s, study = time.monotonic(), self.header.study
@@ -221,7 +221,7 @@ class _Measuring:
 
 def _broken_off(record: TrialRecord, why: str) -> TrialRecord:
     """The record of a trial that does not count, since its block was not measured to its end."""
-    if record.trial.captured:
+    if record.trial.goes_before:
         return record
     reason = f"its block was broken off: {why}"
     verdict = Verdict(value="invalid", reasons=(reason, *record.verdict.reasons))

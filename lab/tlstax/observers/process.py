@@ -90,6 +90,14 @@ def mapped_tls_libraries(pid: int) -> tuple[MappedLibrary, ...]:
     return _mapped(pid, _TLS_LIBRARY) or ()
 
 
+def allowed_cpus(pid: int) -> int | None:
+    """How many processors a process may use (sched_getaffinity(2)); None where it is out of reach."""
+    try:
+        return len(os.sched_getaffinity(pid))
+    except OSError:
+        return None
+
+
 def environment_of(pid: int, name: str) -> str | None:
     """What a variable was when the process's program was executed (proc(5), /proc/PID/environ).
 

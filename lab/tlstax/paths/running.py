@@ -13,7 +13,7 @@ from tlstax.paths.design import Design, Laid, Ports
 from tlstax.paths.ends import Ends
 from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Program
-from tlstax.records.trial import PathObservation, PathPart
+from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK, free_ports
 from tlstax.support.errors import MachineFault

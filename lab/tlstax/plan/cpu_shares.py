@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tlstax.contract import Frozen
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import as_ranges
+from tlstax.support.text import as_ranges, counted
 
 Core = tuple[int, ...]
 """The CPUs that are threads of one physical core, as far as they may be used."""
@@ -33,6 +33,22 @@ class Split(NamedTuple):
             return f"server and client share CPU {server}"
         placed = (("server", server), ("client", client))
         return ", ".join(f"{side} on CPU {cpus}" for side, cpus in placed if cpus)
+
+
+def of_server(split: Split, count: int | None) -> tuple[int, ...]:
+    """The first N of the server's CPUs, and after those the client's, which it then shares; None: its own.
+
+    UserMistake where there are not as many.
+    """
+    if count is None:
+        return split.server_cpus
+    both = tuple(dict.fromkeys((*split.server_cpus, *reversed(split.client_cpus))))
+    if count > len(both):
+        raise UserMistake(
+            f"the server cannot have {counted(count, 'processor')}: this machine lets us use {len(both)}",
+            remedy=f"choose others with --set server_cpus=, up to {len(both)}",
+        )
+    return both[:count]
 
 
 class AskedCpus(Frozen):

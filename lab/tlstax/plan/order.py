@@ -12,13 +12,16 @@ from tlstax.contract import Frozen
 from tlstax.plan.timing import SERVER_START_S, block_s, trial_duration_s
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Level, Study, within
-from tlstax.study.level_names import ENGINE
+from tlstax.study.level_names import COUNT_LOCKS, ENGINE
 from tlstax.study.needs import clients, faults, needs_distance, server_choices, tls_libraries
 
 Thing = TypeVar("Thing")
 
 CAPTURE_BLOCK = -1
 """The block of captured trials, before all others: they are not estimated from."""
+
+COUNTED_BLOCKS = (-3, -2)
+"""The blocks of trials whose locks are counted, before that. Each case is in both: a count comes again."""
 
 
 class Excluded(Frozen):
@@ -33,10 +36,10 @@ class Plan(Frozen):
 
     `blocks` is how many blocks the budget has room for (at least the one that `--over-budget` runs), `trials`
     the trials in them, `profiled` how many of those are sampled; a study that reaches its precision sooner
-    ends sooner. `captured` cases are run once before all blocks, through a tap. `block_s` is about how long
-    one block takes, `starting_s` how long the servers take to start, `estimated_s` all of it. `servers` are
-    those that are started, `specimens` what is named by the study and must be there. `study plan --json`
-    prints it.
+    ends sooner. `captured` cases are run once before all blocks, through a tap, and before these `counted`
+    trials on servers whose locks are counted. `block_s` is about how long one block takes, `starting_s` how
+    long the servers take to start, `estimated_s` all of it. `servers` are those that are started, `specimens`
+    what is named by the study and must be there. `study plan --json` prints it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -48,6 +51,7 @@ class Plan(Frozen):
     trials: int
     profiled: int
     captured: int
+    counted: int = 0
     trial_duration_s: float
     block_s: NonNegativeFloat
     starting_s: NonNegativeFloat
@@ -86,8 +90,9 @@ def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> I
     `shuffle` is not).
     """
     generator = Random(seed)  # noqa: S311 (an order, not a secret)
-    if still := tuple(trial for trial in captures(study) if trial.place not in done):
-        yield still
+    for before in (*counts(study), captures(study)):
+        if still := tuple(trial for trial in before if trial.place not in done):
+            yield still
     all_trials = [(case, False) for case in cases(study)]
     if study.profile:
         all_trials += [(case, True) for case, _ in all_trials]
@@ -123,6 +128,27 @@ def captures(study: Study) -> tuple[Trial, ...]:
     )
 
 
+def counts(study: Study) -> tuple[tuple[Trial, ...], ...]:
+    """Blocks with a trial of each case on a server whose locks are counted; none of a control.
+
+    A server with something else of ours in it is left out: it can have one thing alone.
+    """
+    if study.count is None:
+        return ()
+    taken = [case for case in cases(study) if case.role != "control" and case.typed.counting is not None]
+    return tuple(
+        tuple(
+            Trial(block=block, position=position, case=_counting(case), counted=True)
+            for position, case in enumerate(taken)
+        )
+        for block in COUNTED_BLOCKS
+    )
+
+
+def _counting(case: Case) -> Case:
+    return Case(levels={**case.levels, "fault": COUNT_LOCKS}, role=case.role)
+
+
 def trials_per_block(study: Study) -> int:
     """How many trials a block has: one of each case, and one more where they are profiled."""
     return len(cases(study)) * (2 if study.profile else 1)
@@ -143,6 +169,7 @@ def plan(study: Study) -> Plan:
         trials=room * trials_per_block(study),
         profiled=room * len(all_cases) if study.profile else 0,
         captured=len(captures(study)),
+        counted=sum(map(len, counts(study))),
         trial_duration_s=duration_s,
         block_s=one_block_s,
         starting_s=starting_s,

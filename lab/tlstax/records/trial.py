@@ -11,9 +11,11 @@ from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.load import Load, LoadStep
+from tlstax.records.locks import LockCounts
 from tlstax.records.pilot import Pilot
 from tlstax.records.ports import PortUse
 from tlstax.records.slices import Slices, Together
+from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Window
 from tlstax.study import Case, Study
 
@@ -23,7 +25,8 @@ class Trial(Frozen):
 
     A `profiled` trial is sampled while it runs, which costs something: it tells where the time goes, and
     nothing else is estimated from it. A `captured` trial does a few operations through a tap that writes down
-    what crosses the wire, and is not estimated from either.
+    what crosses the wire, and is not estimated from either; nor is a `counted` one, whose server counts the
+    locks that it takes.
     """
 
     block: int
@@ -31,6 +34,7 @@ class Trial(Frozen):
     case: Case
     profiled: bool = False
     captured: bool = False
+    counted: bool = False
 
     @property
     def place(self) -> tuple[int, int]:
@@ -40,7 +44,12 @@ class Trial(Frozen):
     @property
     def is_measured(self) -> bool:
         """Whether results are estimated from it."""
-        return not self.profiled and not self.captured
+        return not self.profiled and not self.goes_before
+
+    @property
+    def goes_before(self) -> bool:
+        """Whether its block is before all those whose trials are compared, and beside the budget."""
+        return self.captured or self.counted
 
 
 HEAD = "head"
@@ -114,93 +123,6 @@ class TableState(Frozen):
     checksum: int
 
 
-class PathPart(Frozen):
-    """One program of a path: where it stands, which process of which file, and whether it ran at the end.
-
-    Of one that did not, `ended` says how it ended, as far as that is known, and `last_line` is the last line
-    of its log.
-    """
-
-    role: Literal["near the client", "near the server"]
-    program: str
-    pid: int
-    alive: bool
-    ended: str = ""
-    last_line: str = ""
-
-
-class PathObservation(Frozen):
-    """What the programs between client and server showed of one trial.
-
-    `name` is the level of `path`, `specimen` and `version` what was run, `parts` its programs.
-    `protection` is the path's own word for what protects the bytes between its ends ("aes256-ctr,
-    hmac-sha2-256"), None where nothing does; `said_by` is who says so (its log, its status page).
-    `connections` is how many the path counted over the client's whole life, None where it does not
-    count. Clients enter at `entry_port`, and are led to `server_port` of the server's. `log` is the end of
-    its programs' logs where one of them has died.
-    """
-
-    name: str
-    specimen: str
-    version: str
-    parts: tuple[PathPart, ...]
-    protection: str | None
-    said_by: str
-    connections: int | None
-    entry_port: int
-    server_port: int
-    log: str = ""
-
-
-class RoundTripTime(Frozen):
-    """Round trip times that were measured over a distance, by `samples` packets sent out and answered."""
-
-    median_ms: float
-    lowest_ms: float
-    highest_ms: float
-    samples: int
-
-
-class LaneUse(Frozen):
-    """What one way of a distance carried: packets of IP, their bytes, and packets that found no room."""
-
-    packets: int
-    bytes: int
-    drops: int
-
-
-class Lateness(Frozen):
-    """How late packets were handed over, against when they were due, in microseconds."""
-
-    p50: float
-    p99: float
-    max: float
-
-
-class LinkUse(Frozen):
-    """What our own link carried to the server's place and to the client's, and how late."""
-
-    to_far: LaneUse
-    to_near: LaneUse
-    lateness_us: Lateness
-
-
-class DistanceObservation(Frozen):
-    """The distance of a trial: what it was meant to be, what made it, and what was measured of it.
-
-    `before` and `after` are measured from the client's place to the server's, by the kernels' own
-    answers alone. `link` is what our own link carried from `before` on, None where the kernel delays.
-    """
-
-    rtt_ms: float
-    jitter_ms: float
-    rate_mbit: int
-    made_by: Literal["netem", "tlstax-link"]
-    before: RoundTripTime
-    after: RoundTripTime | None
-    link: LinkUse | None = None
-
-
 class ServerObservation(Frozen):
     """What the server's side showed of one trial.
 
@@ -214,7 +136,8 @@ class ServerObservation(Frozen):
     among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too. `connections` are those
     that told of themselves in the window, None where none was to; `tls_versions` is what the server accepted
     during the trial (empty: no TLS), `durability` its setting of when a commit is on disk, None where a study
-    leaves them alone. `ia32cap` is the process's variable OPENSSL_ia32cap, empty where it has none.
+    leaves them alone. `ia32cap` is the process's variable OPENSSL_ia32cap, empty where it has none,
+    `allowed_cpus` how many processors it may use.
     """
 
     version: str
@@ -233,6 +156,7 @@ class ServerObservation(Frozen):
     tls_versions: str | None = None
     durability: str | None = None
     ia32cap: str | None = None
+    allowed_cpus: int | None = None
 
 
 class Verdict(Frozen):
@@ -268,7 +192,8 @@ class Evidence(Frozen):
     machines that it ran on, empty where the run has one. `load` has the machines that its load came from,
     None where the client was on the server's machine or, at an external server, here. `ports` are those that
     waited on the client's machine when it had finished, None where they do not matter. `client_ia32cap` is
-    the client's variable OPENSSL_ia32cap, empty where it has none.
+    the client's variable OPENSSL_ia32cap, empty where it has none. `locks` are those that the server took
+    while it was watched, None where they are not counted.
     """
 
     trial: Trial
@@ -302,6 +227,7 @@ class Evidence(Frozen):
     machine: str = ""
     load: Load | None = None
     ports: PortUse | None = None
+    locks: LockCounts | None = None
 
     @property
     def watched_operations(self) -> int:
@@ -377,6 +303,7 @@ class Changes(Frozen):
     arrivals: str | None = None
     profile: bool = False
     capture: bool = False
+    count: str | None = None
     server_cpus: str | None = None
     client_cpus: str | None = None
 
@@ -423,13 +350,18 @@ class StoredRun(Frozen):
 
     @property
     def measured(self) -> tuple[TrialRecord, ...]:
-        """The trials that results are estimated from: all but the profiled and the captured ones."""
+        """The trials that results are estimated from: all but those profiled, captured and counted."""
         return tuple(record for record in self.trials if record.trial.is_measured)
 
     @property
     def captured(self) -> tuple[TrialRecord, ...]:
         """The trials that went through a tap."""
         return tuple(record for record in self.trials if record.trial.captured)
+
+    @property
+    def compared(self) -> tuple[TrialRecord, ...]:
+        """The trials of blocks that are compared, the profiled ones among them."""
+        return tuple(record for record in self.trials if not record.trial.goes_before)
 
     @property
     def profiled(self) -> tuple[TrialRecord, ...]:

@@ -17,8 +17,10 @@ from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
+from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
+from tlstax.results.scaling import Scaling
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -308,6 +310,10 @@ def _is_none(found: object) -> bool:
     return found is None
 
 
+def _is_nothing(found: tuple[object, ...]) -> bool:
+    return not found
+
+
 class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
@@ -334,6 +340,8 @@ class RunDocument(Frozen):
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     pool: tuple[PoolSaving, ...] = ()
+    scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
+    locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     agreements: tuple[Agreement, ...] = ()

@@ -21,7 +21,7 @@ from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
-from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.plan.cpu_shares import AskedCpus, Split, of_server
 from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
@@ -38,6 +38,7 @@ from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
+from tlstax.support.text import as_ranges, counted
 
 Say = Callable[[str], None]
 
@@ -216,7 +217,8 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     machine, events = _with_counters(machine or describe_machine())
     choices = server_choices(study) if only is None else (only,)
     several = len(choices) > 1
-    found = tuple(hidden_features.notes(study, specimens.tls_libraries.values()))
+    cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
+    found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
     machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
     benches = Benches(machine, specimens.described(), guest=False, fleet=fleet)
     libraries = _paths(specimens.tls_libraries)
@@ -229,6 +231,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
         for place, choice in enumerate(choices):
             if several:
                 say(_starting(choice, place, len(choices), time.monotonic() - started))
+            here = machine.model_copy(update={"server_cpus": cpus_of[choice]})
             try:
                 wanted = Wanted(
                     build=specimens.servers[choice.server],
@@ -241,7 +244,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                     fleet=fleet,
                 )
                 bench = stack.enter_context(
-                    private_bench(session, wanted, machine, needs, _unsaid if several else say)
+                    private_bench(session, wanted, here, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
@@ -257,6 +260,19 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                     )
             benches.add(choice, bench)
         yield benches
+
+
+def _server_cpus(machine: Machine, choice: ServerChoice) -> tuple[int, ...]:
+    return of_server(Split(machine.server_cpus, machine.client_cpus), choice.server_cpus)
+
+
+def _shared(machine: Machine, cpus_of: Mapping[ServerChoice, tuple[int, ...]]) -> Iterator[str]:
+    """Which servers share a processor with the client, once for each number of processors."""
+    for cpus in sorted(set(cpus_of.values()), key=len):
+        both = [cpu for cpu in cpus if cpu in machine.client_cpus and cpu not in machine.server_cpus]
+        if both:
+            words = counted(len(cpus), "processor")
+            yield f"a server on {words} shares CPU {as_ranges(both)} with its client"
 
 
 def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:

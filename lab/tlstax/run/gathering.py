@@ -18,6 +18,7 @@ from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.burned import Burned
 from tlstax.records.load import Load
+from tlstax.records.locks import LockCounts
 from tlstax.records.ports import PortUse
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
@@ -72,6 +73,7 @@ class Gathered:
         self.burned: Burned | None = None
         self.load: Load | None = None
         self.ports: PortUse | None = None
+        self.locks: LockCounts | None = None
         self.failure = ""
         self._started, self._started_at = time.monotonic(), datetime.now(UTC)
 
@@ -130,6 +132,7 @@ class Gathered:
                 burned=self.burned,
                 load=self.load,
                 ports=self.ports,
+                locks=self.locks,
                 failure=self.failure,
                 guest=bench.guest,
             )
@@ -165,6 +168,7 @@ def observed_of_server(
         tls_versions=in_force.tls_versions,
         durability=in_force.durability,
         ia32cap=process.environment_of(server.pid, cpu_features.VARIABLE) if server.pid else None,
+        allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
         connections=None if bench.client_asks(levels) else connection_log.read(admin),
     )
 

@@ -87,7 +87,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     for block in blocks(study, header.seed, done):
         run_block(block, where, follower)
         stop_where_nothing_can_be_done(records[-len(block) :], study)
-        if block[0].captured:
+        if block[0].goes_before:
             continue
         measured = [record for record in records if record.trial.is_measured]
         decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()), taken)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tlstax.findings.core.so_far import SoFar, short_labels, so_far
 from tlstax.findings.core.stopping import Progress
 from tlstax.plan.budget import no_room
-from tlstax.plan.order import captures, cases, trials_per_block
+from tlstax.plan.order import captures, cases, counts, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial
 from tlstax.study import Study
@@ -49,7 +49,8 @@ class Outlook:
         self._spent_before_s, self._started_s = spent_s, now_s
         self._estimated_block_s = block_s(study, cases(study), shortest_s)
         self.trials_in_block = trials_per_block(study)
-        self._captured_trials = len(captures(study))
+        before = (*counts(study), captures(study))
+        self._before = {block[0].block: len(block) for block in before if block}
         self._begun = 0
         self._block, self._place = -1, 0
         self._progress: Progress | None = None
@@ -77,9 +78,9 @@ class Outlook:
 
     def step(self, trial: Trial, now_s: float) -> Step:
         """A trial begins."""
-        if not trial.captured:
+        if not trial.goes_before:
             if not self._begun:
-                # What was captured before is beside the budget.
+                # What went before is beside the budget.
                 self._started_s = now_s
             self._begun += 1
             self._place = self._place + 1 if trial.block == self._block else 1
@@ -87,12 +88,13 @@ class Outlook:
         return self._step(trial, now_s)
 
     def _step(self, trial: Trial, now_s: float) -> Step:
-        if trial.captured:
+        if trial.goes_before:
+            doing = "capturing" if trial.captured else "counting the locks of"
             return Step(
                 block=trial.block,
                 place=trial.position + 1,
-                of=self._captured_trials,
-                label=f"capturing {full_label(trial.case, self._study)}",
+                of=self._before.get(trial.block, 0),
+                label=f"{doing} {full_label(trial.case, self._study)}",
                 progress=None,
                 left_s=self._study.budget_s,
             )

@@ -56,7 +56,7 @@ def check_study(stored: StoredRun, study: Study) -> None:
             remedy=f"resume it with the same options and file as then, or {ANEW}",
         )
     per_block = trials_per_block(study)
-    in_blocks = len(stored.trials) - len(stored.captured)
+    in_blocks = len(stored.compared)
     if in_blocks and in_blocks % per_block == 0:
         decision = decide(study, stored.measured, spent_s(stored))
         if isinstance(decision, Stop):
@@ -75,8 +75,8 @@ def slim(record: TrialRecord, study: Study) -> TrialRecord:
 
 
 def spent_s(stored: StoredRun) -> float:
-    """What the trials of a run have taken of its budget; captured ones are beside it."""
-    return sum(record.took_s for record in stored.trials if not record.trial.captured)
+    """What the trials of a run have taken of its budget; what goes before is beside it."""
+    return sum(record.took_s for record in stored.compared)
 
 
 def check_same(header: RunHeader, specimens: Iterable[Specimen], machine: Machine) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tlstax.paths.route import Route, Span
-from tlstax.records.trial import DistanceObservation, PathObservation
+from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
 
 LINK_DIED = "the link that makes the distance ended in the trial"

@@ -23,6 +23,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
 from tlstax.run.columns import Turn
 from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
+from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
@@ -58,7 +59,7 @@ class Seat:
         self._client: Client | None = None
         self._counters: Counters | None = None
         self._clock = CpuClock(bench.server.pid)
-        self._burning = Burning(trial.case.levels, bench)
+        self._burning, self._locks = Burning(trial.case.levels, bench), LockCounting(bench)
         self._route = bench.route(trial.case.levels)
         path = self._route.path
         path_pids = path.pids if path is not None else ()
@@ -175,10 +176,11 @@ class Seat:
             sides = watched(levels, job, bench, side, status.connected(status_before))
             with Watch(sides) as watch:
                 watch.begin()
-                with self._burning.turn():
+                with self._burning.turn(), self._locks.watching():
                     done = client.slice(watched_s, watched_s + job.timeout_s + GRACE_S)
                 window = watch.end()
             gathered.window = window.model_copy(update={"operations": done.operations})
+            gathered.locks = self._locks.record(done.operations)
             self._watched_cpu = process.server_cpu(window.server)
             self._status_delta = status.status_delta(status_before, watch.status_at_end)
             # At an external server sessions that have ended may be counted later.

@@ -17,6 +17,7 @@ from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
 from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
+from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
@@ -41,7 +42,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
     if not asks:
         connection_log.clear(admin)
     route = bench.route(levels)
-    observed, burning = CaseLevels.of(levels).is_observed, Burning(levels, bench)
+    observed, burning, locks = CaseLevels.of(levels).is_observed, Burning(levels, bench), LockCounting(bench)
     with (
         travelling(route, gathered.travelled),
         capturing(captured) if trial.captured else nullcontext(),
@@ -58,10 +59,10 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
             watch = watching.enter_context(Watch(replace(sides, profiler=profiler)))
             watch.begin()
             captured.begin_window()
-            with burning.turn():
+            with burning.turn(), locks.watching():
                 client.go()
                 gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
-            gathered.burned = burning.record()
+            gathered.burned, gathered.locks = burning.record(), locks.record(gathered.done.operations)
             captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
             if not asks:

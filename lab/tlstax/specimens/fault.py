@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.records.trial import PlantedClaim, Specimen
-from tlstax.study.level_names import BURN
+from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.support.checksums import sha256_of
 
 
@@ -22,6 +22,11 @@ class Fault:
     def has_page(self) -> bool:
         """Whether it shares a page with the laboratory (`burn_page`)."""
         return self.specimen.name == BURN
+
+    @property
+    def counts_locks(self) -> bool:
+        """Whether it shares a page of counted locks (`lock_page`)."""
+        return self.specimen.name == COUNT_LOCKS
 
     def claim(self) -> PlantedClaim:
         """What a process in which it is planted must show."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.specimens.recipe import CSource, Kind, Recipe
-from tlstax.study.level_names import BURN, GROUPS_LIFTED
+from tlstax.study.level_names import BURN, COUNT_LOCKS, GROUPS_LIFTED
 from tlstax.support.checksums import sha256_of
 
 SOURCES = Path(__file__).parent / "faults"
@@ -49,5 +49,12 @@ FAULTS = (
         "a server that agrees on any key exchange group that its TLS library has",
         "groups_lifted.c",
         "SSL_CTX_ctrl",
+    ),
+    _compiled(
+        COUNT_LOCKS,
+        "variant",
+        "a server whose locks are counted, with who takes them",
+        "count_locks.c",
+        "pthread_mutex_lock",
     ),
 )

@@ -32,6 +32,7 @@ from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specim
 from tlstax.specimens import error_log
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
@@ -158,6 +159,11 @@ class PrivateServer:
     def burn_page(self) -> BurnPage | None:
         """What it shares with the fault `burn`; None where that is not planted."""
         return self._process.burn_page
+
+    @property
+    def lock_page(self) -> LockPage | None:
+        """What it shares with whoever counts its locks; None where nobody does."""
+        return self._process.lock_page
 
     def endpoint(self) -> TcpEndpoint:
         """The address that it listens on, 127.0.0.1 unless others are to reach it, and its port."""

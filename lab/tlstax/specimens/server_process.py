@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.mysql.credentials import Credentials
-from tlstax.specimens import burn_page, error_log, loading, processes, server_settings
+from tlstax.specimens import burn_page, error_log, loading, lock_page, processes, server_settings
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates, issue
+from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.ports import free_ports
 from tlstax.specimens.products import product_of
 from tlstax.specimens.server_build import ServerBuild
@@ -46,6 +47,8 @@ class ServerProcess:
         self.directory = session.new_directory()
         has_page = settings.fault is not None and settings.fault.has_page
         self.burn_page = BurnPage(self.directory / "burn") if has_page else None
+        counts_locks = settings.fault is not None and settings.fault.counts_locks
+        self.lock_page = LockPage(self.directory / "locks") if counts_locks else None
         self.certificates: Certificates = issue(self.directory, settings.certificate)
 
     @property
@@ -176,6 +179,7 @@ class ServerProcess:
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
             **({burn_page.VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
+            **({lock_page.VARIABLE: str(self.lock_page.path)} if self.lock_page else {}),
             **cpu_features.environment(self._settings.cpu_features),
             **self._build.environment(library, preload),
         }

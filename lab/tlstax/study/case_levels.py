@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import (
+    COUNT_LOCKS,
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,
@@ -23,11 +24,12 @@ from tlstax.study.level_names import (
     Levels,
 )
 from tlstax.study.server_words import certificate_words, features_words, planted_words, twin_words
+from tlstax.support.text import counted
 
 Choice = Level | tuple[Level, ...]
 """One level of a factor, or any of several."""
 
-SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance", "cpu_features")
+SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance", "cpu_features", "server_cpus")
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 STATE_FACTORS = ("tls_switch", "durability")
@@ -47,7 +49,8 @@ _LARGEST_STUDY = 1 << 14
 class ServerChoice:
     """A server to be started: a specimen (None: the default), what is put under it, which process of it.
 
-    `fault` is what is planted in it. A server that is not `observed` has no counters: they are opened before
+    `fault` is what is planted in it, `server_cpus` how many processors it may use, None for all that are the
+    server's. A server that is not `observed` has no counters: they are opened before
     it starts, and cost it something from then on, so one process cannot be both.
     """
 
@@ -58,6 +61,7 @@ class ServerChoice:
     observed: bool = True
     certificate: str = DEFAULT_CERTIFICATE
     cpu_features: str = OWN_FEATURES
+    server_cpus: int | None = None
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
@@ -69,7 +73,8 @@ class ServerChoice:
         not_observed = "" if self.observed else ", not observed"
         planted = planted_words(self.fault)
         hidden = features_words(self.cpu_features)
-        return f"{server}{over}{certificate}{planted}{hidden}{twin_words(self.instance)}{not_observed}"
+        cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
+        return f"{server}{over}{certificate}{planted}{hidden}{cpus}{twin_words(self.instance)}{not_observed}"
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,7 @@ class CaseLevels:
     fault: str = NO_FAULT
     burn: str = NO_BURN
     cpu_features: str = OWN_FEATURES
+    server_cpus: int | None = None
     observers: str = "all"
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -162,7 +168,15 @@ class CaseLevels:
             observed=self.is_observed,
             certificate=self.certificate,
             cpu_features=self.cpu_features,
+            server_cpus=self.server_cpus,
         )
+
+    @property
+    def counting(self) -> ServerChoice | None:
+        """The same server with its locks counted; None for one that has something else of ours in it."""
+        if self.fault not in {NO_FAULT, COUNT_LOCKS}:
+            return None
+        return replace(self.server_choice, fault=COUNT_LOCKS)
 
     @property
     def burn_ns(self) -> int:

@@ -107,7 +107,8 @@ class Study(Frozen):
     tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
     `workloads` are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each
     case runs once more in every block, sampled. With `capture`, each runs once before all blocks through a
-    tap that writes down what crosses the wire.
+    tap that writes down what crosses the wire. With `count`, each runs twice before all blocks on a server
+    whose locks are counted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -139,6 +140,7 @@ class Study(Frozen):
     rows: PositiveInt = 100_000
     profile: bool = False
     capture: bool = False
+    count: Literal["locks"] | None = Field(default=None, exclude_if=lambda counted: counted is None)
 
     @field_validator("workloads", mode="before")
     @classmethod

@@ -128,6 +128,7 @@ FACTORS: dict[str, Factor] = {
             "which instructions OpenSSL finds, at the server and at the client: those of older processors",
             tuple(HIDDEN),
         ),
+        Factor("server_cpus", "how many processors the server may use"),
         Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
     )
 }

@@ -359,6 +359,8 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
     if "cpu_features" in levels and "server" not in levels:
         yield cpu_features.words(str(levels["cpu_features"]))
+    if "server_cpus" in levels and "server" not in levels:
+        yield f"the server on {counted(int(levels['server_cpus']), 'processor')}"
     if "client_tls_library" in levels:
         library = levels["client_tls_library"]
         yield "the client's own TLS library" if library == OWN else f"client over {library}"

@@ -36,7 +36,10 @@ NO_BURN = "off"
 """The level of `burn` that burns nothing. So does "0ns", which is another case all the same: a cost that is
 planted and is none."""
 
-VARIANTS = (GROUPS_LIFTED,)
+COUNT_LOCKS = "count-locks"
+"""The level of `fault` that counts the locks which a server takes. It is a variant too: a slower server."""
+
+VARIANTS = (GROUPS_LIFTED, COUNT_LOCKS)
 """Levels of `fault` that make another server of it, and not a worse one; nobody calls them faults."""
 
 FAULTS = ("rand-per-byte", BURN, *VARIANTS)

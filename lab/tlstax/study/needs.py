@@ -35,8 +35,13 @@ def clients(study: Study) -> tuple[str, ...]:
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:
-    """Every server that the study's cases need, each once, in the order of its cases."""
-    return tuple(dict.fromkeys(case.server_choice for case in study.typed()))
+    """Every server that the study's cases need, each once, in the order of its cases.
+
+    After them come those whose locks are counted, where it is to count them.
+    """
+    own = [case.server_choice for case in study.typed()]
+    counting = [case.counting for case in study.typed()] if study.count is not None else []
+    return tuple(dict.fromkeys((*own, *(choice for choice in counting if choice is not None))))
 
 
 def faults(study: Study) -> tuple[str, ...]:

@@ -92,6 +92,22 @@ def _counted_outcomes() -> list[Outcome]:
     return found
 
 
+def _lock_outcomes() -> list[Outcome]:
+    """What was counted of locks: exact, so that trials may agree to the last one."""
+    return [
+        _cost("server_locks_per_op", "1", "locks that the server's connections took per operation"),
+        _cost("server_libssl_locks_per_op", "1", "locks that libssl took at the server per operation"),
+        _cost("server_libcrypto_locks_per_op", "1", "locks that libcrypto took at the server per operation"),
+        _cost(
+            "server_locks_moved_per_op",
+            "1",
+            "locks of the server per operation that another thread had taken last",
+        ),
+        _cost("server_locks_contended_per_op", "1", "locks of the server per operation that were not free"),
+        _cost("server_lock_waits_per_op", "1", "waits for a condition at the server per operation"),
+    ]
+
+
 def _processor_outcomes() -> list[Outcome]:
     """What the processors did over the window, from ticks: of 100 ms there are ten on each."""
     return [
@@ -160,6 +176,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("warmup_s", "s", "time that the client warmed up until it was steady"),
         _cost("cold_us_per_op", "us", "client CPU per operation in the first slice of its warm-up"),
         _cost("observers_cpu_us", "us", "CPU time of the laboratory itself while the window lasted"),
+        *_lock_outcomes(),
     )
 }
 """Every outcome, in the order of a report."""

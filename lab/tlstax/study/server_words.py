@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from tlstax.study import cpu_features
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.study.level_names import GROUPS_LIFTED, NO_BURN, NO_FAULT, Level
+from tlstax.study.level_names import COUNT_LOCKS, GROUPS_LIFTED, NO_BURN, NO_FAULT, Level
 
-VARIANT_WORDS = {GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)"}
+VARIANT_WORDS = {
+    GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)",
+    COUNT_LOCKS: "its locks counted (a variant of ours)",
+}
 """What is different in a server that is a variant of ours."""
 
 

@@ -14,7 +14,8 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.distance import distance, longest_ms, shortest_ms
 from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.plan.order import cases
-from tlstax.records.trial import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime, Trial
+from tlstax.records.trial import Trial
+from tlstax.records.way import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime
 from tlstax.study import Level, load_study
 from tlstax.study.case_levels import Distance
 

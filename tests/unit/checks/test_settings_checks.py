@@ -256,3 +256,16 @@ def test_what_the_user_hides_is_noted() -> None:
     assert features("own", "", "~0x1") == [
         Doubt("note", "the client's environment hides instructions from OpenSSL (~0x1)")
     ]
+
+
+def processors(wanted: int | None, seen: int | None) -> list[Doubt]:
+    levels: dict[str, Level] = {} if wanted is None else {"server_cpus": wanted}
+    return list(settings.server_cpus(trial(levels=levels, allowed_cpus=seen)))
+
+
+def test_the_server_had_the_cases_number_of_processors() -> None:
+    assert processors(2, 2) == processors(None, 1) == processors(None, None) == []
+    assert processors(2, 1) == [Doubt("invalid", "the server could use 1 processor, not 2")]
+    assert processors(1, None) == [
+        Doubt("unknown", "it is not known how many processors the server could use")
+    ]

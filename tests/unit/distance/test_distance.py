@@ -26,7 +26,7 @@ from tlstax.plan.timing import (
     trial_duration_s,
     window_s,
 )
-from tlstax.records.trial import LinkUse, RoundTripTime
+from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.run.bench import Needs
 from tlstax.run.benches import open_guest
 from tlstax.run.route_guard import LINK_DIED, Travelled, travelling

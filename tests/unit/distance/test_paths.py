@@ -14,7 +14,8 @@ from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.core.proof import negotiated
 from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases
-from tlstax.records.trial import PathObservation, PathPart, Trial, TrialRecord
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.way import PathObservation, PathPart
 from tlstax.study import Case, load_study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.path_exclusions import is_of_client, tls_at_server

@@ -14,7 +14,8 @@ from planted_series import planted_series
 from sampled_trials import INVALID, measured
 from tlstax.findings.core.series import Series
 from tlstax.findings.distance.curves import Teller, distances, measured_round_trips_ms, trend
-from tlstax.records.trial import DistanceObservation, RoundTripTime, TrialRecord
+from tlstax.records.trial import TrialRecord
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.results.distance import DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.study import Case, Levels, Study
 

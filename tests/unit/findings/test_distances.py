@@ -14,7 +14,8 @@ from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.findings.distance.curves import distances, measured_round_trips_ms
 from tlstax.findings.distance.words import away, claim_verdict, growth_sentence, number, pool_sentences
-from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun
+from tlstax.records.trial import StoredRun
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.report.distance.tables import distance_tables
 from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown

@@ -10,7 +10,8 @@ from fake_trials import crashed, fake_record, histogram, tax_truth
 from tlstax.contract import CpuTime, DriverTerms, OpenLoop, PhaseWire, WarmupSlice, Wire
 from tlstax.findings.core.outcomes import is_statement, outcome, outcomes, phases_together, storm_rates
 from tlstax.plan.order import cases
-from tlstax.records.trial import PathObservation, ServerCpu, Trial, TrialRecord
+from tlstax.records.trial import ServerCpu, Trial, TrialRecord
+from tlstax.records.way import PathObservation
 from tlstax.records.window import CpuSlice, CpuTicks, ProcessUse, Window
 from tlstax.study import Case, load_study
 

@@ -10,7 +10,8 @@ from fake_trials import fake_header, fake_record, histogram, tax_truth, untrue
 from tlstax.contract import Handshakes, PhaseWire
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.plan.order import cases
-from tlstax.records.trial import DistanceObservation, RoundTripTime, StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.results.connect import RoundTripsResult
 from tlstax.study import Case, Study, load_study, override
 

@@ -17,7 +17,8 @@ from tlstax.findings.core.slices import log_ratio, log_ratio_of_totals, turns
 from tlstax.findings.core.stopping import decide
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
-from tlstax.records.trial import PathObservation, StoredRun, Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.records.way import PathObservation
 from tlstax.study import Case, Contrast, Published, Statement, Study
 
 BURSTS: Done = [(100, 1.0), (102, 1.0), (98, 1.0), (100, 5.0), (101, 1.0)]

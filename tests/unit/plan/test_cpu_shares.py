@@ -15,6 +15,7 @@ from tlstax.plan.cpu_shares import (
     balanced,
     by_default,
     client_share,
+    of_server,
     share_cores,
 )
 from tlstax.support.errors import UserMistake
@@ -176,3 +177,12 @@ def test_both_sides_of_one_core_are_siblings() -> None:
     assert share_cores(Split((0, 1), (4,)), FOUR_OF_TWO)
     assert not share_cores(Split((0, 4), (1, 5)), FOUR_OF_TWO)
     assert by_default(FOUR_OF_TWO) == ((0, 1, 2, 4, 5, 6), (3, 7))
+
+
+def test_a_number_of_processors_is_the_servers_own_first_and_then_the_clients_last() -> None:
+    split = Split((0, 1), (2, 3))
+    assert of_server(split, None) == (0, 1)
+    assert [of_server(split, count) for count in (1, 2, 3, 4)] == [(0,), (0, 1), (0, 1, 3), (0, 1, 3, 2)]
+    assert of_server(Split((0, 1), (0, 1)), 2) == (0, 1)
+    with pytest.raises(UserMistake, match="cannot have 5 processors: this machine lets us use 4"):
+        of_server(split, 5)

@@ -121,6 +121,7 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "connections_per_s_sd",
         *(f"{what}_per_{name}" for what in ("round_trips", *BYTES) for name in WIRE_PHASES),
         *(name for name in OUTCOMES if name.endswith("_percent")),
+        *(name for name in OUTCOMES if "_lock" in name),
         *(f"{side}_{name}_per_op" for side in ("server", "client") for name in COUNTED_WORDS),
     }
     assert {**tls, **plain}.keys() | untold == OUTCOMES.keys() == UNITS.keys()

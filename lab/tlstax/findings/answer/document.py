@@ -24,11 +24,13 @@ from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
+from tlstax.findings.scaling.laws import scalings
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
@@ -69,6 +71,8 @@ def document(stored: StoredRun) -> RunDocument:
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         pool=savings(measured),
+        scaling=scalings(measured),
+        locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
         agreements=agreements(measured, stored.measured),

@@ -29,6 +29,9 @@ CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
 WAY = ("cipher", "group", *WAY_FACTORS)
 """What was negotiated besides the version, and how bytes travel."""
 
+EVERYTHING = "all cases"
+"""What a subject is called where a study has but one."""
+
 _PLAIN = {"cipher": "default", "path": DIRECT}
 """What goes without saying of these."""
 
@@ -36,6 +39,12 @@ _PLAIN = {"cipher": "default", "path": DIRECT}
 def mode_label(levels: Levels) -> str:
     """What was done: "reconnecting, TLS 1.3 resumed"."""
     return ", ".join(part for part in (workload_label(levels), tls_label(levels)) if part)
+
+
+def case_label(levels: Levels, study: Study) -> str:
+    """What was measured, and what it did: "mysql-9.7 over openssl-3.0: reconnecting, TLS 1.3"."""
+    subject, mode = subject_label(levels, study), mode_label(levels)
+    return mode if subject == EVERYTHING else f"{subject}: {mode}"
 
 
 def workload_label(levels: Levels) -> str:
@@ -96,4 +105,4 @@ def subject_label(levels: Levels, study: Study) -> str:
     words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
     if levels.get(INSTANCE, 1) != 1:
         words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
-    return ", ".join(word for word in words if word) or "all cases"
+    return ", ".join(word for word in words if word) or EVERYTHING

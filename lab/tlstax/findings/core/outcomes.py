@@ -10,6 +10,7 @@ from tlstax.contract import Done, PhaseWire
 from tlstax.findings.core import histograms, slices
 from tlstax.findings.core.histograms import Histogram
 from tlstax.findings.core.processors import Whose, shares, together
+from tlstax.records.locks import LOCKS
 from tlstax.records.trial import TrialRecord
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
@@ -117,6 +118,7 @@ def _counted(record: TrialRecord, done: Done) -> dict[str, float]:
         **_phases_on_the_wire(done),
         **_processors(record),
         **_observers(record),
+        **_locks(record),
         **slices.values(record),
     }
 
@@ -347,3 +349,22 @@ def _phases_on_the_wire(done: Done) -> dict[str, float]:
             found[f"bytes_sent_per_{name}"] = wire.bytes_sent / wire.times
             found[f"bytes_received_per_{name}"] = wire.bytes_received / wire.times
     return found
+
+
+def _locks(record: TrialRecord) -> dict[str, float]:
+    """What the server took of locks for an operation, where they were counted."""
+    locks = record.locks
+    if locks is None or not locks.operations:
+        return {}
+    taken = locks.of_kinds(*LOCKS)
+    return {
+        "server_locks_per_op": sum(site.calls for site in taken) / locks.operations,
+        "server_locks_moved_per_op": sum(site.moved for site in taken) / locks.operations,
+        "server_locks_contended_per_op": sum(site.contended for site in taken) / locks.operations,
+        "server_lock_waits_per_op": sum(site.calls for site in locks.of_kinds("wait")) / locks.operations,
+        **{
+            f"server_{whose}_locks_per_op": sum(site.calls for site in own) / locks.operations
+            for whose in ("libssl", "libcrypto")
+            if (own := [site for site in taken if site.library.startswith(whose)])
+        },
+    }

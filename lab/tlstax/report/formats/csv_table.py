@@ -18,6 +18,7 @@ their standard deviation. What was counted of connects and queries has the role 
 phase.
 What connections and statements take at a distance has the role "distance", a claim that this grows "claim of
 distance", and when a tunnel is worth it in place of TLS (the baseline) "tunnel".
+How throughput grows has the role "scaling", a row for each parameter of the law; the caveats have the sizes.
 Of drivers, "driver default" says what one did when nothing was said of TLS (value: statements an operation),
 "driver split" has a row for each part of what an operation takes longer than with the older driver, and
 "driver split share" its share of the whole; "warm-up" has the CPU per operation of the first slice, and as
@@ -34,6 +35,8 @@ machine and say where machines differ beyond chance.
 Where load came from other machines, "load" has for each case how busy the CPUs of the busiest client were
 (value), and the server's (baseline_value); judgement is which side was the limit.
 What a tap saw of a case has the role "captured", a row for each number; judgement is that trial's verdict.
+Of a server whose locks are counted, "locks" has a row for each function that takes them: value is how many it
+takes for each operation.
 An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
 interval is that of the value: value_low, value_high.
 """
@@ -51,8 +54,10 @@ from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
+from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
+from tlstax.report.scaling import csv_rows as scaling
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study.outcomes import UNITS
 
@@ -150,8 +155,10 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     published.rows,
     connect.rows,
     distance.rows,
+    scaling.rows,
     drivers.rows,
     connect.captured_rows,
+    locks.rows,
     hello_retry.rows,
     machines.rows,
     machines.load_rows,

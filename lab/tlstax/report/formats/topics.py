@@ -13,12 +13,14 @@ from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
+from tlstax.report.locks import section as locks
 from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
 from tlstax.report.published import section as published
+from tlstax.report.scaling import section as scaling
 from tlstax.results.document import RunDocument
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
@@ -29,6 +31,7 @@ COMPARED: tuple[Topic, ...] = (
     published.sections,
     agreement.sections,
     distance.sections,
+    scaling.sections,
     drivers.sections,
     connect.sections,
 )
@@ -40,6 +43,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     agreement.sections,
     drivers.sections,
     distance.sections,
+    scaling.sections,
     connect.sections,
 )
 """The same behind the page's overview, also without a finding."""
@@ -48,6 +52,7 @@ BESIDE: tuple[Topic, ...] = (
     load.sections,
     hello_retry.sections,
     connect.captured_sections,
+    locks.sections,
     explain.sections,
 )
 """What is known beside comparisons."""

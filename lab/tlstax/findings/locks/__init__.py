@@ -1,0 +1,1 @@
+"""Who takes locks, and how many."""

@@ -1,0 +1,1 @@
+"""Locks, as tables and rows."""

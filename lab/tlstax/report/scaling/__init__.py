@@ -1,0 +1,1 @@
+"""Scaling, as tables and rows."""

@@ -1,0 +1,77 @@
+"""The page that a server shares with the laboratory while its locks are counted: calls by their callers."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+VARIABLE = "TLSTAX_LOCKS"
+"""The environment variable by which the library learns where its page is."""
+
+KINDS = {1: "mutex", 2: "read lock", 3: "write lock", 4: "spin lock", 5: "wait", 6: "wake"}
+"""What is counted, as `enum kind` in faults/count_locks.c has it."""
+
+_HEADER, _SITE, _SITES = 16 * 8, struct.Struct("<8Q"), 8190
+_WORD, _PLANTED_AT = struct.Struct("<Q"), 8
+"""As `struct page` has them."""
+
+
+class Site(NamedTuple):
+    """Where a lock is taken: the kind of call, and the return addresses of who called, the nearest first."""
+
+    kind: str
+    callers: tuple[int, ...]
+
+
+class Taken(NamedTuple):
+    """How often so far, how often it was not free, how often another thread had taken the lock last."""
+
+    calls: int
+    contended: int
+    moved: int
+
+
+class LockPage:
+    """A page in a file of a server's own directory, which stays for as long as that."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the file, with nothing counted. OSError where that fails."""
+        self.path = path
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(bytes(_HEADER + _SITES * _SITE.size))
+        with path.open("r+b") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0)
+
+    @property
+    def lost(self) -> int:
+        """How many calls found no room: their sites are too many."""
+        return int(_WORD.unpack_from(self._bytes)[0])
+
+    def plant(self, locks: int) -> None:
+        """From now on, have as many locks more be taken for each connection that is accepted."""
+        _WORD.pack_into(self._bytes, _PLANTED_AT, locks)
+
+    def read(self) -> dict[Site, Taken]:
+        """Everything counted so far. Exact where nobody takes locks meanwhile."""
+        found = {}
+        for key, kind, *rest in _SITE.iter_unpack(self._bytes[_HEADER:]):
+            if key and kind in KINDS:
+                *callers, calls, contended, moved = rest
+                found[Site(KINDS[kind], tuple(caller for caller in callers if caller))] = Taken(
+                    calls, contended, moved
+                )
+        return found
+
+
+def between(before: Mapping[Site, Taken], after: Mapping[Site, Taken]) -> dict[Site, Taken]:
+    """What was counted from one reading to the next; sites without a call in between are left out."""
+    nothing = Taken(0, 0, 0)
+    found = {}
+    for site, now in after.items():
+        then = before.get(site, nothing)
+        if now.calls > then.calls:
+            found[site] = Taken(*(a - b for a, b in zip(now, then, strict=True)))
+    return found

@@ -1,0 +1,74 @@
+"""Locks are counted in real servers: as many as were planted are found, by the name of who takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tlstax.plan.jobs import job_for
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.trial import run_trial
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.resolve import named_fault
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.study import Case, Level
+
+NEEDS = Needs(rows=1000, connections=4, seed=1, duration_s=0.2)
+PLANTED, TAKER = 7, "tlstax_planted_locks"
+
+
+@pytest.fixture(scope="module", params=["mysql_build", "mariadb_build"])
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    build: ServerBuild = request.getfixturevalue(request.param)
+    fault = named_fault("count-locks", lambda _: None)
+    with open_private_bench(NEEDS, lambda _: None, Wanted(build=build, fault=fault)) as opened:
+        yield opened
+
+
+def measured(bench: Bench, planted: int, **levels: Level) -> TrialRecord:
+    assert isinstance(bench.server, PrivateServer)
+    assert bench.server.lock_page is not None
+    bench.server.lock_page.plant(planted)
+    named = {"tls": "off", "connections": 4, "fault": "count-locks", **levels}
+    trial = Trial(block=0, position=0, case=Case(levels=named, role="treatment"))
+    record = run_trial(trial, job_for(named, bench.terms_of(named), sequence=0), bench)
+    assert record.verdict.reasons == ()
+    return record
+
+
+def taken(record: TrialRecord, function: str) -> int:
+    assert record.locks is not None
+    return sum(site.calls for site in record.locks.sites if site.function == function)
+
+
+@pytest.mark.parametrize("tls", ["off", "1.3"])
+def test_as_many_locks_as_were_planted_in_a_login_are_found(bench: Bench, tls: str) -> None:
+    record = measured(bench, PLANTED, workload="reconnect", tls=tls)
+    assert record.done is not None
+    assert record.done.operations > 0
+    assert taken(record, TAKER) == PLANTED * record.done.operations
+
+
+def test_queries_on_kept_connections_log_in_no_more(bench: Bench) -> None:
+    assert taken(measured(bench, PLANTED, workload="point-select"), TAKER) == 0
+
+
+def test_where_nothing_was_planted_nothing_is_found(bench: Bench) -> None:
+    assert taken(measured(bench, 0, workload="reconnect"), TAKER) == 0
+
+
+def per_query(record: TrialRecord) -> dict[tuple[str, str], float]:
+    assert record.locks is not None
+    return {(site.kind, site.function): site.calls / record.locks.operations for site in record.locks.sites}
+
+
+def test_two_trials_count_the_same_for_a_query(bench: Bench) -> None:
+    """Whole numbers, of nearly every function: MariaDB's look-up of metadata locks may try again."""
+    first, second = (per_query(measured(bench, 0, workload="point-select")) for _ in range(2))
+    steady = [site for site, times in first.items() if times > 0.5]
+    alike = [site for site in steady if first[site] == pytest.approx(second[site], abs=0.02)]
+    assert len(alike) >= 5
+    assert len(alike) >= len(steady) - 1
+    assert all(first[site] == pytest.approx(round(first[site]), abs=0.02) for site in alike)
