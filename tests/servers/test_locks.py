@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from test_sitting import Watching
+from test_sitting import study as study_in_turns
 
+from tlstax.findings.answer.document import document
+from tlstax.findings.locks.explained import locks_explained
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
 from tlstax.run.trial import run_trial
+from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.store import Store
 from tlstax.study import Case, Level
 
 NEEDS = Needs(rows=1000, connections=4, seed=1, duration_s=0.2)
@@ -72,3 +81,33 @@ def test_two_trials_count_the_same_for_a_query(bench: Bench) -> None:
     assert len(alike) >= 5
     assert len(alike) >= len(steady) - 1
     assert all(first[site] == pytest.approx(round(first[site]), abs=0.02) for site in alike)
+
+
+def test_a_run_counts_every_case_twice_and_compares_none_of_it(
+    tmp_path: Path, mysql_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = LockPage.__init__
+
+    def planted(page: LockPage, path: Path) -> None:
+        made(page, path)
+        page.plant(PLANTED)
+
+    monkeypatch.setattr(LockPage, "__init__", planted)
+    factors = {"tls": ("off", "1.3"), "workload": ("reconnect",), "server": (mysql_build.specimen.name,)}
+    study = study_in_turns(mysql_build.specimen.name, "reconnect", factors=factors, count="locks")
+    with Store.open(tmp_path / "store.sqlite") as store:
+        found = run(Request(study=study, seed=3, beside_others=True), store, Watching())
+    assert [record.verdict.reasons for record in found.trials if record.verdict.value != "valid"] == []
+    counted = [record for record in found.trials if record.trial.counted]
+    assert [record.trial.block for record in counted] == [-3, -3, -2, -2]
+    assert not any(record.locks for record in found.measured)
+    shown = document(found)
+    assert [one.trials for one in shown.locks] == [2, 2]
+    for one in shown.locks:
+        (taker,) = (taker for taker in one.takers if taker.function == TAKER)
+        assert taker.per_op == PLANTED
+        assert one.times_slower is not None
+    plaintext, tls = shown.locks
+    assert tls.per_op > plaintext.per_op
+    against_kept = locks_explained(found)
+    assert TAKER not in {change.function for change in against_kept.changes}, "both log in"

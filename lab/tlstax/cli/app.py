@@ -279,7 +279,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Where the extra cost goes, by component and function: of a run made with --profile."""
+    """Where the extra cost goes, by component and function: of a run made with --profile or --count."""
     from tlstax.cli.explain_command import explain_command
 
     raise typer.Exit(explain_command(run_name, case, against, as_json=json))

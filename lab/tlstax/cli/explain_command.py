@@ -1,4 +1,4 @@
-"""`tlstax explain`: where the extra cost of a case goes, from a run that was sampled."""
+"""`tlstax explain`: where the extra cost of a case goes, from a run that was sampled; or its locks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.answer.case_choice import choice_text, chosen_case
 from tlstax.findings.explain.explanation import explain, explanations
 from tlstax.findings.explain.rank import by_rank, foremost
+from tlstax.findings.locks.explained import locks_explained
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.explain.text import explanation_text
+from tlstax.report.locks.explained import lock_text
 from tlstax.results.explanation import Explanation
+from tlstax.results.locks import LockExplanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label
 
@@ -20,12 +23,16 @@ from tlstax.study.labels import CONTROL_MARK, group_label
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:
     """Explain a case of a stored run, or the foremost one and the others in a line each; the exit status.
 
-    Raises UserMistake where the run has no such case, or was not sampled.
+    A run that was not sampled may have counted locks: then it is those that are explained. Raises UserMistake
+    where the run has no such case, or neither.
     """
     with open_store() as store:
         stored = store.load(run_name)
     study = stored.header.study
     other = chosen_case(study, against, option="--against") if against is not None else None
+    if not stored.profiled and any(record.locks is not None for record in stored.trials):
+        own = chosen_case(study, case) if case is not None else None
+        return _explain_locks(locks_explained(stored, own, other), as_json=as_json)
     others: tuple[Explanation, ...] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)
@@ -48,6 +55,17 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
         width=terminal_width(),
         colour=colour,
     )
+    show(text if text.endswith("\n") else text + "\n", coloured=colour)
+    return 0
+
+
+def _explain_locks(found: LockExplanation, *, as_json: bool) -> int:
+    """Of a run that was not sampled, but whose locks were counted."""
+    if as_json:
+        show_json(found.model_dump_json(by_alias=True, indent=2) + "\n")
+        return 0
+    colour = colourful()
+    text = lock_text(found, width=terminal_width(), colour=colour)
     show(text if text.endswith("\n") else text + "\n", coloured=colour)
     return 0
 

@@ -63,7 +63,10 @@ COUNTED = ("locks",)
 def checked_count(count: str) -> str:
     """What is to be counted; UserMistake where that is nothing that can be."""
     if count not in COUNTED:
-        raise UserMistake(f"--count {count} counts nothing{closest(count, COUNTED)}", remedy="--count locks")
+        raise UserMistake(
+            f"--count {count}: there is nothing of that name to count{closest(count, COUNTED)}",
+            remedy="give --count locks",
+        )
     return count
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
 from tlstax.contract import Frozen
 from tlstax.study import Level
 
@@ -37,3 +41,31 @@ class CaseLocks(Frozen):
     most_per_op: float
     times_slower: float | None
     takers: tuple[Taker, ...]
+
+
+class TakerChange(Frozen):
+    """A function that takes locks, in a case and in its baseline; none where it took none."""
+
+    kind: str
+    library: str
+    function: str
+    per_op: float
+    baseline_per_op: float
+
+
+class LockExplanation(Frozen):
+    """From a baseline to a case: which functions take the locks that an operation takes more.
+
+    `labels` are the names of both in words, `changes` are those functions whose calls differ, the greatest
+    difference first. `sentence` says the most important of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    labels: tuple[str, str]
+    per_op: float
+    baseline_per_op: float
+    changes: tuple[TakerChange, ...]
+    sentence: str

@@ -14,7 +14,7 @@ VARIABLE = "TLSTAX_LOCKS"
 KINDS = {1: "mutex", 2: "read lock", 3: "write lock", 4: "spin lock", 5: "wait", 6: "wake"}
 """What is counted, as `enum kind` in faults/count_locks.c has it."""
 
-_HEADER, _SITE, _SITES = 16 * 8, struct.Struct("<8Q"), 8190
+_HEADER, _SITE, _SITES = 16 * 8, struct.Struct("<10Q"), 8190
 _WORD, _PLANTED_AT = struct.Struct("<Q"), 8
 """As `struct page` has them."""
 

@@ -9,6 +9,7 @@ from tlstax.findings.core.naming import FAULT, case_label
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.series import Frozen, frozen
 from tlstax.findings.core.stats import geometric_mean
+from tlstax.plan import order as plan_order
 from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
 from tlstax.results.locks import CaseLocks, Taker
@@ -19,14 +20,16 @@ RATE = "ops_per_s"
 
 
 def case_locks(study: Study, records: Iterable[TrialRecord]) -> tuple[CaseLocks, ...]:
-    """What was counted of each case, in the order in which they were first run; nothing of those not counted.
+    """What was counted of each case, in the plan's order; nothing of those not counted.
 
     A control is counted with the case that it repeats.
     """
     valid = [record for record in records if record.verdict.value == "valid"]
     cases = grouped((one for one in valid if one.locks is not None), lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
-    return tuple(_of(study, own, others.get(named, [])) for named, own in cases.items())
+    planned = {frozen(case.levels, FAULT): place for place, case in enumerate(plan_order.cases(study))}
+    order = sorted(cases, key=lambda named: planned.get(frozen(dict(named), FAULT), len(planned)))
+    return tuple(_of(study, cases[named], others.get(named, [])) for named in order)
 
 
 def _named(record: TrialRecord, study: Study) -> Frozen:
@@ -42,7 +45,7 @@ def _of(study: Study, records: Sequence[TrialRecord], not_counted: Sequence[Tria
     each = [_locks(one) / one.operations for one in counts]
     return CaseLocks(
         case=levels,
-        label=case_label(levels, study),
+        label=case_label({name: level for name, level in levels.items() if name != FAULT}, study),
         trials=len(counts),
         operations=operations,
         per_op=sum(map(_locks, counts)) / operations if operations else 0.0,

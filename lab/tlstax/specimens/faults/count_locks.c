@@ -1,6 +1,6 @@
 // Counts locks: every mutex, read-write lock and spin lock that a server's connections take, and who takes it.
 //
-// What is counted are calls of the POSIX functions that take locks or wait, by their callers: three return
+// What is counted are calls of the POSIX functions that take locks or wait, by their callers: five return
 // addresses, the nearest first, which the laboratory turns into names. Of each it is counted how often somebody
 // else had the lock (it was tried first, and that failed) and how often another thread had taken it last, so that
 // it moved between processors. Only threads that serve connections count: those that have accepted one or asked
@@ -27,7 +27,7 @@ typedef unsigned long long Count;
 
 // As `specimens/lock_page.py` reads them.
 enum kind { MUTEX = 1, READ, WRITE, SPIN, WAIT, WAKE };
-enum { CALLERS = 3, SITES = 8190, LOCKS = 1 << 16 };
+enum { CALLERS = 5, SITES = 8190, LOCKS = 1 << 16 };
 
 struct site {
     Count key;
