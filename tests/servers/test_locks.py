@@ -77,10 +77,10 @@ def test_two_trials_count_the_same_for_a_query(bench: Bench) -> None:
     """Whole numbers, of nearly every function: MariaDB's look-up of metadata locks may try again."""
     first, second = (per_query(measured(bench, 0, workload="point-select")) for _ in range(2))
     steady = [site for site, times in first.items() if times > 0.5]
-    alike = [site for site in steady if first[site] == pytest.approx(second[site], abs=0.02)]
+    alike = [site for site in steady if first[site] == pytest.approx(second[site], abs=0.05)]
     assert len(alike) >= 5
     assert len(alike) >= len(steady) - 1
-    assert all(first[site] == pytest.approx(round(first[site]), abs=0.02) for site in alike)
+    assert all(first[site] == pytest.approx(round(first[site]), abs=0.05) for site in alike)
 
 
 def test_a_run_counts_every_case_twice_and_compares_none_of_it(
