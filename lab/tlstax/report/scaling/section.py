@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import MINUS, percent
 from tlstax.report.core import figures
 from tlstax.report.core.section import Detail, Section, Words
 from tlstax.report.core.table import Table
@@ -18,8 +18,8 @@ HEADS = ("of one,\nops/s", "contention\nσ", "coherence\nκ", "highest\nat", "of
 READING = (
     "The Universal Scalability Law (Gunther, 2007), X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted in each "
     "block; with {confidence} intervals over blocks. Contention is the part that only one at a time can do: "
-    "1 where all wait for one processor. Coherence is what each has to settle with each other one, such as "
-    "locks that move between processors: with it throughput falls beyond a number."
+    "many do at most 1/σ times as much as one. Coherence is what each has to settle with each other one, "
+    "such as locks that move between processors: with it throughput falls beyond a number."
 )
 
 
@@ -64,4 +64,5 @@ def _cell(found: Interval, *, narrow: bool) -> str:
 
 def _short(value: float) -> str:
     """Two digits, and no power of ten: "0.00083"."""
-    return f"{value:.2g}" if abs(value) >= 1e-4 or not value else f"{value:.6f}".rstrip("0")
+    text = f"{value:.2g}" if abs(value) >= 1e-4 or not value else f"{value:.6f}".rstrip("0")
+    return text.replace("-", MINUS)
