@@ -27,7 +27,7 @@ typedef unsigned long long Count;
 
 // As `specimens/lock_page.py` reads them.
 enum kind { MUTEX = 1, READ, WRITE, SPIN, WAIT, WAKE };
-enum { CALLERS = 5, SITES = 8190, LOCKS = 1 << 16 };
+enum { OWN_FRAMES = 3, CALLERS = 5, SITES = 8190, LOCKS = 1 << 16 };
 
 struct site {
     Count key;
@@ -80,23 +80,22 @@ static void *next(const char *name, void **known) {
 
 struct walk {
     int seen;
-    int wanted;
     Count callers[CALLERS];
 };
 
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *given) {
     struct walk *walk = given;
-    // The first frames are those of this library.
-    if (walk->seen >= walk->wanted && walk->seen < walk->wanted + CALLERS) {
-        walk->callers[walk->seen - walk->wanted] = _Unwind_GetIP(context);
+    if (walk->seen >= OWN_FRAMES) {
+        walk->callers[walk->seen - OWN_FRAMES] = _Unwind_GetIP(context);
     }
     walk->seen++;
-    return walk->seen < walk->wanted + CALLERS ? _URC_NO_REASON : _URC_END_OF_STACK;
+    return walk->seen < OWN_FRAMES + CALLERS ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-// One more call of this kind with the stack as it is, `own` frames of this library above the caller.
+// One more call of this kind by who is on the stack now. The last frames are this library's own: this function,
+// `counted`, and the function that was called; so neither of them may be part of another one.
 __attribute__((noinline)) static void count(enum kind kind, int contended, int moved) {
-    struct walk walk = {.wanted = 3};
+    struct walk walk = {0};
     _Unwind_Backtrace(step, &walk);
     Count key = kind * 0x9e3779b97f4a7c15ull;
     for (int place = 0; place < CALLERS; place++) {
