@@ -10,7 +10,7 @@ from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial
-from tlstax.study import Study
+from tlstax.study import Case, Study
 from tlstax.study.labels import full_label
 
 
@@ -87,6 +87,13 @@ class Outlook:
             self._block = trial.block
         return self._step(trial, now_s)
 
+    def _known(self, case: Case) -> Case:
+        """The case without what counting its locks puts in, where the study has no such factor."""
+        named = self._study.levels_of()
+        return case.model_copy(
+            update={"levels": {name: level for name, level in case.levels.items() if name in named}}
+        )
+
     def _step(self, trial: Trial, now_s: float) -> Step:
         if trial.goes_before:
             doing = "capturing" if trial.captured else "counting the locks of"
@@ -94,7 +101,7 @@ class Outlook:
                 block=trial.block,
                 place=trial.position + 1,
                 of=self._before.get(trial.block, 0),
-                label=f"{doing} {full_label(trial.case, self._study)}",
+                label=f"{doing} {full_label(self._known(trial.case), self._study)}",
                 progress=None,
                 left_s=self._study.budget_s,
             )
