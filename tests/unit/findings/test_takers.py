@@ -7,6 +7,7 @@ import pytest
 from fake_trials import fake_run
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.locks.takers import case_locks
+from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.core.section import Block, Detail, Folded
@@ -15,6 +16,8 @@ from tlstax.report.locks.csv_rows import rows
 from tlstax.report.locks.section import sections
 from tlstax.results.document import RunDocument
 from tlstax.results.locks import CaseLocks
+from tlstax.study import Study, load_study
+from tlstax.study.changes import override
 
 
 def site(kind: str, library: str, function: str, calls: int, moved: int = 0) -> LockSite:
@@ -140,3 +143,45 @@ def test_spreadsheets_have_a_row_for_each_function() -> None:
         "libcrypto.so.3: store_get: read lock",
     ]
     assert written[1]["value"] == pytest.approx(2.0)
+
+
+def test_locks_that_were_waited_for_are_told_for_each_operation() -> None:
+    busy = FIRST.model_copy(update={"sites": (FIRST.sites[0].model_copy(update={"contended": 25}),)})
+    run = fake_run(number_of_blocks=1, invalid=False)
+    (found,) = case_locks(run.header.study, (run.trials[0].model_copy(update={"locks": busy}),))
+    assert found.takers[0].contended_per_op == pytest.approx(0.25)
+    assert (found.trials, found.operations) == (1, 100)
+
+
+def test_a_case_that_did_nothing_took_nothing() -> None:
+    idle = LockCounts(operations=0, sites=(), lost=0)
+    run = fake_run(number_of_blocks=1, invalid=False)
+    (found,) = case_locks(run.header.study, (run.trials[0].model_copy(update={"locks": idle}),))
+    assert (found.trials, found.per_op, found.least_per_op, found.most_per_op) == (0, 0.0, 0.0, 0.0)
+    assert found.takers == ()
+
+
+def counted_everywhere(study: Study) -> list[TrialRecord]:
+    """The trials of a run in the order in which they ran, all of them counted."""
+    run = fake_run(study, number_of_blocks=1, invalid=False)
+    return [record.model_copy(update={"locks": FIRST}) for record in run.trials]
+
+
+def test_cases_are_in_the_plans_order_whatever_was_run_first() -> None:
+    study = asked_for_locks()
+    planned = [dict(case.levels) for case in cases(study) if case.role != "control"]
+    found = case_locks(study, counted_everywhere(study))
+    assert [one.case for one in found] == planned
+    assert all("counted" not in one.label for one in found)
+    assert [one.case for one in case_locks(study, reversed(counted_everywhere(study)))] == planned
+
+
+def test_a_study_that_varies_what_is_planted_keeps_it_in_its_cases() -> None:
+    study = override(load_study("tax"), "fault", ["none", "count-locks"])
+    found = case_locks(study, counted_everywhere(study))
+    assert {one.case["fault"] for one in found} == {"none", "count-locks"}
+    assert len(found) == len([case for case in cases(study) if case.role != "control"])
+
+
+def asked_for_locks() -> Study:
+    return load_study("tax").model_copy(update={"count": "locks"})
