@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 from tlstax.specimens.recipe import CSource, Kind, Recipe
@@ -15,6 +16,12 @@ MARK = "libtlstax-"
 """How their files' names begin, by which one is seen in a process's memory map."""
 
 
+def _checksum(file: str) -> str:
+    """Of the file, and of the headers that it may include."""
+    parts = (SOURCES / file, *sorted(SOURCES.glob("*.h")))
+    return sha256("".join(map(sha256_of, parts)).encode()).hexdigest()
+
+
 def _compiled(name: str, kind: Kind, title: str, file: str, stands_for: str) -> Recipe:
     """A recipe that a changed source makes another one, so that an outdated library is never used."""
     return Recipe(
@@ -22,7 +29,7 @@ def _compiled(name: str, kind: Kind, title: str, file: str, stands_for: str) -> 
         title=title,
         kind=kind,
         version="1",
-        source=CSource(file=file, sha256=sha256_of(SOURCES / file), stands_for=stands_for),
+        source=CSource(file=file, sha256=_checksum(file), stands_for=stands_for),
         program=f"{MARK}{kind}-{name}.so",
         bytes_needed=1_000_000,
     )

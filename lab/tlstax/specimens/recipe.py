@@ -112,7 +112,8 @@ class OpensslBuild(Frozen):
 class CSource(Frozen):
     """One C file of this project, compiled here to a library that stands in for a function of another.
 
-    `sha256` is the file's; `stands_for` is the function's name, in whose place the library's is called.
+    `sha256` is made of the file and the headers beside it; `stands_for` is the function's name, in whose
+    place the library's is called.
     """
 
     tool: Literal["cc"] = "cc"

@@ -18,11 +18,10 @@
 // call reads it, whatever is to be burned, so that this is no difference between cases.
 //
 // Nothing but names of the C library is asked for, without versions, so every C library can load it.
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "shared_page.h"
 
 typedef unsigned long long Count;
 
@@ -69,26 +68,11 @@ static void add(Count *to, Count amount) {
     __atomic_fetch_add(to, amount, __ATOMIC_RELAXED);
 }
 
-// The page's path comes from the environment, as the loader hands it over: getenv may not be ready yet.
 __attribute__((constructor)) static void find_page(int count, char **arguments, char **environment) {
     (void)count;
     (void)arguments;
-    const char *path = 0;
-    for (; *environment && !path; environment++) {
-        const char *place = *environment, *name = NAMED_BY;
-        while (*name && *place == *name) {
-            place++;
-            name++;
-        }
-        path = *name ? 0 : place;
-    }
-    int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (file < 0) {
-        return;
-    }
-    void *mapped = mmap(0, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (mapped != MAP_FAILED) {
+    void *mapped = shared_page(environment, NAMED_BY, sizeof(struct page));
+    if (mapped) {
         page = mapped;
     }
 }

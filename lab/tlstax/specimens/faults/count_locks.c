@@ -14,14 +14,13 @@
 // but names of the C library and of the unwinder is asked for, without versions, so every C library can load it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 #include <unwind.h>
+
+#include "shared_page.h"
 
 typedef unsigned long long Count;
 
@@ -174,22 +173,8 @@ __attribute__((noinline)) static void counted(enum kind kind, const void *addres
 __attribute__((constructor)) static void find_page(int number, char **arguments, char **environment) {
     (void)number;
     (void)arguments;
-    const char *path = 0;
-    for (; *environment && !path; environment++) {
-        const char *place = *environment, *name = NAMED_BY;
-        while (*name && *place == *name) {
-            place++;
-            name++;
-        }
-        path = *name ? 0 : place;
-    }
-    int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (file < 0) {
-        return;
-    }
-    void *mapped = mmap(0, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (mapped != MAP_FAILED) {
+    void *mapped = shared_page(environment, NAMED_BY, sizeof(struct page));
+    if (mapped) {
         page = mapped;
     }
 }
