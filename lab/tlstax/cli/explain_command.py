@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from shlex import quote
+
+from pydantic import BaseModel
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
@@ -15,7 +19,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.explain.text import explanation_text
 from tlstax.report.locks.explained import lock_text
 from tlstax.results.explanation import Explanation
-from tlstax.results.locks import LockExplanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label
 
@@ -32,7 +35,8 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     other = chosen_case(study, against, option="--against") if against is not None else None
     if not stored.profiled and any(record.locks is not None for record in stored.trials):
         own = chosen_case(study, case) if case is not None else None
-        return _explain_locks(locks_explained(stored, own, other), as_json=as_json)
+        locks = locks_explained(stored, own, other)
+        return _shown(locks, partial(lock_text, locks), as_json=as_json)
     others: tuple[Explanation, ...] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)
@@ -44,28 +48,22 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
             treatments = (one for one in all_cases if one != other and one.role != "baseline")
             chosen = explain(stored, next(treatments, all_cases[0]), other)
         explanation, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
-    if as_json:
-        show_json(explanation.model_dump_json(by_alias=True, indent=2) + "\n")
-        return 0
-    colour = colourful()
-    text = explanation_text(
+    text = partial(
+        explanation_text,
         explanation,
         title=_title(stored, explanation),
         others=[(one.sentences[0], _command(stored, one)) for one in others],
-        width=terminal_width(),
-        colour=colour,
     )
-    show(text if text.endswith("\n") else text + "\n", coloured=colour)
-    return 0
+    return _shown(explanation, text, as_json=as_json)
 
 
-def _explain_locks(found: LockExplanation, *, as_json: bool) -> int:
-    """Of a run that was not sampled, but whose locks were counted."""
+def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> int:
+    """Show what was found, as a document or as text for this terminal; the exit status."""
     if as_json:
         show_json(found.model_dump_json(by_alias=True, indent=2) + "\n")
         return 0
     colour = colourful()
-    text = lock_text(found, width=terminal_width(), colour=colour)
+    text = text_of(width=terminal_width(), colour=colour)
     show(text if text.endswith("\n") else text + "\n", coloured=colour)
     return 0
 

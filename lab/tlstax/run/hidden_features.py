@@ -27,9 +27,10 @@ def check_machine(study: Study, architecture: str | None = None) -> None:
 
 def notes(study: Study, libraries: Iterable[TlsLibrary]) -> Iterator[str]:
     """What each library says that it finds, in words. MachineFault where it finds what is to be hidden."""
-    libraries = tuple(libraries)
-    for level in _levels(study):
-        for library in libraries:
+    levels = _levels(study)
+    own = [(library, capabilities(library, {})) for library in libraries] if levels else []
+    for level in levels:
+        for library, everything in own:
             name = library.specimen.name
             seen = capabilities(library, cpu_features.environment(level))
             if seen is None:
@@ -39,7 +40,7 @@ def notes(study: Study, libraries: Iterable[TlsLibrary]) -> Iterator[str]:
                 raise MachineFault(
                     f"{name} finds {enumerated(left)} all the same with {level}", remedy="leave it out"
                 )
-            same = " (as without: this processor has none of it)" if seen == capabilities(library, {}) else ""
+            same = " (as without: this processor has none of it)" if seen == everything else ""
             yield f"{name} with {level} finds {':'.join(f'{word:#x}' for word in seen)}{same}"
 
 

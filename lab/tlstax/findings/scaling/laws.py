@@ -18,9 +18,6 @@ from tlstax.support.grouping import grouped
 PROCESSORS = "server_cpus"
 RATE = "ops_per_s"
 
-Logs = dict[int, dict[int, float]]
-"""The logarithm of each size's throughput, by block."""
-
 
 def scalings(series: Series) -> tuple[Scaling, ...]:
     """What can be said of each ladder of connections, then of processors, in the plan's order.

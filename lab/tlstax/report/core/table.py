@@ -46,15 +46,7 @@ class Table:
         A column that is too wide even by itself stands by itself.
         """
         room = width - min(self._names_width(), max(NAMES_AT_LEAST, width // 3))
-        bundles: list[list[int]] = [[]]
-        left = room
-        for column, needed in enumerate(self._widths()):
-            if needed > left and bundles[-1]:
-                bundles.append([])
-                left = room
-            bundles[-1].append(column)
-            left -= needed
-        return bundles
+        return side_by_side(self._widths(), room)
 
     def _names_width(self) -> int:
         return max((len(row[0]) for row in self.rows), default=0)
@@ -64,6 +56,19 @@ class Table:
         heads = [max(map(len, head.split("\n"))) for head in self.heads]
         cells = [max((len(row[place + 1]) for row in self.rows), default=0) for place in range(len(heads))]
         return [GAP + max(both) for both in zip(heads, cells, strict=True)]
+
+
+def side_by_side(widths: Iterable[int], room: int) -> list[list[int]]:
+    """The places of things of these widths, as many beside each other as there is room for."""
+    bundles: list[list[int]] = [[]]
+    left = room
+    for place, needed in enumerate(widths):
+        if needed > left and bundles[-1]:
+            bundles.append([])
+            left = room
+        bundles[-1].append(place)
+        left -= needed
+    return bundles
 
 
 def lines(texts: Iterable[str]) -> str:

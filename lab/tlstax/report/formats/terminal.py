@@ -25,7 +25,7 @@ from tlstax.report.core.figures import ALIKE
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
-from tlstax.report.core.table import GAP, Table
+from tlstax.report.core.table import GAP, Table, side_by_side
 from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -166,20 +166,12 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
     """
     labels = [Text(""), Text(""), *(styled(row.label) for row in group.rows)]
     room = width - min(_width(labels), width // 2)
-    bundles: list[list[Cells]] = [[]]
-    left = room
-    for column in main_columns(group):
-        bundle = _columns_of(column, group)
-        needed = sum(GAP + _width(cells) for cells in bundle)
-        if needed > left and bundles[-1]:
-            bundles.append([])
-            left = room
-        bundles[-1] += bundle
-        left -= needed
-    for place, bundle in enumerate(bundles if bundles[0] else ()):
+    columns = [_columns_of(column, group) for column in main_columns(group)]
+    bundles = side_by_side((sum(GAP + _width(cells) for cells in own) for own in columns), room)
+    for place, bundle in enumerate(bundles if columns else ()):
         if place:
             yield ""
-        yield _table(labels, bundle, most=width - room)
+        yield _table(labels, [cells for column in bundle for cells in columns[column]], most=width - room)
     yield from (
         styled(f"{row.label}: {row.why_empty()}", style="yellow")
         for row in group.rows
