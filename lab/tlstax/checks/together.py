@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.treatment import cache_hits, counts_handshakes, handshakes_at_server
+from tlstax.checks.handshakes import COUNTER as HANDSHAKES
+from tlstax.checks.handshakes import counts_handshakes
+from tlstax.checks.handshakes import least as least_counted
+from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
 from tlstax.study import path_exclusions
 from tlstax.study.case_levels import CaseLevels
@@ -18,7 +21,7 @@ from tlstax.study.level_names import UNSET
 
 COUNTERS = {
     "Connections": "connections",
-    "Ssl_finished_accepts": "TLS handshakes",
+    HANDSHAKES: "TLS handshakes",
     "Ssl_session_cache_hits": "look-ups of resumed sessions",
 }
 """What a server counts of connections (reference manual, "Server Status Variables"), in words."""
@@ -52,7 +55,8 @@ def together(trial: Complete) -> Iterator[Doubt]:
         if not _is_counted(trial, counter):
             continue
         counted = seen.status_delta.get(counter, 0)
-        if counted >= least and (most is None or counted <= most):
+        fewest = least_counted(trial.server.version, least) if counter == HANDSHAKES else least
+        if counted >= fewest and (most is None or counted <= most):
             continue
         if trial.evidence.guest and counted > least:
             yield Doubt("note", "others used the server during the trial")
@@ -72,14 +76,14 @@ def _claims(case: CaseLevels, counts: Counts) -> dict[str, Range]:
         encrypted, never = at_server not in {"off", UNSET}, at_server == "off"
         return {
             "Connections": (counts.connections, None),
-            "Ssl_finished_accepts": (counts.connections if encrypted else 0, 0 if never else None),
+            HANDSHAKES: (counts.connections if encrypted else 0, 0 if never else None),
             "Ssl_session_cache_hits": (0, 0 if never else None),
         }
     handshakes, own = handshakes_at_server(case, counts), path_exclusions.is_of_client(case)
     hits = cache_hits(counts.handshakes) if own else 0
     return {
         "Connections": (counts.connections, counts.connections),
-        "Ssl_finished_accepts": (handshakes, handshakes),
+        HANDSHAKES: (handshakes, handshakes),
         "Ssl_session_cache_hits": (hits, hits if own else None),
     }
 
@@ -96,4 +100,4 @@ def _is_counted(trial: Complete, counter: str) -> bool:
         return True
     if not counts_handshakes(trial.server):
         return False
-    return counter == "Ssl_finished_accepts" or "MariaDB" not in trial.server.version
+    return counter == HANDSHAKES or "MariaDB" not in trial.server.version

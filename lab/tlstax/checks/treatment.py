@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
+from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
 from tlstax.contract import Counts, Handshakes, TlsView
-from tlstax.records.trial import ServerObservation
 from tlstax.study import path_exclusions, workloads
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -155,7 +155,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     handshakes = handshakes_at_server(trial.case, made)
     claims = [
         ("connections", "Connections", made.connections),
-        ("TLS handshakes", "Ssl_finished_accepts", handshakes),
+        ("TLS handshakes", COUNTER, handshakes),
     ]
     if trial.server.connections is not None:
         # The client cannot report its handshakes: `connections.seen_at_server` has the server's word.
@@ -178,7 +178,9 @@ def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -
     counted = trial.server.status_delta.get(counter, 0)
     if counted == claimed:
         return
-    if trial.evidence.guest and counted > claimed:
+    if counter == COUNTER and fits(trial.server.version, counted, claimed):
+        yield Doubt("note", missed(counted, claimed))
+    elif trial.evidence.guest and counted > claimed:
         yield Doubt("note", "others used the server during the trial")
     else:
         yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
@@ -234,17 +236,6 @@ def _shows_rows(trial: Complete) -> bool:
     """Whether every operation gives rows that are there for the laboratory to ask for again."""
     job = trial.evidence.job
     return job is None or (workloads.returns_rows(job.workload) and not workloads.writes(job.workload))
-
-
-def counts_handshakes(server: ServerObservation) -> bool:
-    """Whether the server's global counters show handshakes and resumed sessions.
-
-    yaSSL counts neither: MariaDB says that it has it, MySQL 5 has no word for its library. Where such a
-    server counts after all, because it was built over OpenSSL, the counts must agree.
-    """
-    word = server.tls_library_version or ""
-    has_yassl = "yassl" in word.lower() or (not word and server.version.startswith("5."))
-    return not has_yassl or server.status_delta.get("Ssl_finished_accepts", 0) > 0
 
 
 def cache_hits(handshakes: tuple[Handshakes, ...]) -> int:

@@ -12,6 +12,7 @@ from fake_trials import fake_record, tax_truth
 from observed_windows import window
 from tlstax.checks import judge
 from tlstax.checks.connections import seen_at_server, statements_counted
+from tlstax.checks.handshakes import missed
 from tlstax.contract import Counts, TlsOff, TlsOn
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
 from tlstax.study import Case
@@ -140,6 +141,14 @@ def test_every_connection_must_have_told_of_itself() -> None:
 def test_the_servers_counter_must_agree() -> None:
     assert "counted 17 TLS handshakes" in reasons(trial("1.3", [TLS_1_3], handshakes=17))
     assert "counted 1 TLS handshakes" in reasons(trial("off", [PLAIN], handshakes=1))
+
+
+def test_mariadb_may_have_missed_a_handshake() -> None:
+    short = with_server(trial("1.3", [TLS_1_3], handshakes=LIFETIME - 1), version="11.8.6-MariaDB")
+    assert missed(LIFETIME - 1, LIFETIME) in judge(short).notes
+    assert "counted 16 TLS" in reasons(
+        with_server(trial("1.3", [TLS_1_3], handshakes=LIFETIME - 2), version="11.8.6-MariaDB")
+    )
 
 
 def test_the_server_must_have_run_the_statements() -> None:

@@ -10,6 +10,7 @@ from test_checks import FULL, PLAIN, reasons, record_of
 from check_by_check import doubts
 from tlstax.checks import judge
 from tlstax.checks.drivers import connections, handshakes, resumption, steady
+from tlstax.checks.handshakes import missed
 from tlstax.contract import ErrorEvent, Negotiated, WarmupSlice
 from tlstax.records.trial import TrialRecord
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
@@ -178,6 +179,19 @@ def test_the_sentences_on_handshakes_are_whole() -> None:
         )
     ]
     assert doubts(handshakes, counting(of_driver(FULL))) == [], "no connection, no handshake"
+
+
+def test_mariadb_may_have_missed_a_handshake() -> None:
+    def of(tls: str | None, shaken: int) -> list[tuple[str, str]]:
+        record = counting(of_driver(FULL, tls=tls), Connections=10, Ssl_finished_accepts=shaken)
+        return doubts(handshakes, with_version(record, "11.8.3-MariaDB"))
+
+    assert of(None, 9) == [("note", missed(9, 10))]
+    assert [weight for weight, _ in of(None, 8)] == ["invalid"]
+    assert [weight for weight, _ in of(None, 11)] == ["invalid"]
+    assert of("unset", 9) == [], "not worth a word: all of them made one"
+    assert of("unset", 7) == [("note", "7 of 10 connections made a TLS handshake, the others none")]
+    assert [weight for weight, _ in of("unset", 6)] == ["invalid"]
 
 
 def test_a_server_that_counts_no_handshakes_is_noted() -> None:

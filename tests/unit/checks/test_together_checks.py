@@ -161,7 +161,10 @@ def test_what_a_server_does_count_is_asked_whatever_else_it_does_not() -> None:
     maria = {"version": "11.8.6-MariaDB-0+deb13u1"}
     right = {"Connections": 9, "Ssl_finished_accepts": 9, "Handler_update": 6}
     assert found(right, **maria) == []
-    assert len(found({**right, "Ssl_finished_accepts": 8}, **maria)) == 1
+    assert found({**right, "Ssl_finished_accepts": 8}, **maria) == [], "it counts without a lock"
+    assert len(found({**right, "Ssl_finished_accepts": 7}, **maria)) == 1
+    assert len(found({**right, "Ssl_finished_accepts": 10}, **maria)) == 1
+    assert len(found({**right, "Connections": 8}, **maria)) == 1
 
 
 def test_look_ups_of_a_programs_sessions_are_not_the_clients() -> None:

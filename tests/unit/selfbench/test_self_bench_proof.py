@@ -129,6 +129,14 @@ def test_mariadb_does_not_count_resumed_sessions() -> None:
     assert reasons(seen, SERVER.model_copy(update={"version": "11.8.6-MariaDB"})) == ""
 
 
+def test_mariadb_may_miss_handshakes_and_mysql_may_not() -> None:
+    mariadb = SERVER.model_copy(update={"version": "11.8.6-MariaDB"})
+    for missed, fine in ((0, True), (100, True), (101, False), (-1, False)):
+        seen = with_window(honest(RECONNECT_TLS), {"Ssl_finished_accepts": 10_000 - missed})
+        assert (reasons(seen, mariadb) == "") is fine, missed
+        assert (reasons(seen) == "") is (missed == 0), missed
+
+
 def test_failed_operations_may_be_counted_or_not_and_many_are_too_many() -> None:
     few = (ErrorCount(kind="server_closed", code=None, count=5),)
     for counted in (10_000, 10_003, 10_005):
