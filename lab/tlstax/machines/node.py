@@ -75,7 +75,8 @@ def _obey(orders: Orders, head: _Head) -> None:
             if isinstance(order, BeginOrder):
                 where = Where(order.header, benches)
             elif isinstance(order, BlockOrder) and where is not None:
-                run_block(order.trials, where, _Follower(head, where.header.study))
+                header = where.header
+                run_block(order.trials, where, header.trial_duration_s, _Follower(head, header.study))
                 head.tell(BlockDone(block=order.trials[0].block))
 
 

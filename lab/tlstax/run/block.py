@@ -59,14 +59,17 @@ class Where:
     elsewhere: Elsewhere | None = None
 
 
-def run_block(block: Sequence[Trial], where: Where, follower: Follower) -> None:
-    """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting."""
+def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower: Follower) -> None:
+    """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting.
+
+    The shortest of its trials measure `shortest_s`.
+    """
     header = where.header
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
-    for sitting in sittings(header.study, block, header.trial_duration_s, where.elsewhere, shared_slice_s):
+    for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()
         with ExitStack() as stack:
-            places = _places(sitting, where, stack)
+            places = _places(sitting, where, shortest_s, stack)
             if sitting.takes_turns:
                 found = run_sitting(sitting, places, header.seed, _OfSitting(follower, sitting))
             else:
@@ -117,20 +120,22 @@ def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
     return record.model_copy(update={"beside_another": True}) if others else record
 
 
-def _places(sitting: Sitting, where: Where, stack: ExitStack) -> dict[int, tuple[Job, Bench]]:
+def _places(
+    sitting: Sitting, where: Where, shortest_s: float, stack: ExitStack
+) -> dict[int, tuple[Job, Bench]]:
     """Each trial's job and bench by its position; the servers run until the stack is left."""
     found = {}
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
         bench.server.hold()
-        found[trial.position] = _job(trial, sitting, bench, where.header), bench
+        found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 
 
-def _job(trial: Trial, sitting: Sitting, bench: Bench, header: RunHeader) -> Job:
+def _job(trial: Trial, sitting: Sitting, bench: Bench, shortest_s: float, header: RunHeader) -> Job:
     """The trial's job; its number in the run depends on its place alone, so a resumed run goes on with it."""
     levels = trial.case.levels
-    window = {"duration_s": window_s(levels, header.trial_duration_s, header.study)}
+    window = {"duration_s": window_s(levels, shortest_s, header.study)}
     sequence = max(trial.block, 0) * trials_per_block(header.study) + trial.position
     job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=sequence)
     if sitting.takes_turns:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
-from tlstax.plan.order import blocks
+from tlstax.plan.fitting import Fitting, Took
+from tlstax.plan.order import blocks, cases, trials_per_block
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.benches import Benches
@@ -84,11 +85,16 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     done = {record.trial.place for record in records}
     where = Where(header, benches, external(study, header, benches, watcher.step))
     follower = _Follower(outlook, watcher, header, store, records)
+    fitting, past = Fitting.of(study, cases(study), header.trial_duration_s), list[Took]()
     for block in blocks(study, header.seed, done):
-        run_block(block, where, follower)
+        began_s = time.monotonic()
+        shortest_s = fitting.next_s(past, outlook.spent_s(began_s))
+        run_block(block, where, shortest_s, follower)
         stop_where_nothing_can_be_done(records[-len(block) :], study)
         if block[0].goes_before:
             continue
+        if len(block) == trials_per_block(study):
+            past.append(Took(shortest_s, time.monotonic() - began_s))
         measured = [record for record in records if record.trial.is_measured]
         decision: Stop | Continue = decide(study, measured, outlook.spent_s(time.monotonic()), taken)
         if isinstance(decision, Stop):
