@@ -17,7 +17,7 @@ build_engine() {
     # Renames, because another tlstax may look for the engine at this moment; the engine last, since
     # where it is everything is.
     local program
-    for program in tlstax-floor tlstax-flames tlstax-link tlstax-engine; do
+    for program in tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-engine; do
         {
             mkdir -p -- "${engine%/*}" &&
                 cp -- "$target/release/$program" "$scratch/$program" &&
@@ -29,5 +29,6 @@ build_engine() {
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo build --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
-        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link
+        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
+        --package tlstax-library-bench
 }

@@ -50,7 +50,7 @@ def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
     assert told(out, "path") == str(clone.root / "lab")
     assert told(out, "cache") == str(clone.cache)
     engine = Path(told(out, "engine"))
-    for program in ("tlstax-engine", "tlstax-floor", "tlstax-flames", "tlstax-link"):
+    for program in ("tlstax-engine", "tlstax-floor", "tlstax-library-bench", "tlstax-flames", "tlstax-link"):
         assert engine.with_name(program).read_text() == "//! First.\n"
 
 

@@ -28,6 +28,15 @@ impl fmt::Display for Version {
     }
 }
 
+/// Which side of a connection is spoken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The side that says hello first.
+    Client,
+    /// The side that answers.
+    Server,
+}
+
 /// How the server's certificate is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Verify {

@@ -230,11 +230,12 @@ impl Connection {
 
     /// What was agreed on; `None` before the handshake is complete and after a failure.
     pub fn negotiated(&self) -> Option<Negotiated> {
+        let agreement = self.handle.agreement();
         self.handle.is_complete().then(|| Negotiated {
-            version: self.handle.version(),
-            cipher: self.handle.cipher(),
-            group: self.handle.group(),
-            resumed: self.handle.is_resumed(),
+            version: agreement.version(),
+            cipher: agreement.cipher(),
+            group: agreement.group(),
+            resumed: agreement.is_resumed(),
             hello_retry: self.hello_retry(),
         })
     }
@@ -281,7 +282,8 @@ impl Connection {
 
     /// OpenSSL does not announce the new ticket of a TLS 1.2 session that was resumed.
     fn resumed_session(&self) -> Option<SessionHandle> {
-        let reuse = self.handle.is_resumed() && self.handle.version() != "TLSv1.3";
+        let agreement = self.handle.agreement();
+        let reuse = agreement.is_resumed() && agreement.version() != "TLSv1.3";
         reuse.then(|| self.handle.current_session()).flatten()
     }
 

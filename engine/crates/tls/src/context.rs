@@ -38,7 +38,7 @@ impl Context {
         set_versions(&mut handle, config)?;
         set_algorithms(&mut handle, config)?;
         set_trust(&mut handle, config)?;
-        set_client_certificate(&mut handle, config)?;
+        set_own_certificate(&mut handle, config)?;
         handle.set_resumption(config.resumption);
         if let Some(path) = &config.keylog_file {
             let log = KeyLog::new(open_key_log(path)?);
@@ -65,7 +65,7 @@ impl fmt::Debug for Context {
     }
 }
 
-fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+pub(crate) fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     let (min, max) = (config.min_version, config.max_version);
     if let (Some(min), Some(max)) = (min, max) {
         if min > max {
@@ -90,7 +90,7 @@ fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsEr
         .map_err(refused("max_version"))
 }
 
-fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+pub(crate) fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     if config.weak_dh {
         handle.allow_weak_dh();
     }
@@ -113,7 +113,7 @@ fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), Tls
     Ok(())
 }
 
-fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+pub(crate) fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     let verify = config.verify != Verify::None;
     handle.set_verify(verify);
     match &config.ca_file {
@@ -128,7 +128,10 @@ fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError
 
 /// Like MySQL's own client, takes the key from the certificate's file, or the other way round, if
 /// only one of them is given.
-fn set_client_certificate(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+pub(crate) fn set_own_certificate(
+    handle: &mut ContextHandle,
+    config: &Config,
+) -> Result<(), TlsError> {
     let files = (&config.certificate_file, &config.key_file);
     let (certificate, key) = match files {
         (Some(certificate), Some(key)) => (certificate, key),

@@ -5,6 +5,9 @@
 //! [`SavedSession`] what a later connection can resume. OpenSSL does its own I/O on the socket, as
 //! it does under every C client; this crate adds no allocation and no lock to a read or a write.
 //!
+//! The library alone is there too: [`MemoryEnd`] is one side of a connection that never leaves the process,
+//! [`SigningKey`] and [`KeyExchange`] what a handshake computes with.
+//!
 //! ```no_run
 //! use std::net::TcpStream;
 //! use tlstax_tls::{Config, Connection, Context, HandshakeStatus, Library};
@@ -28,17 +31,23 @@ mod config;
 mod connection;
 mod context;
 mod error;
+mod exchange;
 #[allow(unsafe_code)]
 mod ffi;
 mod group;
 mod library;
 mod library_files;
 mod mapped_files;
+mod memory;
 mod negotiated;
+mod signing;
 
-pub use config::{Config, Verify, Version};
+pub use config::{Config, Role, Verify, Version};
 pub use connection::{Connection, HandshakeStatus, ReadStatus, SavedSession, WriteStatus};
 pub use context::Context;
 pub use error::TlsError;
+pub use exchange::KeyExchange;
 pub use library::{Library, VersionNumber};
+pub use memory::{MemoryBuffer, MemoryContext, MemoryEnd, MemorySession};
 pub use negotiated::{Negotiated, PeerCertificate};
+pub use signing::SigningKey;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::marker::PhantomData;
 use std::ptr;
 
 use super::certificate::{KEY_EC, curve_of};
-use super::symbols::EVP_PKEY;
+use super::symbols::{EVP_PKEY, SSL};
 use super::{Api, ConnectionHandle};
 use crate::group::registry_name;
 
@@ -16,7 +17,33 @@ const GROUP_UNKNOWN: c_long = 0x0100_0000;
 const TLS13: c_int = 0x304;
 const KEY_DH: c_int = 28;
 
-impl ConnectionHandle {
+/// What one side of a connection has agreed on with the other.
+pub(crate) struct Agreement<'a> {
+    api: &'static Api,
+    ssl: *mut SSL,
+    is_complete: bool,
+    /// Keeps the `SSL` alive.
+    owner: PhantomData<&'a ()>,
+}
+
+impl Agreement<'_> {
+    /// Of an `SSL` whose handshake is complete, or not yet.
+    ///
+    /// # Safety
+    /// `ssl` must be live for as long as the answer is used.
+    pub(super) unsafe fn of(api: &'static Api, ssl: *mut SSL, is_complete: bool) -> Self {
+        Self {
+            api,
+            ssl,
+            is_complete,
+            owner: PhantomData,
+        }
+    }
+
+    fn as_ptr(&self) -> *mut SSL {
+        self.ssl
+    }
+
     /// The protocol version, such as `TLSv1.3`.
     pub(crate) fn version(&self) -> &'static str {
         // SAFETY: live; the answer is a static string.
@@ -42,7 +69,7 @@ impl ConnectionHandle {
 
     /// The group of the key exchange that took place, `None` if none did or before it is complete.
     pub(crate) fn group(&self) -> Option<Cow<'static, str>> {
-        if !self.is_complete() {
+        if !self.is_complete {
             // OpenSSL would look into a session that is not there yet.
             return None;
         }
@@ -104,7 +131,9 @@ impl ConnectionHandle {
             group
         }
     }
+}
 
+impl ConnectionHandle {
     /// OpenSSL's number and words for why the peer's certificate was refused.
     pub(crate) fn certificate_refusal(&self) -> (i32, String) {
         let symbols = &self.api.symbols;

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::agreement::Agreement;
 use super::key_log::{APPLICATION_DATA, KeyLog};
 use super::notes::{Notes, on_bio, on_message};
 use super::symbols::{BIO, SSL};
@@ -304,6 +305,12 @@ impl ConnectionHandle {
             let session = (self.api.symbols.SSL_get1_session)(self.as_ptr());
             NonNull::new(session).map(|session| SessionHandle::from_owned(self.api, session))
         }
+    }
+
+    /// What was agreed on with the peer.
+    pub(crate) fn agreement(&self) -> Agreement<'_> {
+        // SAFETY: live for as long as `self`, which the answer borrows.
+        unsafe { Agreement::of(self.api, self.as_ptr(), self.is_complete()) }
     }
 
     pub(super) fn as_ptr(&self) -> *mut SSL {

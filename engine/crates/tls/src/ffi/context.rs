@@ -9,7 +9,7 @@ use super::public_key::refuse_password;
 use super::security::{keep_judgement, on_security_question};
 use super::symbols::SSL_CTX;
 use super::{Api, ErrorQueue};
-use crate::config::Version;
+use crate::config::{Role, Version};
 use crate::library::VersionNumber;
 
 const CTRL_MODE: c_int = 33;
@@ -58,14 +58,7 @@ impl ContextHandle {
     /// of this crate needs: read-ahead (one read call for a record's header and body together),
     /// partial writes, and an end of the stream without a `close_notify` taken for an end.
     pub(crate) fn new(api: &'static Api) -> Result<Self, String> {
-        // SAFETY: the method is static; a null answer is refused.
-        let context = unsafe { (api.symbols.SSL_CTX_new)((api.symbols.TLS_client_method)()) };
-        let context = NonNull::new(context).ok_or_else(|| ErrorQueue::drain(api).reason())?;
-        let mut handle = Self {
-            api,
-            context,
-            key_log: None,
-        };
+        let mut handle = Self::bare(api, Role::Client)?;
         handle.control(
             CTRL_MODE,
             MODE_ENABLE_PARTIAL_WRITE | MODE_ACCEPT_MOVING_WRITE_BUFFER,
@@ -74,8 +67,28 @@ impl ContextHandle {
         if api.version.major >= 3 {
             handle.set_options(OPTION_IGNORE_UNEXPECTED_EOF);
         }
+        Ok(handle)
+    }
+
+    /// A context of any version with the library's defaults and nothing else, but that it never asks for a
+    /// password.
+    pub(crate) fn bare(api: &'static Api, role: Role) -> Result<Self, String> {
+        let symbols = &api.symbols;
+        // SAFETY: the methods are static; a null answer is refused.
+        let context = unsafe {
+            (symbols.SSL_CTX_new)(match role {
+                Role::Client => (symbols.TLS_client_method)(),
+                Role::Server => (symbols.TLS_server_method)(),
+            })
+        };
+        let context = NonNull::new(context).ok_or_else(|| ErrorQueue::drain(api).reason())?;
+        let handle = Self {
+            api,
+            context,
+            key_log: None,
+        };
         // SAFETY: live; the callback touches nothing but its arguments.
-        unsafe { (api.symbols.SSL_CTX_set_default_passwd_cb)(handle.as_ptr(), refuse_password) };
+        unsafe { (symbols.SSL_CTX_set_default_passwd_cb)(handle.as_ptr(), refuse_password) };
         Ok(handle)
     }
 

@@ -26,6 +26,8 @@ opaque!(
     EVP_PKEY,
     EVP_PKEY_CTX,
     EVP_MD,
+    EVP_MD_CTX,
+    BIO_METHOD,
     EC_KEY,
     EC_GROUP,
     ENGINE
@@ -195,6 +197,13 @@ symbol_table! {
         fn X509_digest(*const X509, *const EVP_MD, *mut c_uchar, *mut c_uint) -> c_int;
         fn EVP_sha256() -> *const EVP_MD;
 
+        fn TLS_server_method() -> *const SSL_METHOD;
+        fn SSL_set_accept_state(*mut SSL);
+        fn SSL_set_bio(*mut SSL, *mut BIO, *mut BIO);
+        fn BIO_s_mem() -> *const BIO_METHOD;
+        fn BIO_new(*const BIO_METHOD) -> *mut BIO;
+        fn BIO_up_ref(*mut BIO) -> c_int;
+
         fn EVP_PKEY_free(*mut EVP_PKEY);
         fn EVP_PKEY_get_id | EVP_PKEY_id(*const EVP_PKEY) -> c_int;
         fn EVP_PKEY_get_bits | EVP_PKEY_bits(*const EVP_PKEY) -> c_int;
@@ -208,6 +217,27 @@ symbol_table! {
         fn BIO_free(*mut BIO) -> c_int;
         fn PEM_read_bio_PUBKEY(*mut BIO, *mut *mut EVP_PKEY, Option<PasswordCallback>, *mut c_void)
             -> *mut EVP_PKEY;
+        fn PEM_read_bio_PrivateKey(*mut BIO, *mut *mut EVP_PKEY, Option<PasswordCallback>,
+            *mut c_void) -> *mut EVP_PKEY;
+
+        fn EVP_PKEY_sign_init(*mut EVP_PKEY_CTX) -> c_int;
+        fn EVP_PKEY_sign(*mut EVP_PKEY_CTX, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
+        fn EVP_PKEY_verify_init(*mut EVP_PKEY_CTX) -> c_int;
+        fn EVP_PKEY_verify(*mut EVP_PKEY_CTX, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+        fn EVP_MD_CTX_new() -> *mut EVP_MD_CTX;
+        fn EVP_MD_CTX_free(*mut EVP_MD_CTX);
+        fn EVP_DigestSignInit(*mut EVP_MD_CTX, *mut *mut EVP_PKEY_CTX, *const EVP_MD, *mut ENGINE,
+            *mut EVP_PKEY) -> c_int;
+        fn EVP_DigestSign(*mut EVP_MD_CTX, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
+        fn EVP_DigestVerifyInit(*mut EVP_MD_CTX, *mut *mut EVP_PKEY_CTX, *const EVP_MD, *mut ENGINE,
+            *mut EVP_PKEY) -> c_int;
+        fn EVP_DigestVerify(*mut EVP_MD_CTX, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+        fn EVP_PKEY_CTX_new_id(c_int, *mut ENGINE) -> *mut EVP_PKEY_CTX;
+        fn EVP_PKEY_keygen_init(*mut EVP_PKEY_CTX) -> c_int;
+        fn EVP_PKEY_keygen(*mut EVP_PKEY_CTX, *mut *mut EVP_PKEY) -> c_int;
+        fn EVP_PKEY_derive_init(*mut EVP_PKEY_CTX) -> c_int;
+        fn EVP_PKEY_derive_set_peer(*mut EVP_PKEY_CTX, *mut EVP_PKEY) -> c_int;
+        fn EVP_PKEY_derive(*mut EVP_PKEY_CTX, *mut c_uchar, *mut usize) -> c_int;
     }
     optional {
         // 3.0 and later.
