@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tlstax import __version__
+from tlstax.cli.benches_app import benches_app
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
 from tlstax.cli.options import (
@@ -41,6 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(benches_app)
 app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
@@ -334,67 +336,6 @@ def doctor(json: Json = False) -> None:
     from tlstax.cli.doctor_command import doctor_command
 
     raise typer.Exit(doctor_command(as_json=json))
-
-
-@app.command("self-bench")
-def self_bench(
-    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; comma-separated.")] = None,
-    tls: Annotated[str | None, typer.Option(help="off, 1.3, 1.3-resumed; comma-separated.")] = None,
-    connections: Annotated[str | None, typer.Option(help="How many at once (1,8,64,512).")] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time to spend on trials, such as 2m (10m); at least one block is run.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
-    ] = None,
-    client_tls_library: Annotated[
-        Path | None,
-        typer.Option(help="A libssl.so for the engine and the floor; sysbench keeps its own."),
-    ] = None,
-    hold: Annotated[
-        int | None,
-        typer.Option(min=2, help="Instead: hold N connections with one engine, in an open loop."),
-    ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
-    ] = None,
-    server_cpus: ServerCpus = None,
-    client_cpus: ClientCpus = None,
-    show: Annotated[
-        Path | None,
-        typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
-    ] = None,
-    format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
-    beside_others: BesideOthers = False,
-    json: Json = False,
-) -> None:
-    """The engine against sysbench and against the bare floor, on a private server in one run."""
-    from tlstax.cli.self_bench_command import SelfBenchOptions, self_bench_command
-
-    raise typer.Exit(
-        self_bench_command(
-            SelfBenchOptions(
-                workload=workload,
-                tls=tls,
-                connections=connections,
-                budget=budget,
-                seed=seed,
-                output=output,
-                show=show,
-                format_name=format_name,
-                json=json,
-                client_tls_library=client_tls_library,
-                hold=hold,
-                rate=rate,
-                server_cpus=server_cpus,
-                client_cpus=client_cpus,
-                beside_others=beside_others,
-            )
-        )
-    )
 
 
 @runs_app.command("list")

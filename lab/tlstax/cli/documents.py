@@ -16,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from tlstax.contract.schemas import DIALECT
 from tlstax.doctor.check import Diagnosis
+from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
@@ -53,6 +54,7 @@ PRINTED = (
     Printed("specimens-list", Listing, ("specimens list --json",)),
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
+    Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
     Printed("doctor", Diagnosis, ("doctor --json",)),
     Printed("machines", MachineListing, ("machines --ray ADDRESS --json",)),
 )

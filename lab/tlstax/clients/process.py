@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
+from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready, Slice
 from tlstax.observers import process
 from tlstax.observers.ports import read_ports
 from tlstax.records.load import Load
 from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
-from tlstax.specimens.processes import mortal
-from tlstax.support.errors import MachineFault
 
 _EVENT: TypeAdapter[Ready | Interval | Slice | ErrorEvent | Done] = TypeAdapter(Event)
-_LONGEST_LINE = 64 * 1024 * 1024
-"""A client that writes more than this without a newline has lost its mind."""
-
 _GRACE_S = 2.0
 """How long a client may take to end in order, once its standard input has ended, before it is killed."""
-
-
-_GATE = ("/bin/sh", "-c", 'read -r go && exec "$@"', "gate")
-"""A shell that waits for a line and then becomes the client. From a pipe it reads byte by byte, so that the
-job, which comes behind that line, is left for the client (POSIX, `read`)."""
 
 
 class ClientFailure(Exception):
@@ -58,9 +42,8 @@ class LoadClient:
 
     The child is warned first, by the end of its standard input, so that it can clean up.
 
-    The child dies with the laboratory however that dies (see `specimens.processes`), and is in a session
-    of its own, so that Ctrl-C reaches only us. `before_exec` is called with the child's process id while it
-    waits to execute the client, for counters that are to be inherited by all its threads.
+    The child dies with the laboratory and is out of Ctrl-C's reach, and `before_exec` is called, as of
+    `program.LineProgram`.
     """
 
     def __init__(
@@ -69,31 +52,8 @@ class LoadClient:
         self._job = job
         self._ready: Ready | None = None
         self._errors: list[ErrorEvent] = []
-        gate = _GATE if before_exec is not None else ()
-        mortal_command = mortal([*gate, *command])
-        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        try:
-            self._process = subprocess.Popen(
-                mortal_command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                start_new_session=True,
-                bufsize=0,
-            )
-        except OSError as error:
-            self._log.close()
-            raise MachineFault(
-                f"the load client {Path(command[0]).name} could not be started ({error})",
-                remedy="`tlstax doctor` reports what is missing",
-            ) from None
         self._is_told_to_end = False
-        self._buffer = bytearray()
-        self._output = select.poll()
-        if self._process.stdout is not None:
-            self._output.register(self._process.stdout, select.POLLIN)
-        if before_exec is not None:
-            self._open_gate(before_exec)
+        self._program = LineProgram(command, "the load client", before_exec)
 
     def __enter__(self) -> LoadClient:
         self.give_job()
@@ -102,11 +62,7 @@ class LoadClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close_pipes()
-        try:
-            self._wait_for_end(_GRACE_S)
-        finally:
-            self._end()
+        self._program.close(_GRACE_S)
 
     def give_job(self) -> None:
         """Hand over the job, once, as entering does; until then the child connects to nobody."""
@@ -115,7 +71,7 @@ class LoadClient:
     @property
     def pid(self) -> int:
         """The child's process id (setpriv replaces itself by the client)."""
-        return self._process.pid
+        return self._program.pid
 
     @property
     def watched_pid(self) -> int | None:
@@ -147,9 +103,7 @@ class LoadClient:
 
     def log(self) -> str:
         """What the client wrote on its standard error, the last 4 KiB of it."""
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - 4096))
-        return self._log.read().decode(errors="replace").strip()
+        return self._program.log()
 
     def wait_ready(self, within_s: float) -> Ready:
         """Return when every connection is up and warm; raise ClientFailure otherwise."""
@@ -187,8 +141,7 @@ class LoadClient:
 
     def hang_up(self) -> None:
         """Close the client's standard input, at which it ends."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._program.hang_up()
 
     def _wait_slice(self, deadline: float) -> Slice:
         while True:
@@ -203,51 +156,11 @@ class LoadClient:
             if isinstance(event, Done):
                 return event
 
-    def _open_gate(self, before_exec: Callable[[int], None]) -> None:
-        try:
-            before_exec(self._process.pid)
-            self._send(b"go\n")
-        except BaseException:
-            self._close_pipes()
-            self._end()
-            raise
-
-    def _close_pipes(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
-
-    def _wait_for_end(self, within_s: float) -> None:
-        """Wait for the child's end and notice it at once; `Popen.wait` with a limit looks now and then."""
-        if self._process.poll() is not None:
-            return
-        try:
-            child = os.pidfd_open(self._process.pid)
-        except OSError:  # before Linux 5.3
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(within_s)
-            return
-        try:
-            ended = select.poll()
-            ended.register(child, select.POLLIN)
-            ended.poll(within_s * 1000)
-        finally:
-            os.close(child)
-
-    def _end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._log.close()
-
     def _send(self, line: bytes) -> None:
-        stdin = self._process.stdin
-        if stdin is None:
-            raise ClientFailure("the load client has no standard input")
         try:
-            stdin.write(line)
-        except BrokenPipeError:
-            # It has died; reading its output shows why.
-            return
+            self._program.send(line)
+        except ProgramFailure as failure:
+            raise ClientFailure(str(failure)) from None
 
     def _next_event(self, deadline: float) -> Ready | Interval | Slice | ErrorEvent | Done:
         line = self._next_line(deadline)
@@ -264,27 +177,7 @@ class LoadClient:
         return event
 
     def _next_line(self, deadline: float) -> bytes:
-        while b"\n" not in self._buffer:
-            self._buffer += self._read_some(deadline)
-            if len(self._buffer) > _LONGEST_LINE:
-                raise ClientFailure("the load client wrote an endless line", self.errors)
-        line, _, rest = bytes(self._buffer).partition(b"\n")
-        self._buffer = bytearray(rest)
-        return line
-
-    def _read_some(self, deadline: float) -> bytes:
-        stdout = self._process.stdout
-        if stdout is None:
-            raise ClientFailure("the load client has no standard output", self.errors)
-        if not self._output.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            raise ClientFailure("the load client fell silent", self.errors)
-        data = os.read(stdout.fileno(), 1 << 20)
-        if not data:
-            raise ClientFailure(self._death(), self.errors)
-        return data
-
-    def _death(self) -> str:
-        status = self._process.wait()
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        last_words = self.log().splitlines()[-1:]
-        return f"the load client {how}" + (f": {last_words[0]}" if last_words else "")
+        try:
+            return self._program.next_line(deadline)
+        except ProgramFailure as failure:
+            raise ClientFailure(str(failure), self.errors) from None

@@ -14,15 +14,24 @@ from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tlstax.plan.addresses import FAR_ADDRESS
 
-KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"]
-KEY_KINDS: tuple[KeyKind, ...] = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
+KeyKind = Literal["rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384", "ed25519"]
+KEY_KINDS: tuple[KeyKind, ...] = (
+    "rsa-1024",
+    "rsa-2048",
+    "rsa-3072",
+    "rsa-4096",
+    "ec-p256",
+    "ec-p384",
+    "ed25519",
+)
 
-PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
+PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+AuthorityKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 CLOCK_SKEW = timedelta(hours=1)
 
@@ -86,6 +95,8 @@ def _new_key(kind: KeyKind) -> PrivateKey:
         return ec.generate_private_key(ec.SECP256R1())
     if kind == "ec-p384":
         return ec.generate_private_key(ec.SECP384R1())
+    if kind == "ed25519":
+        return ed25519.Ed25519PrivateKey.generate()
     return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.removeprefix("rsa-")))
 
 
@@ -152,12 +163,13 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _pem(key: PrivateKey) -> bytes:
-    """In the key type's own format (PKCS#1 for RSA), which servers from before PKCS#8 read too."""
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
+    """In the key type's own format (PKCS#1 for RSA), which servers from before PKCS#8 read too.
+
+    Ed25519 has none but PKCS#8 (RFC 8410).
+    """
+    own = serialization.PrivateFormat.TraditionalOpenSSL
+    form = serialization.PrivateFormat.PKCS8 if isinstance(key, ed25519.Ed25519PrivateKey) else own
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

@@ -77,7 +77,7 @@ LEFT_TO_THE_DRIVER = (UNSET, REQUIRED)
 OPTION = "option."
 """How the factors begin that are options of drivers; the option's own name follows."""
 
-CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384")
+CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384", "ed25519")
 """Keys of servers' certificates."""
 
 DEFAULT_CERTIFICATE = "rsa-2048"

@@ -39,9 +39,9 @@ def certificate_words(certificate: Level) -> str:
 
 
 def key_of(certificate: Level) -> str:
-    """A certificate's key as clients report it: "RSA 4096", "EC P-256"."""
+    """A certificate's key as clients report it: "RSA 4096", "EC P-256", "ED25519"."""
     kind, _, size = str(certificate).partition("-")
-    return f"{kind.upper()} {size.upper().replace('P', 'P-')}"
+    return f"{kind.upper()} {size.upper().replace('P', 'P-')}".rstrip()
 
 
 def twin_words(instance: Level) -> str:

@@ -35,6 +35,7 @@ ROOMS = (
     "run",
     "probes",
     "selfbench",
+    "librarybench",
     "doctor",
     "machines",
     "cli",
@@ -56,6 +57,7 @@ PURE_MODULES = {
         "statements_sent",
     ),
     "run": ("columns", "early_abort", "progress"),
+    "librarybench": ("document", "estimate", "messages", "order", "records", "split", "subjects", "table"),
     "selfbench": (
         "caveats",
         "document",

@@ -1,0 +1,144 @@
+"""The commands that measure no database: `self-bench` and `library-bench`, and their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlstax.cli.options import BesideOthers, ClientCpus, Json, ServerCpus
+
+benches_app = typer.Typer()
+
+
+@benches_app.command("self-bench")
+def self_bench(
+    workload: Annotated[str | None, typer.Option(help="point-select, reconnect; comma-separated.")] = None,
+    tls: Annotated[str | None, typer.Option(help="off, 1.3, 1.3-resumed; comma-separated.")] = None,
+    connections: Annotated[str | None, typer.Option(help="How many at once (1,8,64,512).")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time to spend on trials, such as 2m (10m); at least one block is run.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
+    ] = None,
+    client_tls_library: Annotated[
+        Path | None,
+        typer.Option(help="A libssl.so for the engine and the floor; sysbench keeps its own."),
+    ] = None,
+    hold: Annotated[
+        int | None,
+        typer.Option(min=2, help="Instead: hold N connections with one engine, in an open loop."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
+    ] = None,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
+    show: Annotated[
+        Path | None,
+        typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
+    ] = None,
+    format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
+    beside_others: BesideOthers = False,
+    json: Json = False,
+) -> None:
+    """The engine against sysbench and against the bare floor, on a private server in one run."""
+    from tlstax.cli.self_bench_command import SelfBenchOptions, self_bench_command
+
+    raise typer.Exit(
+        self_bench_command(
+            SelfBenchOptions(
+                workload=workload,
+                tls=tls,
+                connections=connections,
+                budget=budget,
+                seed=seed,
+                output=output,
+                show=show,
+                format_name=format_name,
+                json=json,
+                client_tls_library=client_tls_library,
+                hold=hold,
+                rate=rate,
+                server_cpus=server_cpus,
+                client_cpus=client_cpus,
+                beside_others=beside_others,
+            )
+        )
+    )
+
+
+@benches_app.command("library-bench")
+def library_bench(
+    library: Annotated[
+        str | None,
+        typer.Option(
+            help="TLS libraries by name, the first is compared with; `machine` is this machine's own."
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="handshake, record, signature, exchange; comma-separated (all).")
+    ] = None,
+    tls: Annotated[str | None, typer.Option(help="1.3, 1.2; comma-separated.")] = None,
+    resumption: Annotated[str | None, typer.Option(help="off, on; comma-separated.")] = None,
+    certificate: Annotated[
+        str | None, typer.Option(help="Keys, such as rsa-2048,ec-p256,ed25519; comma-separated.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Key exchange groups, such as P-256,X25519; comma-separated.")
+    ] = None,
+    cipher: Annotated[
+        str | None, typer.Option(help="AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305; comma-separated.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="Bytes in a record, such as 16,1k,16k.")] = None,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Count instructions as well, with valgrind's callgrind.")
+    ] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Time to spend, such as 2m (60s); at least one block is run.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option("--beside", help="A run (`last`): what of its servers' TLS is the library's alone."),
+    ] = None,
+    client_cpus: ClientCpus = None,
+    format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
+    beside_others: BesideOthers = False,
+    json: Json = False,
+) -> None:
+    """TLS libraries alone: handshakes, records, signatures and key exchanges in one process, in turn."""
+    from tlstax.cli.library_bench_command import LibraryBenchOptions, library_bench_command
+
+    raise typer.Exit(
+        library_bench_command(
+            LibraryBenchOptions(
+                library=library,
+                measure=measure,
+                tls=tls,
+                resumption=resumption,
+                certificate=certificate,
+                group=group,
+                cipher=cipher,
+                size=size,
+                instructions=instructions,
+                beside_run=beside,
+                budget=budget,
+                seed=seed,
+                output=output,
+                format_name=format_name,
+                json=json,
+                client_cpus=client_cpus,
+                beside_others=beside_others,
+            )
+        )
+    )

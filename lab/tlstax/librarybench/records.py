@@ -1,0 +1,67 @@
+"""What a bench of libraries observed, as frozen types."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import NonNegativeFloat, NonNegativeInt
+
+from tlstax.contract import Frozen
+from tlstax.librarybench.messages import Negotiated, Slice
+from tlstax.librarybench.order import Sitting
+from tlstax.librarybench.subjects import Subject
+from tlstax.records.trial import Machine
+
+Status = Literal["complete", "interrupted", "failed"]
+
+
+class Library(Frozen):
+    """A library that took part: what it says of itself, and the files that were mapped, with their checksums.
+
+    `subjects` has what each subject's connection agreed on, `refused` why the library cannot do one.
+    """
+
+    name: str
+    version: str
+    libssl_sha256: str
+    libcrypto_sha256: str
+    subjects: tuple[Negotiated | None, ...]
+    refused: tuple[str, ...]
+
+
+class Turns(Frozen):
+    """The slices of a sitting, those of each library by its place, in the order of the rounds."""
+
+    sitting: Sitting
+    slices: tuple[tuple[Slice, ...], ...]
+
+
+class Instructions(Frozen):
+    """Instructions of an operation, both sides together, of a library by its place; counted by `tool`."""
+
+    subject: NonNegativeInt
+    library: NonNegativeInt
+    per_operation: NonNegativeFloat
+
+
+class Run(Frozen):
+    """A bench of libraries: what was asked, and every complete block of it.
+
+    All programs were bound to `cpu`, one at a time at work (None: to none). The last of `libraries` is the
+    first once more, as a control.
+    """
+
+    started_at: str
+    tlstax_version: str
+    seed: int
+    budget_s: float
+    machine: Machine
+    cpu: int | None
+    subjects: tuple[Subject, ...]
+    libraries: tuple[Library, ...]
+    turns: tuple[Turns, ...] = ()
+    instructions: tuple[Instructions, ...] = ()
+    counted_by: str = ""
+    status: Status = "complete"
+    why: str = ""
+    beside_another: bool = False

@@ -1,0 +1,149 @@
+"""A bench of libraries, readable in one function: libraries → certificates → blocks → instructions."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from tlstax import __version__
+from tlstax.librarybench import instructions
+from tlstax.librarybench.measure import Contestant, Workplace, described, measure
+from tlstax.librarybench.order import Sitting, blocks
+from tlstax.librarybench.program import DEFAULT_KEY
+from tlstax.librarybench.records import Instructions, Run, Status, Turns
+from tlstax.librarybench.subjects import Subject
+from tlstax.observers.turn import turn
+from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.run.cpus import machine_of
+from tlstax.specimens import certificates
+from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.sessions import open_session
+from tlstax.support.errors import Interrupted, MachineFault
+
+
+class Watcher(Protocol):
+    """Who is kept informed."""
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+    def sitting(self, sitting: Sitting, subject: Subject, share: float, left_s: float) -> None:
+        """Libraries take turns at a subject; so much of the budget is spent, so much left."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compared, for how long. All libraries are compared with the first, itself among them.
+
+    `seed` is None for a random one. With `instructions` those of every operation are counted as well, after
+    the budget.
+    """
+
+    contestants: tuple[Contestant, ...]
+    subjects: tuple[Subject, ...]
+    budget_s: float
+    seed: int | None = None
+    instructions: bool = False
+    cpus: AskedCpus = field(default_factory=AskedCpus)
+    beside_others: bool = False
+
+
+def run(request: Request, watcher: Watcher) -> Run:
+    """Compare the libraries, and give back what was measured. MachineFault where nothing could be.
+
+    Ctrl-C ends it in order, and so does a failure: the blocks that were complete are in the run.
+    """
+    counter = instructions.tool() if request.instructions else ""
+    machine = machine_of(request.cpus)
+    with open_session() as session, turn(watcher.warn, beside_others=request.beside_others) as mine:
+        watcher.step("making certificates")
+        place = Workplace(
+            contestants=(*request.contestants, request.contestants[0].again()),
+            subjects=request.subjects,
+            certificates=_certificates(session.new_directory(), request.subjects),
+            cpu=machine.client_cpus[0] if machine.client_cpus else None,
+        )
+        libraries = described(place)
+        begun = Run(
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            tlstax_version=__version__,
+            seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
+            budget_s=request.budget_s,
+            machine=machine.model_copy(update={"server_cpus": (), "client_cpus": ()}),
+            cpu=place.cpu,
+            subjects=request.subjects,
+            libraries=libraries,
+            counted_by=counter,
+        )
+        turns, counted = list[Turns](), list[Instructions]()
+        status, why = _to_its_end(begun, place, turns, counted, watcher)
+        return begun.model_copy(
+            update={
+                "turns": tuple(turns),
+                "instructions": tuple(counted),
+                "status": status,
+                "why": why,
+                "beside_another": mine.others(),
+            }
+        )
+
+
+def _to_its_end(
+    begun: Run, place: Workplace, turns: list[Turns], counted: list[Instructions], watcher: Watcher
+) -> tuple[Status, str]:
+    """Fills both lists, and says how it ended. MachineFault where not one block was complete."""
+    try:
+        _measure(begun, place, turns, watcher)
+        if begun.counted_by:
+            counted += instructions.count(place, begun.libraries, watcher.step)
+    except Interrupted:
+        return "interrupted", "Ctrl-C or a signal ended it"
+    except MachineFault as fault:
+        if not turns:
+            raise
+        return "failed", fault.message
+    finally:
+        watcher.close()
+    return "complete", ""
+
+
+def _measure(begun: Run, place: Workplace, turns: list[Turns], watcher: Watcher) -> None:
+    """Block after block, as long as one more is likely to fit the budget, and at least one."""
+    started_s = time.monotonic()
+
+    def begins(sitting: Sitting) -> None:
+        spent_s = time.monotonic() - started_s
+        left_s = max(0.0, begun.budget_s - spent_s)
+        watcher.sitting(sitting, begun.subjects[sitting.subject], spent_s / (spent_s + left_s), left_s)
+
+    for number, block in enumerate(blocks(begun.subjects, len(begun.libraries), begun.seed), start=1):
+        turns += measure(block, place, begun.libraries, begins)
+        spent_s = time.monotonic() - started_s
+        if spent_s + spent_s / number > begun.budget_s:
+            return
+
+
+def _certificates(directory: Path, subjects: Sequence[Subject]) -> dict[str, Certificates]:
+    """A certificate of every kind that is used, each with its authority."""
+    kinds = {subject.certificate for subject in subjects if subject.certificate} | {DEFAULT_KEY}
+    found = {}
+    for kind in sorted(kinds):
+        of_kind = directory / kind
+        of_kind.mkdir(mode=0o700)
+        found[kind] = certificates.issue(of_kind, certificates.requested(kind))
+    return found

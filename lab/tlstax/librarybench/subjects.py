@@ -1,0 +1,191 @@
+"""What is measured of a library: handshakes, records, signatures, key exchanges. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Literal, cast
+
+from pydantic import PositiveInt
+
+from tlstax.contract import Frozen
+from tlstax.study.level_names import CERTIFICATES
+from tlstax.study.server_words import key_of
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
+
+Kind = Literal["handshake", "record", "signature", "exchange"]
+Version = Literal["1.2", "1.3"]
+Side = Literal["server", "client"]
+
+KINDS: tuple[Kind, ...] = ("handshake", "record", "signature", "exchange")
+VERSIONS: tuple[Version, ...] = ("1.3", "1.2")
+RESUMPTIONS = ("off", "on")
+SIDES: tuple[Side, ...] = ("server", "client")
+
+CIPHERS: dict[str, dict[Version, str]] = {
+    "AES-128-GCM": {"1.3": "TLS_AES_128_GCM_SHA256", "1.2": "ECDHE+AES128+AESGCM"},
+    "AES-256-GCM": {"1.3": "TLS_AES_256_GCM_SHA384", "1.2": "ECDHE+AES256+AESGCM"},
+    "ChaCha20-Poly1305": {"1.3": "TLS_CHACHA20_POLY1305_SHA256", "1.2": "ECDHE+CHACHA20"},
+}
+"""The ciphers by name, and how OpenSSL is asked for them (openssl-ciphers(1))."""
+
+DONE_BY: dict[Kind, dict[Side, str]] = {
+    "handshake": {"server": "server", "client": "client"},
+    "record": {"server": "open", "client": "seal"},
+    "signature": {"server": "sign", "client": "verify"},
+    "exchange": {"server": "derive", "client": "derive"},
+}
+"""What either side does."""
+
+
+class Subject(Frozen):
+    """One thing to measure; of a kind that has no such thing, a field is None.
+
+    `certificate` is one of CERTIFICATES, `group` a key exchange group in OpenSSL's words, `cipher` one of
+    CIPHERS.
+    """
+
+    kind: Kind
+    version: Version | None = None
+    resumed: bool = False
+    certificate: str | None = None
+    group: str | None = None
+    cipher: str | None = None
+    size_bytes: PositiveInt | None = None
+
+    @property
+    def label(self) -> str:
+        """For example "TLS 1.3 handshake, RSA 2048, P-256"."""
+        key = key_of(self.certificate) if self.certificate else ""
+        if self.kind == "handshake":
+            how = "resumed handshake" if self.resumed else "handshake"
+            return f"TLS {self.version} {how}, {key}, {self.group}"
+        if self.kind == "record":
+            return f"TLS {self.version} record, {self.cipher}, {size_words(self.size_bytes or 0)}"
+        return f"signature, {key}" if self.kind == "signature" else f"key exchange, {self.group}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that do different things: of a key exchange both do the same."""
+        return ("server",) if self.kind == "exchange" else SIDES
+
+
+class Asked(Frozen):
+    """What the user asked for, each dimension None where nothing was said of it."""
+
+    kinds: tuple[str, ...] | None = None
+    versions: tuple[str, ...] | None = None
+    resumptions: tuple[str, ...] | None = None
+    certificates: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None
+    ciphers: tuple[str, ...] | None = None
+    sizes_bytes: tuple[int, ...] | None = None
+
+
+def _handshake(version: Version, certificate: str, group: str, *, resumed: bool = False) -> Subject:
+    return Subject(kind="handshake", version=version, certificate=certificate, group=group, resumed=resumed)
+
+
+def _record(cipher: str, size_bytes: int) -> Subject:
+    return Subject(kind="record", version="1.3", cipher=cipher, size_bytes=size_bytes)
+
+
+USUAL: tuple[Subject, ...] = (
+    _handshake("1.3", "rsa-2048", "P-256"),
+    _handshake("1.3", "ec-p256", "P-256"),
+    _handshake("1.3", "ec-p256", "X25519"),
+    _handshake("1.3", "ed25519", "X25519"),
+    _handshake("1.3", "rsa-2048", "P-256", resumed=True),
+    _handshake("1.2", "rsa-2048", "P-256"),
+    _handshake("1.2", "rsa-2048", "P-256", resumed=True),
+    _record("AES-128-GCM", 16),
+    _record("AES-128-GCM", 1024),
+    _record("AES-128-GCM", 16384),
+    _record("AES-256-GCM", 16384),
+    _record("ChaCha20-Poly1305", 16384),
+    *(Subject(kind="signature", certificate=key) for key in ("rsa-2048", "ec-p256", "ed25519")),
+    *(Subject(kind="exchange", group=group) for group in ("P-256", "X25519")),
+)
+"""What is measured where nothing else is asked for."""
+
+
+def subjects(asked: Asked) -> tuple[Subject, ...]:
+    """What is to be measured: the usual of the kinds that were named or, where levels were, all of those.
+
+    A dimension of which nothing was said has its first level then: TLS 1.3, no resumption, RSA 2048, P-256,
+    AES-128-GCM, 16 KiB. UserMistake for a level that does not exist, or one that none of the kinds has.
+    """
+    kinds = cast("tuple[Kind, ...]", _known(asked.kinds, KINDS, "--measure")) if asked.kinds else KINDS
+    levels = {
+        "--tls": _known(asked.versions, VERSIONS, "--tls"),
+        "--resumption": _known(asked.resumptions, RESUMPTIONS, "--resumption"),
+        "--certificate": _known(asked.certificates, CERTIFICATES, "--certificate"),
+        "--group": asked.groups,
+        "--cipher": _known(asked.ciphers, tuple(CIPHERS), "--cipher"),
+        "--size": asked.sizes_bytes,
+    }
+    if not any(levels.values()):
+        return tuple(subject for subject in USUAL if subject.kind in kinds)
+    for option, named in levels.items():
+        if named and not any(option in _DIMENSIONS[kind] for kind in kinds):
+            raise UserMistake(
+                f"{option} makes no difference to {' or '.join(_WORDS[kind] for kind in kinds)}",
+                remedy="leave it out, or name with --measure what it concerns",
+            )
+    concerned = [k for k in kinds if asked.kinds or any(levels[option] for option in _DIMENSIONS[k])]
+    return tuple(subject for kind in concerned for subject in _crossed(kind, levels))
+
+
+_DIMENSIONS: dict[Kind, tuple[str, ...]] = {
+    "handshake": ("--tls", "--resumption", "--certificate", "--group"),
+    "record": ("--tls", "--cipher", "--size"),
+    "signature": ("--certificate",),
+    "exchange": ("--group",),
+}
+_WORDS: dict[Kind, str] = {
+    "handshake": "handshakes",
+    "record": "records",
+    "signature": "signatures",
+    "exchange": "key exchanges",
+}
+_FIELDS = {
+    "--tls": "version",
+    "--resumption": "resumed",
+    "--certificate": "certificate",
+    "--group": "group",
+    "--cipher": "cipher",
+    "--size": "size_bytes",
+}
+_FIRST: dict[str, object] = {
+    "--tls": "1.3",
+    "--resumption": "off",
+    "--certificate": "rsa-2048",
+    "--group": "P-256",
+    "--cipher": "AES-128-GCM",
+    "--size": 16384,
+}
+
+
+def _crossed(kind: Kind, levels: dict[str, tuple[str, ...] | tuple[int, ...] | None]) -> Iterator[Subject]:
+    options = _DIMENSIONS[kind]
+    for chosen in product(*(levels[option] or (_FIRST[option],) for option in options)):
+        fields = {_FIELDS[option]: level for option, level in zip(options, chosen, strict=True)}
+        if "resumed" in fields:
+            fields["resumed"] = fields["resumed"] == "on"
+        yield Subject.model_validate({"kind": kind, **fields})
+
+
+def _known(named: Sequence[str] | None, known: Sequence[str], option: str) -> tuple[str, ...] | None:
+    for level in named or ():
+        if level not in known:
+            raise UserMistake(
+                f"{option}: there is no {level!r}{closest(level, known)}",
+                remedy=f"allowed are {', '.join(known)}",
+            )
+    return tuple(named) if named else None
+
+
+def size_words(size_bytes: int) -> str:
+    """16 B, 1 KiB, 16 KiB."""
+    return f"{size_bytes // 1024} KiB" if size_bytes % 1024 == 0 else f"{size_bytes} B"
