@@ -79,6 +79,25 @@ def test_a_library_is_about_as_dear_as_itself(found: LibraryBenchDocument) -> No
         assert 0.5 < again.server_ratio.point < 2, subject.label
 
 
+def test_locks_come_again_and_a_context_for_each_connection_takes_more() -> None:
+    words = ("--library", "machine", "--measure", "handshake", "--context", "one,each", "--budget", "1s")
+    counted = []
+    for _ in range(2):
+        done = library_bench(*words, "--count", "locks", "--json")
+        assert done.returncode == 0, done.stderr
+        found = LibraryBenchDocument.model_validate_json(done.stdout)
+        counted.append([subject.libraries[0] for subject in found.subjects])
+    (one, each), again = counted
+    assert one.client_locks is not None
+    assert each.client_locks is not None
+    assert one.server_locks
+    assert each.server_locks == pytest.approx(one.server_locks, rel=0.01)
+    assert each.client_locks > one.client_locks > 0
+    repeated = [figures.client_locks for figures in again]
+    assert repeated == pytest.approx([one.client_locks, each.client_locks], rel=0.01)
+    assert one.lock_takers["client"]
+
+
 COUNTED = ("--library", "machine", "--measure", "exchange", "--budget", "1s", "--instructions")
 
 
@@ -89,7 +108,9 @@ def test_instructions_come_again() -> None:
         done = library_bench(*COUNTED, "--json")
         assert done.returncode == 0, done.stderr
         found = LibraryBenchDocument.model_validate_json(done.stdout)
-        counted.append([subject.libraries[0].instructions for subject in found.subjects])
+        of_first = [subject.libraries[0] for subject in found.subjects]
+        counted.append([figures.instructions for figures in of_first])
+        assert all(figures.atomic_instructions is not None for figures in of_first)
     assert all(counted[0])
     assert counted[1] == pytest.approx(counted[0], rel=0.005)
 
@@ -107,6 +128,8 @@ def test_without_valgrind_none_are_promised(tmp_path: Path) -> None:
         (("--size", "17k"), "'17k' is not the size of a record"),
         (("--measure", "speed"), "--measure: there is no 'speed'"),
         (("--format", "html"), "--format: there is no format 'html'"),
+        (("--count", "cycles"), "--count: 'cycles' cannot be counted"),
+        (("--beside", "last", "--tls", "1.3"), "--tls does not go with --beside"),
     ],
 )
 def test_bad_input_gets_a_sentence(words: tuple[str, ...], sentence: str) -> None:

@@ -96,6 +96,12 @@ def library_bench(
         str | None, typer.Option(help="AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305; comma-separated.")
     ] = None,
     size: Annotated[str | None, typer.Option(help="Bytes in a record, such as 16,1k,16k.")] = None,
+    context: Annotated[
+        str | None, typer.Option(help="The client's context: one for all connections, each; comma-separated.")
+    ] = None,
+    count: Annotated[
+        str | None, typer.Option(metavar="locks", help="Count the locks of every operation as well.")
+    ] = None,
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Count instructions as well, with valgrind's callgrind.")
     ] = False,
@@ -130,6 +136,8 @@ def library_bench(
                 group=group,
                 cipher=cipher,
                 size=size,
+                context=context,
+                count=count,
                 instructions=instructions,
                 beside_run=beside,
                 budget=budget,

@@ -26,7 +26,8 @@ from tlstax.report.core.untrusted import escaped_json
 from tlstax.results.document import RunDocument
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.resolve import named_tls_library
+from tlstax.specimens.resolve import named_fault, named_tls_library
+from tlstax.study.level_names import COUNT_LOCKS
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
@@ -53,7 +54,9 @@ class LibraryBenchOptions:
     group: str | None = None
     cipher: str | None = None
     size: str | None = None
+    context: str | None = None
     instructions: bool = False
+    count: str | None = None
     budget: str | None = None
     seed: int | None = None
     output: Path | None = None
@@ -86,6 +89,8 @@ def library_bench_command(options: LibraryBenchOptions) -> int:
         )
     if options.output is not None:
         check_writable(options.output)
+    if options.count not in {None, "locks"}:
+        raise UserMistake(f"--count: {options.count!r} cannot be counted", remedy="locks can be")
     asked, run_beside = _asked(options), _run_beside(options)
     wanted = subjects(asked) if run_beside is None else subjects_of(run_beside)
     line = ProgressLine(quiet=form == "json")
@@ -95,6 +100,7 @@ def library_bench_command(options: LibraryBenchOptions) -> int:
         budget_s=quantities.seconds(options.budget, "--budget") if options.budget else DEFAULT_BUDGET_S,
         seed=options.seed,
         instructions=options.instructions,
+        lock_counter=named_fault(COUNT_LOCKS, line.step) if options.count is not None else None,
         cpus=quantities.asked_cpus(None, options.client_cpus),
         beside_others=options.beside_others,
     )
@@ -127,6 +133,7 @@ def _asked(options: LibraryBenchOptions) -> Asked:
         groups=listed(options.group, "--group"),
         ciphers=listed(options.cipher, "--cipher"),
         sizes_bytes=tuple(_bytes(size) for size in sizes) if sizes else None,
+        contexts=listed(options.context, "--context"),
     )
 
 
@@ -145,7 +152,7 @@ def _run_beside(options: LibraryBenchOptions) -> RunDocument | None:
     """The run that the libraries are set beside, if there is one. UserMistake beside options of its own."""
     if options.beside_run is None:
         return None
-    for option in ("measure", "tls", "resumption", "certificate", "group", "cipher", "size"):
+    for option in ("measure", "tls", "resumption", "certificate", "group", "cipher", "size", "context"):
         if getattr(options, option) is not None:
             raise UserMistake(
                 f"--{option} does not go with --beside, which measures what the run's connections did",

@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field, NonNegativeInt
 
 from tlstax.contract import Frozen
 from tlstax.librarybench.messages import Negotiated
-from tlstax.librarybench.records import Status
-from tlstax.librarybench.subjects import Subject
+from tlstax.librarybench.records import Status, Taker
+from tlstax.librarybench.subjects import Side, Subject
 from tlstax.records.trial import Machine
 from tlstax.results.interval import Interval
 from tlstax.study import Level
@@ -28,7 +28,8 @@ class Figures(Frozen):
     """What an operation costs over one library, in microseconds of CPU time of either side.
 
     The ratios are to the first library's, None of that one itself. `instructions` are of both sides together,
-    where they were counted. Where the library cannot do it, `refused` says why and there are no figures.
+    where they were counted, `server_locks` and `client_locks` of either, and `lock_takers` those functions
+    that take most. Where the library cannot do it, `refused` says why and there are no figures.
     """
 
     library: str
@@ -37,6 +38,10 @@ class Figures(Frozen):
     server_ratio: Interval | None = None
     client_ratio: Interval | None = None
     instructions: float | None = None
+    atomic_instructions: float | None = None
+    server_locks: float | None = None
+    client_locks: float | None = None
+    lock_takers: dict[Side, tuple[Taker, ...]] = {}
     negotiated: Negotiated | None = None
     refused: str = ""
 

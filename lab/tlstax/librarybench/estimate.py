@@ -17,6 +17,9 @@ from tlstax.results.interval import Interval
 
 CONFIDENCE = 0.95
 
+MOST_NAMED = 5
+"""How many functions are named that take most locks."""
+
 OUTCOMES: dict[Side, str] = {"server": "server_cpu_us_per_op", "client": "client_cpu_us_per_op"}
 
 
@@ -52,18 +55,26 @@ def document(run: Run) -> LibraryBenchDocument:
 
 def _of_subject(run: Run, number: int) -> tuple[Figures, ...]:
     turns = [each for each in run.turns if each.sitting.subject == number]
-    counted = {each.library: each.per_operation for each in run.instructions if each.subject == number}
+    counted = {each.library: each for each in run.instructions if each.subject == number}
     found = []
     for place, library in enumerate(run.libraries):
         negotiated = library.subjects[number]
         if negotiated is None:
             found.append(Figures(library=library.name, refused=library.refused[number]))
             continue
-        values: dict[str, Interval | float | None] = {"instructions": counted.get(place)}
+        values: dict[str, Interval | float | None] = {}
+        if place in counted:
+            values["instructions"] = counted[place].per_operation
+            values["atomic_instructions"] = counted[place].atomic_per_operation
         for side in OUTCOMES:
             values[f"{side}_cpu_us"] = _value(turns, place, side)
             values[f"{side}_ratio"] = _ratio(turns, place, side) if place else None
-        found.append(Figures.model_validate({"library": library.name, "negotiated": negotiated, **values}))
+        locks = [each for each in run.locks if (each.subject, each.library) == (number, place)]
+        for each in locks:
+            values[f"{each.side}_locks"] = sum(taker.per_operation for taker in each.takers)
+        takers = {each.side: each.takers[:MOST_NAMED] for each in locks}
+        known = {"library": library.name, "negotiated": negotiated, "lock_takers": takers}
+        found.append(Figures.model_validate({**known, **values}))
     return tuple(found)
 
 

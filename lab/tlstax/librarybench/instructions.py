@@ -1,8 +1,9 @@
-"""Instructions of an operation, counted by callgrind: the same on every run, to a fraction of a per cent.
+"""Instructions of an operation, and how many of them are atomic, counted by callgrind: the same on every run.
 
 The program runs on a simulated processor, and callgrind counts within the one function that does the work:
 loading and setting up are no part of it. Valgrind's processor has AES-NI and AVX2 and no AVX-512, so that
-libraries take the way that they take on such a one.
+libraries take the way that they take on such a one. An atomic instruction is one that locks the bus (see
+valgrind's manual, --collect-bus): what locks, counters of references and lock-free structures are made of.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tlstax.clients.program import ProgramFailure
-from tlstax.librarybench.measure import Contestant, Workplace
+from tlstax.librarybench.measure import Contestant, Workplace, able
 from tlstax.librarybench.messages import Order
 from tlstax.librarybench.program import Bench, LibraryJob
 from tlstax.librarybench.records import Instructions, Library
@@ -28,7 +29,8 @@ OPERATIONS = 64
 WITHIN = "tlstax_library_bench::slice"
 """The program's function that does what is ordered (engine/crates/library_bench/src/main.rs)."""
 
-_TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+_TOTALS = re.compile(r"^(?:summary|totals): (\d+)(?: (\d+))?", re.MULTILINE)
+"""All instructions, and those that lock the bus (callgrind's Ir and Ge; a 0 at the end is left out)."""
 
 
 def tool() -> str:
@@ -47,25 +49,21 @@ def count(
     place: Workplace, libraries: Sequence[Library], say: Callable[[str], None]
 ) -> Iterator[Instructions]:
     """Those of every subject that each library can do. MachineFault where a program fails."""
-    for number, subject in enumerate(place.subjects):
-        # The last is the first again, whose instructions are the same.
-        for which, contestant in enumerate(place.contestants[:-1]):
-            if libraries[which].subjects[number] is None:
-                continue
-            interruption.check()
-            say(f"counting the instructions of {contestant.name}: {subject.label}")
-            yield Instructions(
-                subject=number, library=which, per_operation=_per_operation(place, contestant, number)
-            )
+    for number, which, contestant in able(place, libraries):
+        interruption.check()
+        say(f"counting the instructions of {contestant.name}: {place.subjects[number].label}")
+        all_, atomic = _per_operation(place, contestant, number)
+        yield Instructions(subject=number, library=which, per_operation=all_, atomic_per_operation=atomic)
 
 
-def _per_operation(place: Workplace, contestant: Contestant, number: int) -> float:
-    """Instructions of one operation, both sides together."""
+def _per_operation(place: Workplace, contestant: Contestant, number: int) -> tuple[float, float]:
+    """Instructions of one operation, both sides together, and how many of them are atomic."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "callgrind.out"
         command = (
             "valgrind",
             "--tool=callgrind",
+            "--collect-bus=yes",
             f"--toggle-collect={WITHIN}",
             f"--callgrind-out-file={out}",
             "--quiet",
@@ -77,7 +75,7 @@ def _per_operation(place: Workplace, contestant: Contestant, number: int) -> flo
                 done = bench.slice(Order(subject=0, operations=OPERATIONS))
         except ProgramFailure as failure:
             raise MachineFault(f"{contestant.name} under valgrind: {failure}") from None
-        found = _TOTAL.search(out.read_text(encoding="utf-8", errors="replace")) if out.is_file() else None
+        found = _TOTALS.search(out.read_text(encoding="utf-8", errors="replace")) if out.is_file() else None
     if found is None or not int(found[1]):
         raise MachineFault(f"valgrind counted nothing of {contestant.name}")
-    return int(found[1]) / done.operations
+    return int(found[1]) / done.operations, int(found[2] or 0) / done.operations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +51,14 @@ class Workplace:
         """The contestant's program, with all subjects."""
         job = LibraryJob(contestant.libssl, self.subjects, self.certificates)
         return Bench(job, cpu=self.cpu)
+
+
+def able(place: Workplace, libraries: Sequence[Library]) -> Iterator[tuple[int, int, Contestant]]:
+    """Every subject with every library that can do it, both by their places, without the control."""
+    for number in range(len(place.subjects)):
+        for which, contestant in enumerate(place.contestants[:-1]):
+            if libraries[which].subjects[number] is not None:
+                yield number, which, contestant
 
 
 def described(place: Workplace) -> tuple[Library, ...]:

@@ -33,17 +33,22 @@ GRACE_S, COUNTED_GRACE_S = 2.0, 30.0
 
 @dataclass(frozen=True)
 class LibraryJob:
-    """What is measured of which library; `libssl` is None for the machine's own."""
+    """What is measured of which library; `libssl` is None for the machine's own.
+
+    `lock_page` is where the program is to say for which side it works, where locks are counted.
+    """
 
     libssl: Path | None
     subjects: tuple[Subject, ...]
     certificates: Mapping[str, Certificates]
+    lock_page: Path | None = None
 
     def line(self) -> bytes:
         """In the program's words (engine/crates/library_bench/src/messages.rs)."""
         job = {
             "library": str(self.libssl) if self.libssl is not None else None,
             "subjects": [_asked(subject, self.certificates) for subject in self.subjects],
+            "lock_page": str(self.lock_page) if self.lock_page is not None else None,
         }
         return json.dumps(job).encode() + b"\n"
 
@@ -116,7 +121,12 @@ def _asked(subject: Subject, certificates: Mapping[str, Certificates]) -> dict[s
     }
     if subject.kind == "record":
         return {"kind": "record", "ends": ends, "size_bytes": subject.size_bytes}
-    return {"kind": "handshake", "ends": ends, "resumed": subject.resumed}
+    return {
+        "kind": "handshake",
+        "ends": ends,
+        "resumed": subject.resumed,
+        "fresh_context": subject.fresh_context,
+    }
 
 
 DEFAULT_KEY, DEFAULT_GROUP = "rsa-2048", "P-256"

@@ -9,7 +9,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt
 from tlstax.contract import Frozen
 from tlstax.librarybench.messages import Negotiated, Slice
 from tlstax.librarybench.order import Sitting
-from tlstax.librarybench.subjects import Subject
+from tlstax.librarybench.subjects import Side, Subject
 from tlstax.records.trial import Machine
 
 Status = Literal["complete", "interrupted", "failed"]
@@ -37,11 +37,29 @@ class Turns(Frozen):
 
 
 class Instructions(Frozen):
-    """Instructions of an operation, both sides together, of a library by its place; counted by `tool`."""
+    """Instructions of an operation, both sides together, of a library by its place, and the atomic ones."""
 
     subject: NonNegativeInt
     library: NonNegativeInt
     per_operation: NonNegativeFloat
+    atomic_per_operation: NonNegativeFloat
+
+
+class Taker(Frozen):
+    """A function of a file that takes locks, and how many for an operation."""
+
+    library: str
+    function: str
+    per_operation: NonNegativeFloat
+
+
+class Locks(Frozen):
+    """Who takes locks for one side of an operation of a library by its place, most first."""
+
+    subject: NonNegativeInt
+    library: NonNegativeInt
+    side: Side
+    takers: tuple[Taker, ...]
 
 
 class Run(Frozen):
@@ -62,6 +80,7 @@ class Run(Frozen):
     turns: tuple[Turns, ...] = ()
     instructions: tuple[Instructions, ...] = ()
     counted_by: str = ""
+    locks: tuple[Locks, ...] = ()
     status: Status = "complete"
     why: str = ""
     beside_another: bool = False

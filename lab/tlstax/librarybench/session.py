@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.librarybench import instructions
+from tlstax.librarybench import instructions, locks
 from tlstax.librarybench.measure import Contestant, Workplace, described, measure
 from tlstax.librarybench.order import Sitting, blocks
 from tlstax.librarybench.program import DEFAULT_KEY
-from tlstax.librarybench.records import Instructions, Run, Status, Turns
+from tlstax.librarybench.records import Instructions, Locks, Run, Status, Turns
 from tlstax.librarybench.subjects import Subject
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.run.cpus import machine_of
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.fault import Fault
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import Interrupted, MachineFault
 
@@ -50,8 +51,8 @@ class Watcher(Protocol):
 class Request:
     """What is to be compared, for how long. All libraries are compared with the first, itself among them.
 
-    `seed` is None for a random one. With `instructions` those of every operation are counted as well, after
-    the budget.
+    `seed` is None for a random one. With `instructions` those of every operation are counted as well, and
+    with a `lock_counter` its locks, after the budget.
     """
 
     contestants: tuple[Contestant, ...]
@@ -59,6 +60,7 @@ class Request:
     budget_s: float
     seed: int | None = None
     instructions: bool = False
+    lock_counter: Fault | None = None
     cpus: AskedCpus = field(default_factory=AskedCpus)
     beside_others: bool = False
 
@@ -90,12 +92,13 @@ def run(request: Request, watcher: Watcher) -> Run:
             libraries=libraries,
             counted_by=counter,
         )
-        turns, counted = list[Turns](), list[Instructions]()
-        status, why = _to_its_end(begun, place, turns, counted, watcher)
+        found = _Found()
+        status, why = _to_its_end(request, begun, place, found, watcher)
         return begun.model_copy(
             update={
-                "turns": tuple(turns),
-                "instructions": tuple(counted),
+                "turns": tuple(found.turns),
+                "instructions": tuple(found.instructions),
+                "locks": tuple(found.locks),
                 "status": status,
                 "why": why,
                 "beside_another": mine.others(),
@@ -103,18 +106,29 @@ def run(request: Request, watcher: Watcher) -> Run:
         )
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What has been measured so far."""
+
+    turns: list[Turns] = field(default_factory=list)
+    instructions: list[Instructions] = field(default_factory=list)
+    locks: list[Locks] = field(default_factory=list)
+
+
 def _to_its_end(
-    begun: Run, place: Workplace, turns: list[Turns], counted: list[Instructions], watcher: Watcher
+    request: Request, begun: Run, place: Workplace, found: _Found, watcher: Watcher
 ) -> tuple[Status, str]:
-    """Fills both lists, and says how it ended. MachineFault where not one block was complete."""
+    """Fills what is found, and says how it ended. MachineFault where not one block was complete."""
     try:
-        _measure(begun, place, turns, watcher)
+        _measure(begun, place, found.turns, watcher)
+        if request.lock_counter is not None:
+            found.locks.extend(locks.count(place, begun.libraries, request.lock_counter, watcher.step))
         if begun.counted_by:
-            counted += instructions.count(place, begun.libraries, watcher.step)
+            found.instructions.extend(instructions.count(place, begun.libraries, watcher.step))
     except Interrupted:
         return "interrupted", "Ctrl-C or a signal ended it"
     except MachineFault as fault:
-        if not turns:
+        if not found.turns:
             raise
         return "failed", fault.message
     finally:

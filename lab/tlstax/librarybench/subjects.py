@@ -21,6 +21,7 @@ Side = Literal["server", "client"]
 KINDS: tuple[Kind, ...] = ("handshake", "record", "signature", "exchange")
 VERSIONS: tuple[Version, ...] = ("1.3", "1.2")
 RESUMPTIONS = ("off", "on")
+CONTEXTS = ("one", "each")
 SIDES: tuple[Side, ...] = ("server", "client")
 
 CIPHERS: dict[str, dict[Version, str]] = {
@@ -43,7 +44,7 @@ class Subject(Frozen):
     """One thing to measure; of a kind that has no such thing, a field is None.
 
     `certificate` is one of CERTIFICATES, `group` a key exchange group in OpenSSL's words, `cipher` one of
-    CIPHERS.
+    CIPHERS. With `fresh_context` the client makes a context for each connection, and reads its authorities.
     """
 
     kind: Kind
@@ -53,6 +54,7 @@ class Subject(Frozen):
     group: str | None = None
     cipher: str | None = None
     size_bytes: PositiveInt | None = None
+    fresh_context: bool = False
 
     @property
     def label(self) -> str:
@@ -60,7 +62,8 @@ class Subject(Frozen):
         key = key_of(self.certificate) if self.certificate else ""
         if self.kind == "handshake":
             how = "resumed handshake" if self.resumed else "handshake"
-            return f"TLS {self.version} {how}, {key}, {self.group}"
+            contexts = ", a context each" if self.fresh_context else ""
+            return f"TLS {self.version} {how}, {key}, {self.group}{contexts}"
         if self.kind == "record":
             return f"TLS {self.version} record, {self.cipher}, {size_words(self.size_bytes or 0)}"
         return f"signature, {key}" if self.kind == "signature" else f"key exchange, {self.group}"
@@ -81,10 +84,20 @@ class Asked(Frozen):
     groups: tuple[str, ...] | None = None
     ciphers: tuple[str, ...] | None = None
     sizes_bytes: tuple[int, ...] | None = None
+    contexts: tuple[str, ...] | None = None
 
 
-def _handshake(version: Version, certificate: str, group: str, *, resumed: bool = False) -> Subject:
-    return Subject(kind="handshake", version=version, certificate=certificate, group=group, resumed=resumed)
+def _handshake(
+    version: Version, certificate: str, group: str, *, resumed: bool = False, fresh_context: bool = False
+) -> Subject:
+    return Subject(
+        kind="handshake",
+        version=version,
+        certificate=certificate,
+        group=group,
+        resumed=resumed,
+        fresh_context=fresh_context,
+    )
 
 
 def _record(cipher: str, size_bytes: int) -> Subject:
@@ -97,6 +110,7 @@ USUAL: tuple[Subject, ...] = (
     _handshake("1.3", "ec-p256", "X25519"),
     _handshake("1.3", "ed25519", "X25519"),
     _handshake("1.3", "rsa-2048", "P-256", resumed=True),
+    _handshake("1.3", "rsa-2048", "P-256", fresh_context=True),
     _handshake("1.2", "rsa-2048", "P-256"),
     _handshake("1.2", "rsa-2048", "P-256", resumed=True),
     _record("AES-128-GCM", 16),
@@ -124,6 +138,7 @@ def subjects(asked: Asked) -> tuple[Subject, ...]:
         "--group": asked.groups,
         "--cipher": _known(asked.ciphers, tuple(CIPHERS), "--cipher"),
         "--size": asked.sizes_bytes,
+        "--context": _known(asked.contexts, CONTEXTS, "--context"),
     }
     if not any(levels.values()):
         return tuple(subject for subject in USUAL if subject.kind in kinds)
@@ -138,7 +153,7 @@ def subjects(asked: Asked) -> tuple[Subject, ...]:
 
 
 _DIMENSIONS: dict[Kind, tuple[str, ...]] = {
-    "handshake": ("--tls", "--resumption", "--certificate", "--group"),
+    "handshake": ("--tls", "--resumption", "--certificate", "--group", "--context"),
     "record": ("--tls", "--cipher", "--size"),
     "signature": ("--certificate",),
     "exchange": ("--group",),
@@ -156,6 +171,7 @@ _FIELDS = {
     "--group": "group",
     "--cipher": "cipher",
     "--size": "size_bytes",
+    "--context": "fresh_context",
 }
 _FIRST: dict[str, object] = {
     "--tls": "1.3",
@@ -164,6 +180,7 @@ _FIRST: dict[str, object] = {
     "--group": "P-256",
     "--cipher": "AES-128-GCM",
     "--size": 16384,
+    "--context": "one",
 }
 
 
@@ -171,8 +188,9 @@ def _crossed(kind: Kind, levels: dict[str, tuple[str, ...] | tuple[int, ...] | N
     options = _DIMENSIONS[kind]
     for chosen in product(*(levels[option] or (_FIRST[option],) for option in options)):
         fields = {_FIELDS[option]: level for option, level in zip(options, chosen, strict=True)}
-        if "resumed" in fields:
+        if kind == "handshake":
             fields["resumed"] = fields["resumed"] == "on"
+            fields["fresh_context"] = fields["fresh_context"] == "each"
         yield Subject.model_validate({"kind": kind, **fields})
 
 

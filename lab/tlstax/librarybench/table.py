@@ -13,7 +13,7 @@ from tlstax.librarybench.document import Difference, Figures, LibraryBenchDocume
 from tlstax.librarybench.subjects import DONE_BY, Side
 from tlstax.report.core.facts import machine_words
 from tlstax.report.core.figures import NOTHING, change, change_with_interval, quantity, significant
-from tlstax.report.core.printed import printed
+from tlstax.report.core.printed import bullets, printed
 from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
@@ -29,35 +29,42 @@ def terminal(document: LibraryBenchDocument, *, width: int, colour: bool = False
 
 def _parts(document: LibraryBenchDocument, *, wide: bool) -> Iterable[RenderableType]:
     yield Text(TITLE, style="bold")
+    heads = _counted(document)
     for subject in document.subjects:
         yield ""
         yield Text(printable(subject.label), style="bold")
-        yield _table(subject, has_instructions=bool(document.counted_by), wide=wide)
+        yield _table(subject, wide=wide)
+        yield from _counts_table(subject, heads)
+        yield from bullets(_takers(subject))
     if document.splits:
         yield ""
         yield Text(f"What TLS costs the server of a new connection, run {document.run_beside}", style="bold")
         yield _splits(document.splits)
-        yield from map(_item, sentences(document))
+        yield from bullets(sentences(document))
     yield ""
-    for fact in (*_facts(document), *document.caveats):
-        yield _item(fact)
+    yield from bullets((*_facts(document), *document.caveats))
 
 
 def markdown(document: LibraryBenchDocument) -> str:
     """One Markdown table, a line for each subject and library, and what ran below it."""
-    has_instructions = bool(document.counted_by)
+    counted_too = _counted(document)
     heads = ["subject", "library", "server", "change", "client", "change"]
-    heads += ["instructions"] if has_instructions else []
+    heads += counted_too
     rules = ["---", "---", *("---:" for _ in heads[2:])]
     rows = [
-        [subject.label, *_cells(figures, SIDES_IN_MARKDOWN, has_instructions=has_instructions)]
+        [
+            *(subject.label, figures.library),
+            *(_costs(figures, SIDES_IN_MARKDOWN) if not figures.refused else [NOTHING] * 4),
+            *_counts(figures, counted_too),
+        ]
         for subject in document.subjects
         for figures in subject.libraries
     ]
     table = "\n".join(f"| {' | '.join(map(escaped, row))} |" for row in (heads, rules, *rows))
-    said = (*sentences(document), *_facts(document), *document.caveats)
-    bullets = "\n".join(f"- {escaped(text)}" for text in said)
-    return "\n\n".join(filter(None, (table, _splits_in_markdown(document), bullets))) + "\n"
+    takers = (f"{subject.label}: {text}" for subject in document.subjects for text in _takers(subject))
+    said = (*sentences(document), *takers, *_facts(document), *document.caveats)
+    items = "\n".join(f"- {escaped(text)}" for text in said)
+    return "\n\n".join(filter(None, (table, _splits_in_markdown(document), items))) + "\n"
 
 
 def _splits_in_markdown(document: LibraryBenchDocument) -> str:
@@ -94,7 +101,9 @@ def sentences(document: LibraryBenchDocument) -> tuple[str, ...]:
 
 def _difference(found: Difference) -> str:
     more = "more" if found.added_us.point > 0 else "less"
-    beginning = f"{found.label} costs {_us(abs(found.added_us.point))} {more} than over {found.against}"
+    size = found.added_us if found.added_us.point > 0 else -found.added_us
+    ends = "" if size.low is None or size.high is None else f" ({_us(size.low)} to {_us(size.high)})"
+    beginning = f"{found.label} costs {_us(size.point)} {more}{ends} than over {found.against}"
     if not found.added_us.excludes_zero:
         return f"{beginning}, which cannot be told from nothing"
     share = found.library_us / found.added_us.point
@@ -110,43 +119,70 @@ def _us(value: float) -> str:
     return quantity(value, "us")
 
 
+COUNTED = {
+    "instructions": "instructions",
+    "atomic": "atomic_instructions",
+    "server's locks": "server_locks",
+    "client's locks": "client_locks",
+}
+"""What is counted besides, by its head in the table: the figure."""
+
+
+def _counted(document: LibraryBenchDocument) -> tuple[str, ...]:
+    """The heads of what was counted of anything."""
+    every = [figures for subject in document.subjects for figures in subject.libraries]
+    return tuple(
+        head for head, name in COUNTED.items() if any(getattr(each, name) is not None for each in every)
+    )
+
+
 WIDE = 96
 """From this width on there is room for both ends of every interval."""
 
 SIDES_IN_MARKDOWN: tuple[Side, ...] = ("server", "client")
 
 
-def _table(subject: SubjectFigures, *, has_instructions: bool, wide: bool) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _table(subject: SubjectFigures, *, wide: bool) -> Table:
+    """What an operation costs over each library, side by side."""
     sides = subject.subject.sides
+    heads = [head for side in sides for head in (DONE_BY[subject.subject.kind][side], "change")]
+    rows = [(figures.library, _costs(figures, sides, wide=wide)) for figures in subject.libraries]
+    return _of_libraries(heads, rows)
+
+
+def _counts_table(subject: SubjectFigures, heads: Sequence[str]) -> Iterator[Table]:
+    """What was counted of an operation, over each library of which something was."""
+    rows = [(figures.library, _counts(figures, heads)) for figures in subject.libraries]
+    known = [(library, counts) for library, counts in rows if any(count != NOTHING for count in counts)]
+    if known:
+        yield _of_libraries(heads, known)
+
+
+def _of_libraries(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="left", no_wrap=True)
-    heads = [
-        "",
-        *(head for side in sides for head in (DONE_BY[subject.subject.kind][side], "change")),
-    ]
-    heads += ["instructions"] if has_instructions else []
-    for _ in heads[1:]:
+    for _ in heads:
         table.add_column(justify="right", no_wrap=True)
-    table.add_row(*(Text(head) for head in heads))
-    for figures in subject.libraries:
-        if figures.refused:
-            table.add_row(Text(printable(figures.library)), Text(NOTHING))
-            continue
-        cells = _cells(figures, sides, has_instructions=has_instructions, wide=wide)
-        table.add_row(*(Text(printable(cell)) for cell in cells))
+    table.add_row("", *(Text(head) for head in heads))
+    for library, cells in rows:
+        table.add_row(Text(printable(library)), *(Text(printable(cell)) for cell in cells))
     return table
 
 
-def _cells(
-    figures: Figures, sides: Iterable[Side], *, has_instructions: bool, wide: bool = True
-) -> Iterator[str]:
-    yield figures.library
+def _costs(figures: Figures, sides: Iterable[Side], *, wide: bool = True) -> list[str]:
+    if figures.refused:
+        return [NOTHING]
+    found = []
     for side in sides:
-        value: Interval | None = getattr(figures, f"{side}_cpu_us")
-        yield NOTHING if value is None else quantity(value.point, "us")
-        yield _change(getattr(figures, f"{side}_ratio"), wide=wide)
-    if has_instructions:
-        yield NOTHING if figures.instructions is None else significant(figures.instructions, 4)
+        cost: Interval | None = getattr(figures, f"{side}_cpu_us")
+        found.append(NOTHING if cost is None else quantity(cost.point, "us"))
+        found.append(_change(getattr(figures, f"{side}_ratio"), wide=wide))
+    return found
+
+
+def _counts(figures: Figures, heads: Iterable[str]) -> list[str]:
+    values: list[float | None] = [getattr(figures, COUNTED[head]) for head in heads]
+    return [NOTHING if value is None else significant(value, 4) for value in values]
 
 
 def _change(figure: Interval | None, *, wide: bool) -> str:
@@ -158,12 +194,15 @@ def _change(figure: Interval | None, *, wide: bool) -> str:
     return f"{change(figure)} ±{percent(figure.half_width)}"
 
 
-def _item(text: str) -> Table:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(Text("\N{BULLET}"), Text(printable(text)))
-    return table
+def _takers(subject: SubjectFigures) -> Iterator[str]:
+    """Who takes most of the counted locks: "openssl-3.0.2, client: ossl_lib_ctx_get_data 543, …"."""
+    for figures in subject.libraries:
+        for side, takers in figures.lock_takers.items():
+            named = (
+                f"{taker.function or taker.library} {significant(taker.per_operation)}" for taker in takers
+            )
+            if takers:
+                yield f"{figures.library}, {DONE_BY[subject.subject.kind][side]}: {', '.join(named)}"
 
 
 def _facts(document: LibraryBenchDocument) -> Iterable[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tlstax.report.core.facts import machine_words
 from tlstax.report.core.figures import NOTHING, quantity, significant
-from tlstax.report.core.printed import printed
+from tlstax.report.core.printed import bullets, printed
 from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
@@ -63,7 +63,7 @@ def _parts(document: SelfBenchDocument) -> Iterable[RenderableType]:
     yield ""
     yield _table(document)
     yield ""
-    yield from map(_item, (*_facts(document), *document.caveats))
+    yield from bullets((*_facts(document), *document.caveats))
     yield ""
     yield Text(printable(answer(document)), style="bold")
 
@@ -104,14 +104,6 @@ def _table(document: SelfBenchDocument) -> Table:
             table.add_row()
         workload = cell.workload
         table.add_row(*(Text(text) for text in line_of(cell)))
-    return table
-
-
-def _item(text: str) -> Table:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(Text("\N{BULLET}"), Text(printable(text)))
     return table
 
 

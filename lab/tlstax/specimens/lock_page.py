@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+SIDE_AT = 24
+"""Where a program that works for both sides of a connection writes for which, as a little-endian word."""
+
 VARIABLE = "TLSTAX_LOCKS"
 """The environment variable by which the library learns where its page is."""
 
@@ -15,15 +18,20 @@ KINDS = {1: "mutex", 2: "read lock", 3: "write lock", 4: "spin lock", 5: "wait",
 """What is counted, as `enum kind` in faults/count_locks.c has it."""
 
 _HEADER, _SITE, _SITES = 16 * 8, struct.Struct("<10Q"), 8190
-_WORD, _PLANTED_AT = struct.Struct("<Q"), 8
+_WORD, _PLANTED_AT, _EVERYONE_AT = struct.Struct("<Q"), 8, 16
+_SIDE_SHIFT = 8
 """As `struct page` has them."""
 
 
 class Site(NamedTuple):
-    """Where a lock is taken: the kind of call, and the return addresses of who called, the nearest first."""
+    """Where a lock is taken: the kind of call, and the return addresses of who called, the nearest first.
+
+    `side` is for whom the program said that it worked then, 0 where it said nothing.
+    """
 
     kind: str
     callers: tuple[int, ...]
+    side: int = 0
 
 
 class Taken(NamedTuple):
@@ -54,15 +62,19 @@ class LockPage:
         """From now on, have as many locks more be taken for each connection that is accepted."""
         _WORD.pack_into(self._bytes, _PLANTED_AT, locks)
 
+    def count_everyone(self) -> None:
+        """From now on, count on every thread, and not on those alone that serve connections."""
+        _WORD.pack_into(self._bytes, _EVERYONE_AT, 1)
+
     def read(self) -> dict[Site, Taken]:
         """Everything counted so far. Exact where nobody takes locks meanwhile."""
         found = {}
-        for key, kind, *rest in _SITE.iter_unpack(self._bytes[_HEADER:]):
+        for key, kind_of_side, *rest in _SITE.iter_unpack(self._bytes[_HEADER:]):
+            side, kind = divmod(kind_of_side, 1 << _SIDE_SHIFT)
             if key and kind in KINDS:
                 *callers, calls, contended, moved = rest
-                found[Site(KINDS[kind], tuple(caller for caller in callers if caller))] = Taken(
-                    calls, contended, moved
-                )
+                site = Site(KINDS[kind], tuple(caller for caller in callers if caller), side)
+                found[site] = Taken(calls, contended, moved)
         return found
 
 

@@ -7,7 +7,7 @@ from library_runs import CLIENT_US, EXCHANGE, HANDSHAKE, SERVER_US, SIGNATURE, b
 
 from tlstax.librarybench.document import Figures
 from tlstax.librarybench.estimate import document
-from tlstax.librarybench.records import Instructions
+from tlstax.librarybench.records import Instructions, Locks, Taker
 from tlstax.results.interval import Interval
 
 
@@ -54,16 +54,33 @@ def test_what_a_library_cannot_do_has_its_reason_and_no_figure() -> None:
 def test_instructions_stand_where_they_were_counted() -> None:
     run = bench([1.0, 1.0, 1.0], (HANDSHAKE, EXCHANGE))
     counted = (
-        Instructions(subject=0, library=0, per_operation=11e6),
-        Instructions(subject=1, library=1, per_operation=1e6),
+        Instructions(subject=0, library=0, per_operation=11e6, atomic_per_operation=900),
+        Instructions(subject=1, library=1, per_operation=1e6, atomic_per_operation=0),
     )
     found = document(run.model_copy(update={"instructions": counted, "counted_by": "valgrind-3.24"}))
     assert [f.instructions for f in found.subjects[0].libraries] == [11e6, None, None]
+    assert [f.atomic_instructions for f in found.subjects[0].libraries] == [900, None, None]
     assert [f.instructions for f in found.subjects[1].libraries] == [None, 1e6, None]
     assert found.caveats == (
         "instructions were counted by callgrind (valgrind-3.24), whose processor has no AVX-512: on one that "
         "has, libraries may take another way",
     )
+
+
+def test_locks_are_summed_by_side_and_those_who_take_most_are_named() -> None:
+    run = bench([1.0, 1.0, 1.0], (HANDSHAKE, EXCHANGE))
+    takers = tuple(
+        Taker(library="libcrypto.so.3", function=f"f{place}", per_operation=float(9 - place))
+        for place in range(7)
+    )
+    counted = (
+        Locks(subject=0, library=0, side="client", takers=takers),
+        Locks(subject=0, library=0, side="server", takers=takers[:1]),
+    )
+    first, second, _ = document(run.model_copy(update={"locks": counted})).subjects[0].libraries
+    assert (first.client_locks, first.server_locks) == (9 + 8 + 7 + 6 + 5 + 4 + 3, 9)
+    assert first.lock_takers == {"client": takers[:5], "server": takers[:1]}
+    assert (second.client_locks, second.lock_takers) == (None, {})
 
 
 @pytest.mark.parametrize(

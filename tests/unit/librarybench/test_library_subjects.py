@@ -35,6 +35,13 @@ def test_levels_are_crossed_and_what_is_not_named_has_its_first() -> None:
     ]
 
 
+def test_a_client_may_make_a_context_for_each_connection() -> None:
+    assert labels(contexts=("one", "each")) == [
+        "TLS 1.3 handshake, RSA 2048, P-256",
+        "TLS 1.3 handshake, RSA 2048, P-256, a context each",
+    ]
+
+
 def test_a_level_brings_what_it_concerns_and_nothing_else() -> None:
     assert labels(groups=("X25519",)) == ["TLS 1.3 handshake, RSA 2048, X25519", "key exchange, X25519"]
     assert labels(certificates=("ec-p384",)) == [
@@ -52,6 +59,7 @@ def test_a_level_brings_what_it_concerns_and_nothing_else() -> None:
         ({"versions": ("1.1",)}, "--tls: there is no '1.1'"),
         ({"ciphers": ("AES",)}, "--cipher: there is no 'AES'"),
         ({"resumptions": ("maybe",)}, "--resumption: there is no 'maybe'"),
+        ({"contexts": ("none",)}, "--context: there is no 'none'"),
         (
             {"kinds": ("signature", "exchange"), "sizes_bytes": (16,)},
             "--size makes no difference to signatures or key exchanges",
@@ -83,5 +91,5 @@ def test_the_program_hears_of_exchanges_in_its_words() -> None:
     line = LibraryJob(None, exchange, {}).line()
     assert line == (
         b'{"library": null, "subjects": [{"kind": "exchange", "group": "P-256"}, '
-        b'{"kind": "exchange", "group": "X25519"}]}\n'
+        b'{"kind": "exchange", "group": "X25519"}], "lock_page": null}\n'
     )

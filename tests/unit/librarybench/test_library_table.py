@@ -6,6 +6,7 @@ import pytest
 from library_runs import EXCHANGE, HANDSHAKE, SIGNATURE, bench
 
 from tlstax.librarybench.estimate import document
+from tlstax.librarybench.records import Instructions, Locks, Taker
 from tlstax.librarybench.table import WIDE, markdown, terminal
 
 RUN = bench([1.0, 1.03, 1.0], (HANDSHAKE, SIGNATURE, EXCHANGE), refuses=1)
@@ -44,6 +45,25 @@ def test_where_there_is_room_both_ends_of_an_interval_are_shown() -> None:
     text = lines(WIDE)
     place = text.index("TLS 1.3 handshake, RSA 2048, P-256")
     assert "+3.0 % [+" in text[place + 3]
+
+
+def test_what_was_counted_has_a_column_and_who_takes_locks_a_line() -> None:
+    taker = Taker(library="libcrypto.so.3", function="ossl_take", per_operation=312.0)
+    counted = {
+        "instructions": (
+            Instructions(subject=0, library=0, per_operation=11_131_000, atomic_per_operation=900),
+        ),
+        "counted_by": "valgrind-3.24",
+        "locks": (
+            Locks(subject=0, library=0, side="client", takers=(taker,)),
+            Locks(subject=0, library=0, side="server", takers=()),
+        ),
+    }
+    text = terminal(document(RUN.model_copy(update=counted)), width=100).splitlines()
+    place = text.index("TLS 1.3 handshake, RSA 2048, P-256")
+    assert text[place + 5].split() == ["instructions", "atomic", "server's", "locks", "client's", "locks"]
+    assert text[place + 6].split() == ["library-0", "11,130,000", "900.0", "0", "312.0"]
+    assert "• library-0, client: ossl_take 312" in text
 
 
 def test_what_ran_stands_below() -> None:

@@ -1,6 +1,9 @@
 //! A connection from nothing to nothing, full or resumed.
 
-use tlstax_tls::{Library, MemoryBuffer, MemoryEnd, MemorySession, Negotiated, TlsError};
+use tlstax_tls::{
+    Config, Library, MemoryBuffer, MemoryContext, MemoryEnd, MemorySession, Negotiated, Role,
+    TlsError,
+};
 
 use crate::sides::Sides;
 use crate::subject::{Contexts, Subject};
@@ -13,6 +16,8 @@ pub struct Handshake {
     library: Library,
     contexts: Contexts,
     session: Option<MemorySession>,
+    /// What the client makes a context of for each connection; none where one is for all.
+    fresh: Option<Config>,
     negotiated: Negotiated,
 }
 
@@ -24,18 +29,24 @@ pub struct Connected {
 
 impl Handshake {
     /// Shakes hands once, or twice where the second is to be `resumed`.
-    pub fn new(library: Library, contexts: &Contexts, resumed: bool) -> Result<Self, TlsError> {
-        let first = connect(library, contexts, None, &mut Sides::default())?;
+    pub fn new(
+        library: Library,
+        contexts: Contexts,
+        resumed: bool,
+        fresh: Option<Config>,
+    ) -> Result<Self, TlsError> {
+        let first = connect(library, &contexts, None, &mut Sides::default())?;
         let mut this = Self {
             library,
-            contexts: contexts.clone(),
+            contexts,
             session: None,
+            fresh,
             negotiated: first.client.negotiated(),
         };
         if resumed {
             this.session = first.client.session();
             let session = this.session.as_ref();
-            let second = connect(library, contexts, session, &mut Sides::default())?;
+            let second = connect(library, &this.contexts, session, &mut Sides::default())?;
             this.negotiated = second.client.negotiated();
             check(this.negotiated.resumed)?;
         }
@@ -45,10 +56,15 @@ impl Handshake {
 
 impl Subject for Handshake {
     fn work(&mut self, sides: &mut Sides) -> Result<u64, TlsError> {
+        let mut contexts = self.contexts.clone();
+        if let Some(config) = &self.fresh {
+            contexts.client =
+                sides.client(|| MemoryContext::new(self.library, Role::Client, config))?;
+        }
         let session = self.session.as_ref();
-        let Connected { client, server } = connect(self.library, &self.contexts, session, sides)?;
+        let Connected { client, server } = connect(self.library, &contexts, session, sides)?;
         check(client.is_resumed() == self.session.is_some())?;
-        sides.client(|| drop(client));
+        sides.client(|| drop((client, contexts.client)));
         sides.server(|| drop(server));
         Ok(1)
     }

@@ -41,6 +41,13 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> Result<(), String> {
+    // As in a server there is another thread: the C library spares a process that has one alone the atomic
+    // operations of its locks and of its memory.
+    std::thread::spawn(|| {
+        loop {
+            std::thread::park();
+        }
+    });
     let mut lines = std::io::stdin().lock().lines();
     let first = lines.next().ok_or("there was no job")?;
     let job: Job = parsed(&first.map_err(|error| error.to_string())?)?;
@@ -72,15 +79,27 @@ fn serve() -> Result<(), String> {
             .get_mut(order.subject)
             .and_then(Option::as_mut)
             .ok_or_else(|| format!("there is no subject {}", order.subject))?;
-        say(&Said::Slice(slice(subject.as_mut(), &order)?));
+        say(&Said::Slice(slice(
+            subject.as_mut(),
+            &order,
+            sides_of(&job)?,
+        )?));
     }
     Ok(())
 }
 
+/// Nobody's time yet; tells the page of who counts locks, where there is one.
+fn sides_of(job: &Job) -> Result<Sides, String> {
+    match &job.lock_page {
+        None => Ok(Sides::default()),
+        Some(page) => Sides::told_to(page)
+            .map_err(|error| format!("{} cannot be written: {error}", page.display())),
+    }
+}
+
 /// Works on a subject for as long, or as often, as was ordered. Callgrind counts within this function alone.
 #[inline(never)]
-fn slice(subject: &mut dyn Subject, order: &Order) -> Result<Slice, String> {
-    let mut sides = Sides::default();
+fn slice(subject: &mut dyn Subject, order: &Order, mut sides: Sides) -> Result<Slice, String> {
     let began = Instant::now();
     let length = Duration::try_from_secs_f64(order.length_s).map_err(|error| error.to_string())?;
     let mut operations = 0;

@@ -11,6 +11,9 @@ use tlstax_tls::Negotiated;
 pub struct Job {
     pub library: Option<PathBuf>,
     pub subjects: Vec<Asked>,
+    /// The page of who counts locks, which is to be told for which side this works.
+    #[serde(default)]
+    pub lock_page: Option<PathBuf>,
 }
 
 /// One thing to measure.
@@ -18,7 +21,12 @@ pub struct Job {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Asked {
     /// A connection from nothing to nothing: made, shaken hands on, and freed.
-    Handshake { ends: Ends, resumed: bool },
+    Handshake {
+        ends: Ends,
+        resumed: bool,
+        /// Whether the client makes its context anew for each, as some programs do.
+        fresh_context: bool,
+    },
     /// Bytes that the client seals and the server opens, so many at a time.
     Record { ends: Ends, size_bytes: usize },
     /// A signature that the server makes and the client checks, with the key in this file.

@@ -38,9 +38,15 @@ pub fn in_a_row(mut once: impl FnMut() -> Result<(), TlsError>) -> Result<u64, T
 /// Sets a subject up, and warms it. `Err` says why this library cannot do it.
 pub fn prepare(library: Library, asked: &Asked) -> Result<Box<dyn Subject>, String> {
     let mut ready: Box<dyn Subject> = match asked {
-        Asked::Handshake { ends, resumed } => Box::new(
-            Handshake::new(library, &Contexts::new(library, ends)?, *resumed).map_err(words)?,
-        ),
+        Asked::Handshake {
+            ends,
+            resumed,
+            fresh_context,
+        } => {
+            let fresh = fresh_context.then(|| client_config(ends));
+            let contexts = Contexts::new(library, ends)?;
+            Box::new(Handshake::new(library, contexts, *resumed, fresh).map_err(words)?)
+        }
         Asked::Record { ends, size_bytes } => Box::new(
             Record::new(library, &Contexts::new(library, ends)?, *size_bytes).map_err(words)?,
         ),
@@ -66,34 +72,44 @@ pub struct Contexts {
 
 impl Contexts {
     fn new(library: Library, ends: &Ends) -> Result<Self, String> {
-        let version = match ends.version {
-            WireVersion::Tls12 => Version::Tls12,
-            WireVersion::Tls13 => Version::Tls13,
-        };
-        let mut common = Config {
-            min_version: Some(version),
-            max_version: Some(version),
-            groups: Some(ends.group.clone()),
-            ..Config::default()
-        };
-        match version {
-            Version::Tls13 => common.ciphersuites.clone_from(&ends.cipher),
-            _ => common.cipher_list.clone_from(&ends.cipher),
-        }
-        let client = Config {
-            verify: Verify::Ca,
-            ca_file: Some(ends.ca_file.clone()),
-            ..common.clone()
-        };
         let server = Config {
             certificate_file: Some(ends.certificate_file.clone()),
             key_file: Some(ends.key_file.clone()),
-            ..common
+            ..common_config(ends)
         };
         Ok(Self {
-            client: MemoryContext::new(library, Role::Client, &client).map_err(words)?,
+            client: MemoryContext::new(library, Role::Client, &client_config(ends))
+                .map_err(words)?,
             server: MemoryContext::new(library, Role::Server, &server).map_err(words)?,
         })
+    }
+}
+
+fn client_config(ends: &Ends) -> Config {
+    Config {
+        verify: Verify::Ca,
+        ca_file: Some(ends.ca_file.clone()),
+        ..common_config(ends)
+    }
+}
+
+/// What both sides are set to alike.
+fn common_config(ends: &Ends) -> Config {
+    let version = match ends.version {
+        WireVersion::Tls12 => Version::Tls12,
+        WireVersion::Tls13 => Version::Tls13,
+    };
+    let (cipher_list, ciphersuites) = match version {
+        Version::Tls13 => (None, ends.cipher.clone()),
+        _ => (ends.cipher.clone(), None),
+    };
+    Config {
+        min_version: Some(version),
+        max_version: Some(version),
+        groups: Some(ends.group.clone()),
+        cipher_list,
+        ciphersuites,
+        ..Config::default()
     }
 }
 

@@ -70,7 +70,7 @@ fn handshakes_are_made_as_asked_and_cost_both_sides_something() {
     for version in ["1.3", "1.2"] {
         for resumed in [false, true] {
             let ends = ends(&directory, version, &Value::Null);
-            subjects.push(json!({"kind": "handshake", "ends": ends, "resumed": resumed}));
+            subjects.push(json!({"kind": "handshake", "ends": ends, "resumed": resumed, "fresh_context": false}));
         }
     }
     let mut lines = vec![json!({"library": null, "subjects": subjects})];

@@ -35,10 +35,7 @@ impl Context {
             operation: "SSL_CTX_new",
             reason,
         })?;
-        set_versions(&mut handle, config)?;
-        set_algorithms(&mut handle, config)?;
-        set_trust(&mut handle, config)?;
-        set_own_certificate(&mut handle, config)?;
+        set_common(&mut handle, config)?;
         handle.set_resumption(config.resumption);
         if let Some(path) = &config.keylog_file {
             let log = KeyLog::new(open_key_log(path)?);
@@ -65,7 +62,15 @@ impl fmt::Debug for Context {
     }
 }
 
-pub(crate) fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+/// What either side of a connection can be given: versions, algorithms, trust, a certificate of its own.
+pub(crate) fn set_common(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+    set_versions(handle, config)?;
+    set_algorithms(handle, config)?;
+    set_trust(handle, config)?;
+    set_own_certificate(handle, config)
+}
+
+fn set_versions(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     let (min, max) = (config.min_version, config.max_version);
     if let (Some(min), Some(max)) = (min, max) {
         if min > max {
@@ -90,7 +95,7 @@ pub(crate) fn set_versions(handle: &mut ContextHandle, config: &Config) -> Resul
         .map_err(refused("max_version"))
 }
 
-pub(crate) fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     if config.weak_dh {
         handle.allow_weak_dh();
     }
@@ -113,7 +118,7 @@ pub(crate) fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Res
     Ok(())
 }
 
-pub(crate) fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
+fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     let verify = config.verify != Verify::None;
     handle.set_verify(verify);
     match &config.ca_file {
@@ -128,10 +133,7 @@ pub(crate) fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(
 
 /// Like MySQL's own client, takes the key from the certificate's file, or the other way round, if
 /// only one of them is given.
-pub(crate) fn set_own_certificate(
-    handle: &mut ContextHandle,
-    config: &Config,
-) -> Result<(), TlsError> {
+fn set_own_certificate(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
     let files = (&config.certificate_file, &config.key_file);
     let (certificate, key) = match files {
         (Some(certificate), Some(key)) => (certificate, key),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::config::{Config, Role};
-use crate::context::{set_algorithms, set_own_certificate, set_trust, set_versions};
+use crate::context::set_common;
 use crate::error::TlsError;
 use crate::ffi::{ContextHandle, ErrorQueue, MemoryBufferHandle, MemoryEndHandle, SessionHandle};
 use crate::library::Library;
@@ -26,10 +26,7 @@ impl MemoryContext {
                 operation: "SSL_CTX_new",
                 reason,
             })?;
-        set_versions(&mut handle, config)?;
-        set_algorithms(&mut handle, config)?;
-        set_trust(&mut handle, config)?;
-        set_own_certificate(&mut handle, config)?;
+        set_common(&mut handle, config)?;
         Ok(Self {
             handle: Arc::new(handle),
             role,

@@ -4,7 +4,8 @@
 // addresses, the nearest first, which the laboratory turns into names. Of each it is counted how often somebody
 // else had the lock (it was tried first, and that failed) and how often another thread had taken it last, so that
 // it moved between processors. Only threads that serve connections count: those that have accepted one or asked
-// who is at the other end of one. What a server does in the background goes with time, not with its load.
+// who is at the other end of one. What a server does in the background goes with time, not with its load. In a
+// program that is no server the page says that every thread counts, and for which side of a connection it works.
 //
 // What escapes: locks that glibc takes within itself (malloc's, stdio's), atomic operations and whatever a program
 // builds of them, and mutexes of C11. A count says nothing about time: taking a lock is dearer while it is
@@ -26,7 +27,7 @@ typedef unsigned long long Count;
 
 // As `specimens/lock_page.py` reads them.
 enum kind { MUTEX = 1, READ, WRITE, SPIN, WAIT, WAKE };
-enum { OWN_FRAMES = 3, CALLERS = 5, SITES = 8190, LOCKS = 1 << 16 };
+enum { OWN_FRAMES = 3, CALLERS = 5, SITES = 8190, LOCKS = 1 << 16, SIDE_SHIFT = 8 };
 
 struct site {
     Count key;
@@ -40,7 +41,9 @@ struct site {
 struct page {
     Count lost;
     Count planted;
-    Count unused[14];
+    Count everyone;
+    Count side;
+    Count unused[12];
     struct site sites[SITES];
 };
 
@@ -96,7 +99,8 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *given) {
 __attribute__((noinline)) static void count(enum kind kind, int contended, int moved) {
     struct walk walk = {0};
     _Unwind_Backtrace(step, &walk);
-    Count key = kind * 0x9e3779b97f4a7c15ull;
+    Count kind_of_side = kind | __atomic_load_n(&page->side, __ATOMIC_RELAXED) << SIDE_SHIFT;
+    Count key = kind_of_side * 0x9e3779b97f4a7c15ull;
     for (int place = 0; place < CALLERS; place++) {
         key = (key ^ walk.callers[place]) * 0xff51afd7ed558ccdull;
         key ^= key >> 32;
@@ -106,7 +110,7 @@ __attribute__((noinline)) static void count(enum kind kind, int contended, int m
         struct site *site = &page->sites[(key + tries) % SITES];
         Count none = 0;
         if (__atomic_compare_exchange_n(&site->key, &none, key, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            site->kind = kind;
+            site->kind = kind_of_side;
             for (int place = 0; place < CALLERS; place++) {
                 site->callers[place] = walk.callers[place];
             }
@@ -163,7 +167,7 @@ static void forget(const void *address) {
 
 __attribute__((noinline)) static void counted(enum kind kind, const void *address, int contended) {
     int moved = address ? has_moved(address) : 0;
-    if (page && serves && !is_busy) {
+    if (page && (serves || page->everyone) && !is_busy) {
         is_busy = 1;
         count(kind, contended, moved);
         is_busy = 0;
