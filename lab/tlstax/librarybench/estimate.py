@@ -118,7 +118,7 @@ def _column(slices: Sequence[Slice], name: str) -> tuple[float, ...]:
 
 def _caveats(run: Run, blocks: int) -> Iterator[str]:
     if run.status == "interrupted":
-        yield "it was interrupted: the blocks before that count"
+        yield "it was interrupted: what had been measured before that counts"
     if run.status == "failed":
         yield f"it failed before its end: {run.why}"
     if blocks == 1:

@@ -79,8 +79,11 @@ def measure(
     place: Workplace,
     libraries: Sequence[Library],
     begins: Callable[[Sitting], None],
-) -> tuple[Turns, ...]:
-    """The turns of each sitting of a block. MachineFault where a program fails, or has another library."""
+) -> Iterator[Turns]:
+    """The turns of a block, sitting after sitting: each is whole in itself, whatever becomes of the next.
+
+    MachineFault where a program fails, or has another library.
+    """
     with ExitStack() as stack:
         benches = []
         try:
@@ -91,7 +94,8 @@ def measure(
                         f"{contestant.name} is not the library any more that it was at the start"
                     )
                 benches.append(bench)
-            return tuple(_take_turns(sitting, benches, libraries, begins) for sitting in block)
+            for sitting in block:
+                yield _take_turns(sitting, benches, libraries, begins)
         except ProgramFailure as failure:
             raise MachineFault(f"a library's program failed: {failure}") from None
 

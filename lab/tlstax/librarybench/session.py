@@ -68,7 +68,7 @@ class Request:
 def run(request: Request, watcher: Watcher) -> Run:
     """Compare the libraries, and give back what was measured. MachineFault where nothing could be.
 
-    Ctrl-C ends it in order, and so does a failure: the blocks that were complete are in the run.
+    Ctrl-C ends it in order, and so does a failure: a subject that all libraries have had turns at is kept.
     """
     counter = instructions.tool() if request.instructions else ""
     machine = machine_of(request.cpus)
@@ -146,7 +146,7 @@ def _measure(begun: Run, place: Workplace, turns: list[Turns], watcher: Watcher)
         watcher.sitting(sitting, begun.subjects[sitting.subject], spent_s / (spent_s + left_s), left_s)
 
     for number, block in enumerate(blocks(begun.subjects, len(begun.libraries), begun.seed), start=1):
-        turns += measure(block, place, begun.libraries, begins)
+        turns.extend(measure(block, place, begun.libraries, begins))
         spent_s = time.monotonic() - started_s
         if spent_s + spent_s / number > begun.budget_s:
             return

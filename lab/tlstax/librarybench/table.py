@@ -31,6 +31,8 @@ def _parts(document: LibraryBenchDocument, *, wide: bool) -> Iterable[Renderable
     yield Text(TITLE, style="bold")
     heads = _counted(document)
     for subject in document.subjects:
+        if not _is_known(subject):
+            continue
         yield ""
         yield Text(printable(subject.label), style="bold")
         yield _table(subject, wide=wide)
@@ -43,6 +45,11 @@ def _parts(document: LibraryBenchDocument, *, wide: bool) -> Iterable[Renderable
         yield from bullets(sentences(document))
     yield ""
     yield from bullets((*_facts(document), *document.caveats))
+
+
+def _is_known(subject: SubjectFigures) -> bool:
+    """Whether anything was measured of it: a run that was interrupted may not have come to it."""
+    return any(figures.server_cpu_us is not None for figures in subject.libraries)
 
 
 def markdown(document: LibraryBenchDocument) -> str:
@@ -58,6 +65,7 @@ def markdown(document: LibraryBenchDocument) -> str:
             *_counts(figures, counted_too),
         ]
         for subject in document.subjects
+        if _is_known(subject)
         for figures in subject.libraries
     ]
     table = "\n".join(f"| {' | '.join(map(escaped, row))} |" for row in (heads, rules, *rows))

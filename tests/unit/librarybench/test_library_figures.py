@@ -86,7 +86,7 @@ def test_locks_are_summed_by_side_and_those_who_take_most_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "caveat"),
     [
-        ({"status": "interrupted"}, "it was interrupted: the blocks before that count"),
+        ({"status": "interrupted"}, "it was interrupted: what had been measured before that counts"),
         ({"status": "failed", "why": "a library's program failed"}, "it failed before its end: a library's"),
         ({"beside_another": True}, "another run measured on the same processors meanwhile"),
     ],

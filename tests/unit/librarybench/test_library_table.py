@@ -47,6 +47,16 @@ def test_where_there_is_room_both_ends_of_an_interval_are_shown() -> None:
     assert "+3.0 % [+" in text[place + 3]
 
 
+def test_what_a_run_did_not_come_to_is_left_out() -> None:
+    first = tuple(turns for turns in RUN.turns if turns.sitting.subject == 0)
+    cut_off = document(RUN.model_copy(update={"turns": first[:1], "status": "interrupted"}))
+    text = terminal(cut_off, width=80)
+    assert "TLS 1.3 handshake, RSA 2048, P-256" in text
+    assert "key exchange" not in text
+    assert "key exchange" not in markdown(cut_off)
+    assert "it was interrupted: what had been measured before that counts" in text
+
+
 def test_what_was_counted_has_a_column_and_who_takes_locks_a_line() -> None:
     taker = Taker(library="libcrypto.so.3", function="ossl_take", per_operation=312.0)
     counted = {
