@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
+from tlstax.checks.handshakes import COUNTER, counts_handshakes, unless_counted
 from tlstax.checks.treatment import is_of_level
 from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
@@ -98,16 +98,12 @@ def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
     connections = trial.done.lifetime.connections
     counted = trial.server.status_delta.get(COUNTER, 0)
     expected = 0 if wanted == "off" else connections
-    if counted == expected:
-        return
-    if fits(trial.server.version, counted, expected):
-        yield Doubt("note", missed(counted, expected))
-    else:
-        yield Doubt(
-            "invalid",
-            f"the server counted {counted} TLS handshakes on {connections} connections "
-            f"({COUNTER}), where there must be {expected or 'none'}",
-        )
+    yield from unless_counted(
+        trial.server,
+        expected,
+        f"the server counted {counted} TLS handshakes on {connections} connections "
+        f"({COUNTER}), where there must be {expected or 'none'}",
+    )
 
 
 def _disobedience(trial: Complete, group: ConnectionsSeen, reported: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, missed
+from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, unless_counted
 from tlstax.study import path_exclusions
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
@@ -48,18 +48,13 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
     if wanted == UNSET:
         yield from _left_to_the_driver(trial, seen, made)
         return
-    expected = 0 if wanted == "off" else made
-    if seen == expected:
-        return
-    if fits(trial.server.version, seen, expected):
-        yield Doubt("note", missed(seen, expected))
-    else:
-        must = "none" if wanted == "off" else "one for each"
-        yield Doubt(
-            "invalid",
-            f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
-            f"({COUNTER}), where there must be {must}",
-        )
+    must = "none" if wanted == "off" else "one for each"
+    yield from unless_counted(
+        trial.server,
+        0 if wanted == "off" else made,
+        f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
+        f"({COUNTER}), where there must be {must}",
+    )
 
 
 def resumption(trial: Complete) -> Iterator[Doubt]:
@@ -97,13 +92,13 @@ def steady(trial: Complete) -> Iterator[Doubt]:
 def _left_to_the_driver(trial: Complete, seen: int, made: int) -> Iterator[Doubt]:
     asked = sum(side.connections for side in trial.ready.negotiated)
     encrypted = sum(side.connections for side in trial.ready.negotiated if side.server is not None)
-    if seen < least(trial.server.version, encrypted) or made - seen < asked - encrypted:
+    if seen < least(trial.server.version, COUNTER, encrypted) or made - seen < asked - encrypted:
         yield Doubt(
             "invalid",
             f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
             f"({COUNTER}), and {encrypted} of the {asked} that it was asked on are encrypted",
         )
-    elif seen and not fits(trial.server.version, seen, made):
+    elif seen and not fits(trial.server.version, COUNTER, seen, made):
         yield Doubt("note", f"{seen} of {made} connections made a TLS handshake, the others none")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from tlstax.checks.complete import Doubt
 from tlstax.records.trial import ServerObservation
 
 COUNTER = "Ssl_finished_accepts"
@@ -22,20 +25,34 @@ def counts_handshakes(server: ServerObservation) -> bool:
     return not has_yassl or server.status_delta.get(COUNTER, 0) > 0
 
 
-def least(version: str, made: int) -> int:
-    """The fewest handshakes that a server of this version may have counted where it `made` so many.
+def least(version: str, counter: str, made: int) -> int:
+    """The least that this counter of a server of this version may show where it `made` so many.
 
-    MariaDB adds to its own counter without a lock (`ssl_acceptor_stats_update`; the `addq` of 11.8 on x86-64
-    has no `lock` prefix), so two that finish on two processors at once may be counted as one. MySQL shows
-    OpenSSL's counter, which is atomic (SSL_CTX_sess_accept_good(3)).
+    MariaDB adds to its own counter of handshakes without a lock (`ssl_acceptor_stats_update`; the `addq` of
+    11.8 on x86-64 has no `lock` prefix), so two that finish on two processors at once may be counted as one.
+    MySQL shows OpenSSL's counter, which is atomic (SSL_CTX_sess_accept_good(3)).
     """
-    may_miss = -(-made // MISSED_SHARE) if "MariaDB" in version else 0
+    may_miss = -(-made // MISSED_SHARE) if counter == COUNTER and "MariaDB" in version else 0
     return made - may_miss
 
 
-def fits(version: str, counted: int, made: int) -> bool:
-    """Whether a server of this version may have counted so many where it `made` these."""
-    return least(version, made) <= counted <= made
+def fits(version: str, counter: str, counted: int, made: int) -> bool:
+    """Whether this counter of a server of this version may show so many where it `made` these."""
+    return least(version, counter, made) <= counted <= made
+
+
+def unless_counted(server: ServerObservation, made: int, otherwise: str) -> Iterator[Doubt]:
+    """Nothing if the server counted as many handshakes as it `made`, a note if it may have missed some.
+
+    Where it cannot have, `otherwise` is what makes the trial invalid.
+    """
+    counted = server.status_delta.get(COUNTER, 0)
+    if counted == made:
+        return
+    if fits(server.version, COUNTER, counted, made):
+        yield Doubt("note", missed(counted, made))
+    else:
+        yield Doubt("invalid", otherwise)
 
 
 def missed(counted: int, made: int) -> str:

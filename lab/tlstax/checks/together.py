@@ -55,7 +55,7 @@ def together(trial: Complete) -> Iterator[Doubt]:
         if not _is_counted(trial, counter):
             continue
         counted = seen.status_delta.get(counter, 0)
-        fewest = least_counted(trial.server.version, least) if counter == HANDSHAKES else least
+        fewest = least_counted(trial.server.version, counter, least)
         if counted >= fewest and (most is None or counted <= most):
             continue
         if trial.evidence.guest and counted > least:

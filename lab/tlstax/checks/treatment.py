@@ -178,7 +178,7 @@ def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -
     counted = trial.server.status_delta.get(counter, 0)
     if counted == claimed:
         return
-    if counter == COUNTER and fits(trial.server.version, counted, claimed):
+    if fits(trial.server.version, counter, counted, claimed):
         yield Doubt("note", missed(counted, claimed))
     elif trial.evidence.guest and counted > claimed:
         yield Doubt("note", "others used the server during the trial")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.bench_formats import format_of
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
@@ -29,9 +30,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.study.level_names import COUNT_LOCKS
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.support.text import closest
 
-FORMATS = ("terminal", "md", "json")
 DEFAULT_BUDGET_S = 60.0
 
 MACHINES_OWN = "machine"
@@ -81,12 +80,7 @@ class LibraryBenchProgress:
 
 def library_bench_command(options: LibraryBenchOptions) -> int:
     """Compare the libraries, and show it. The exit status. MachineFault where nothing could be measured."""
-    form = "json" if options.json else options.format_name
-    if form not in FORMATS:
-        raise UserMistake(
-            f"--format: there is no format {form!r}{closest(form, FORMATS)}",
-            remedy=f"the formats are {', '.join(FORMATS)}",
-        )
+    form = format_of(options.format_name, json=options.json)
     if options.output is not None:
         check_writable(options.output)
     if options.count not in {None, "locks"}:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
+from tlstax.cli.bench_formats import format_of
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
@@ -25,11 +26,8 @@ from tlstax.selfbench.plan import Sitting
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.support.text import closest
 
 Document = SelfBenchDocument | HoldDocument
-
-FORMATS = ("terminal", "md", "json")
 
 DEFAULT_BUDGET_S = 600.0
 """About ten blocks of all cells, on a machine that does nothing else."""
@@ -81,7 +79,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
 
     MachineFault when the figures must not be used; what there is has been shown then.
     """
-    form = _format_of(options)
+    form = format_of(options.format_name, json=options.json)
     if options.show is not None:
         _show(read_document(options.show), form)
         return 0
@@ -203,12 +201,3 @@ def _request(options: SelfBenchOptions) -> session.Request:
 
 def _names(text: str | None, option: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
     return quantities.names(text, option) if text is not None else otherwise
-
-
-def _format_of(options: SelfBenchOptions) -> str:
-    if options.format_name not in FORMATS:
-        raise UserMistake(
-            f"--format: there is no format {options.format_name!r}{closest(options.format_name, FORMATS)}",
-            remedy=f"the formats are {', '.join(FORMATS)}",
-        )
-    return "json" if options.json else options.format_name

@@ -68,7 +68,9 @@ def described(place: Workplace) -> tuple[Library, ...]:
         interruption.check()
         try:
             with place.start(contestant) as bench:
-                found.append(_proved(contestant, bench.wait_ready()))
+                library = _shown(contestant, bench.wait_ready())
+                _check_claim(contestant, library)
+                found.append(library)
         except ProgramFailure as failure:
             raise MachineFault(f"{contestant.name} cannot be measured: {failure}") from None
     return tuple(found)
@@ -89,7 +91,7 @@ def measure(
         try:
             for contestant, library in zip(place.contestants, libraries, strict=True):
                 bench = stack.enter_context(place.start(contestant))
-                if _proved(contestant, bench.wait_ready()) != library:
+                if _shown(contestant, bench.wait_ready()) != library:
                     raise MachineFault(
                         f"{contestant.name} is not the library any more that it was at the start"
                     )
@@ -118,7 +120,7 @@ def _take_turns(
     return Turns(sitting=sitting, slices=tuple(map(tuple, slices)))
 
 
-def _proved(contestant: Contestant, ready: Ready) -> Library:
+def _shown(contestant: Contestant, ready: Ready) -> Library:
     """The library as its process shows it, where the files must be mapped that were asked for."""
     sums = {mapped.path: mapped.sha256 for mapped in process.mapped_tls_libraries(ready.pid)}
     if set(sums) != {ready.libssl, ready.libcrypto}:
@@ -127,10 +129,6 @@ def _proved(contestant: Contestant, ready: Ready) -> Library:
             f"{ready.libssl} and {ready.libcrypto}"
         )
     found = sums[ready.libssl], sums[ready.libcrypto]
-    if contestant.library is not None:
-        claim = contestant.library.claim()
-        if found != (claim.libssl_sha256, claim.libcrypto_sha256):
-            raise MachineFault(f"{contestant.name}: the files that are mapped are not the specimen's")
     return Library(
         name=contestant.name,
         version=ready.version,
@@ -139,3 +137,12 @@ def _proved(contestant: Contestant, ready: Ready) -> Library:
         subjects=tuple(prepared.ready for prepared in ready.subjects),
         refused=tuple(prepared.refused for prepared in ready.subjects),
     )
+
+
+def _check_claim(contestant: Contestant, library: Library) -> None:
+    """MachineFault where what is mapped is not the specimen. Blocks are held against what was found here."""
+    if contestant.library is None:
+        return
+    claim = contestant.library.claim()
+    if (library.libssl_sha256, library.libcrypto_sha256) != (claim.libssl_sha256, claim.libcrypto_sha256):
+        raise MachineFault(f"{contestant.name}: the files that are mapped are not the specimen's")

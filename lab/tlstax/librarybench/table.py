@@ -60,7 +60,8 @@ def markdown(document: LibraryBenchDocument) -> str:
     rules = ["---", "---", *("---:" for _ in heads[2:])]
     rows = [
         [
-            *(subject.label, figures.library),
+            subject.label,
+            figures.library,
             *(_costs(figures, SIDES_IN_MARKDOWN) if not figures.refused else [NOTHING] * 4),
             *_counts(figures, counted_too),
         ]

@@ -192,8 +192,7 @@ def _equal(
         if counter == "Ssl_session_cache_hits" and server.mariadb:
             continue
         found = delta.get(counter, 0)
-        fewest = least_counted(server.version, least) if counter == HANDSHAKES else least
-        if found < fewest or (most is not None and found > most):
+        if found < least_counted(server.version, counter, least) or (most is not None and found > most):
             yield f"the server counted {found} {COUNTERS[counter]} ({counter}) where there must be {least}"
 
 

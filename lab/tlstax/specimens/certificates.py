@@ -31,7 +31,6 @@ KEY_KINDS: tuple[KeyKind, ...] = (
 )
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
-AuthorityKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 CLOCK_SKEW = timedelta(hours=1)
 

@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-SIDE_AT = 24
-"""Where a program that works for both sides of a connection writes for which, as a little-endian word."""
-
 VARIABLE = "TLSTAX_LOCKS"
 """The environment variable by which the library learns where its page is."""
 

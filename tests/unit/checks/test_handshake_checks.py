@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_checks import FULL, record_of, with_server
 
-from tlstax.checks.handshakes import counts_handshakes, fits, least, missed
+from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, missed
 
 MARIADB = "11.8.6-MariaDB-0+deb13u1"
 
@@ -36,18 +36,24 @@ def test_which_servers_count_handshakes(
     ("made", "fewest"), [(0, 0), (1, 0), (9, 8), (100, 99), (101, 99), (200, 198), (201, 198)]
 )
 def test_mariadb_may_miss_one_in_a_hundred(made: int, fewest: int) -> None:
-    assert least(MARIADB, made) == fewest
-    assert fits(MARIADB, fewest, made)
-    assert not fits(MARIADB, fewest - 1, made)
-    assert fits(MARIADB, made, made)
-    assert not fits(MARIADB, made + 1, made)
+    assert least(MARIADB, COUNTER, made) == fewest
+    assert fits(MARIADB, COUNTER, fewest, made)
+    assert not fits(MARIADB, COUNTER, fewest - 1, made)
+    assert fits(MARIADB, COUNTER, made, made)
+    assert not fits(MARIADB, COUNTER, made + 1, made)
+
+
+def test_of_connections_mariadb_misses_none() -> None:
+    assert least(MARIADB, "Connections", 326) == 326
+    assert fits(MARIADB, "Connections", 326, 326)
+    assert not fits(MARIADB, "Connections", 325, 326)
 
 
 def test_mysql_misses_none() -> None:
-    assert least("9.7.4", 326) == 326
-    assert fits("9.7.4", 326, 326)
-    assert not fits("9.7.4", 325, 326)
-    assert not fits("9.7.4", 327, 326)
+    assert least("9.7.4", COUNTER, 326) == 326
+    assert fits("9.7.4", COUNTER, 326, 326)
+    assert not fits("9.7.4", COUNTER, 325, 326)
+    assert not fits("9.7.4", COUNTER, 327, 326)
 
 
 def test_what_was_missed_is_said() -> None:

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::clock;
 
-/// Where in the page of who counts locks the side stands (`specimens/lock_page.py`).
+/// Where in the page of who counts locks the side stands (`struct page` of `specimens/faults/count_locks.c`).
 const SIDE_AT: u64 = 24;
 
 const NOBODY: u64 = 0;

@@ -1,9 +1,9 @@
 //! Encryption with an RSA public key, for logins on connections without TLS.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
-use super::symbols::{EVP_PKEY, EVP_PKEY_CTX, PasswordCallback};
+use super::symbols::{BIO, EVP_PKEY, EVP_PKEY_CTX, PasswordCallback};
 use super::{Api, ErrorQueue};
 
 /// A public key and the operation set up with it; each is released if it is there.
@@ -29,26 +29,15 @@ pub(crate) fn encrypt_rsa_oaep(
 impl Encryption {
     fn begin(api: &'static Api, pem: &[u8]) -> Option<Self> {
         let symbols = &api.symbols;
-        let length = c_int::try_from(pem.len()).ok()?;
+        // SAFETY: it reads a key as `key_of_pem` wants it.
+        let key = unsafe { key_of_pem(api, pem, symbols.PEM_read_bio_PUBKEY) }?;
         let mut this = Self {
             api,
-            key: ptr::null_mut(),
+            key: key.as_ptr(),
             operation: ptr::null_mut(),
         };
-        // SAFETY: the buffer is valid for reads of its length and outlives the BIO; null answers
-        // are not passed on. The strings are C strings.
+        // SAFETY: the key is live; a null answer is not passed on. The strings are C strings.
         unsafe {
-            let source = (symbols.BIO_new_mem_buf)(pem.as_ptr().cast(), length);
-            if source.is_null() {
-                return None;
-            }
-            let (no_key, no_data) = (ptr::null_mut(), ptr::null_mut());
-            let refuse = Some(refuse_password as PasswordCallback);
-            this.key = (symbols.PEM_read_bio_PUBKEY)(source, no_key, refuse, no_data);
-            (symbols.BIO_free)(source);
-            if this.key.is_null() {
-                return None;
-            }
             this.operation = (symbols.EVP_PKEY_CTX_new)(this.key, ptr::null_mut());
             let (name, value) = (c"rsa_padding_mode".as_ptr(), c"oaep".as_ptr());
             let ready = !this.operation.is_null()
@@ -96,6 +85,39 @@ impl Drop for Encryption {
             (self.api.symbols.EVP_PKEY_CTX_free)(self.operation);
             (self.api.symbols.EVP_PKEY_free)(self.key);
         }
+    }
+}
+
+/// One of the functions that read a key from a `BIO` with PEM (`man PEM_read_bio_PrivateKey`).
+pub(super) type PemReader = unsafe extern "C" fn(
+    *mut BIO,
+    *mut *mut EVP_PKEY,
+    Option<PasswordCallback>,
+    *mut c_void,
+) -> *mut EVP_PKEY;
+
+/// The key in this PEM text, which is the caller's to free; `None` where there is none that is not encrypted.
+///
+/// # Safety
+/// `read` must be one of OpenSSL's functions of this kind.
+pub(super) unsafe fn key_of_pem(
+    api: &Api,
+    pem: &[u8],
+    read: PemReader,
+) -> Option<NonNull<EVP_PKEY>> {
+    let symbols = &api.symbols;
+    let length = c_int::try_from(pem.len()).ok()?;
+    // SAFETY: the bytes are valid for reads of their length and outlive the BIO; a null answer is not
+    // passed on. The caller vouches for `read`.
+    unsafe {
+        let source = (symbols.BIO_new_mem_buf)(pem.as_ptr().cast(), length);
+        if source.is_null() {
+            return None;
+        }
+        let refuse = Some(refuse_password as PasswordCallback);
+        let key = read(source, ptr::null_mut(), refuse, ptr::null_mut());
+        (symbols.BIO_free)(source);
+        NonNull::new(key)
     }
 }
 

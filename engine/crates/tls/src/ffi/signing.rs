@@ -1,10 +1,10 @@
 //! Signatures with a private key, made and checked by operations that are set up once.
 
 use std::ffi::c_int;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
-use super::public_key::refuse_password;
-use super::symbols::{ENGINE, EVP_MD, EVP_MD_CTX, EVP_PKEY, EVP_PKEY_CTX, PasswordCallback};
+use super::public_key::key_of_pem;
+use super::symbols::{ENGINE, EVP_MD, EVP_MD_CTX, EVP_PKEY, EVP_PKEY_CTX};
 use super::{Api, ErrorQueue};
 
 const KEY_RSA: c_int = 6;
@@ -38,38 +38,21 @@ pub(crate) struct SigningHandle {
 impl SigningHandle {
     /// From a private key in PEM that is not encrypted. `Err` is OpenSSL's reason.
     pub(crate) fn new(api: &'static Api, pem: &[u8]) -> Result<Self, String> {
+        // SAFETY: it reads a key as `key_of_pem` wants it.
+        let key = unsafe { key_of_pem(api, pem, api.symbols.PEM_read_bio_PrivateKey) };
         let mut this = Self {
             api,
-            key: ptr::null_mut(),
+            key: key.map_or(ptr::null_mut(), NonNull::as_ptr),
             sign: ptr::null_mut(),
             verify: ptr::null_mut(),
             sign_message: ptr::null_mut(),
             verify_message: ptr::null_mut(),
         };
-        if this.read(pem) && this.set_up() {
+        if key.is_some() && this.set_up() {
             Ok(this)
         } else {
             Err(ErrorQueue::drain(api).reason())
         }
-    }
-
-    fn read(&mut self, pem: &[u8]) -> bool {
-        let symbols = &self.api.symbols;
-        let Ok(length) = c_int::try_from(pem.len()) else {
-            return false;
-        };
-        // SAFETY: the bytes are valid for reads of their length and outlive the BIO.
-        unsafe {
-            let source = (symbols.BIO_new_mem_buf)(pem.as_ptr().cast(), length);
-            if source.is_null() {
-                return false;
-            }
-            let refuse = Some(refuse_password as PasswordCallback);
-            let read = symbols.PEM_read_bio_PrivateKey;
-            self.key = read(source, ptr::null_mut(), refuse, ptr::null_mut());
-            (symbols.BIO_free)(source);
-        }
-        !self.key.is_null()
     }
 
     fn set_up(&mut self) -> bool {
