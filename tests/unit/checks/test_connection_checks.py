@@ -141,6 +141,7 @@ def test_every_connection_must_have_told_of_itself() -> None:
 def test_the_servers_counter_must_agree() -> None:
     assert "counted 17 TLS handshakes" in reasons(trial("1.3", [TLS_1_3], handshakes=17))
     assert "counted 1 TLS handshakes" in reasons(trial("off", [PLAIN], handshakes=1))
+    assert "counted 0 TLS handshakes" in reasons(trial("1.3", [TLS_1_3], handshakes=0))
 
 
 def test_mariadb_may_have_missed_a_handshake() -> None:
