@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from library_runs import CLIENT_US, EXCHANGE, HANDSHAKE, SERVER_US, SIGNATURE, bench
 
+from library_runs import CLIENT_US, EXCHANGE, HANDSHAKE, SERVER_US, SIGNATURE, bench
 from tlstax.librarybench.document import Figures
 from tlstax.librarybench.estimate import document
 from tlstax.librarybench.records import Instructions, Locks, Taker

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from library_runs import HANDSHAKE, bench, called
 
 from fake_trials import Truth, fake_run, reconnecting
+from library_runs import HANDSHAKE, bench, called
 from tlstax.findings.answer.document import document as document_of_run
 from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.librarybench.estimate import document

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from library_runs import EXCHANGE, HANDSHAKE, SIGNATURE, bench
 
+from library_runs import EXCHANGE, HANDSHAKE, SIGNATURE, bench
 from tlstax.librarybench.estimate import document
 from tlstax.librarybench.records import Instructions, Locks, Taker
 from tlstax.librarybench.table import WIDE, markdown, terminal
