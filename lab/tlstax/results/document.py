@@ -176,11 +176,17 @@ class PoolSaving(Frozen):
 
 
 class Tally(Frozen):
-    """In how many cases a statement held, the opposite held, and neither could be told."""
+    """In how many cases a statement held, the opposite did, both were alike, and nothing could be told."""
 
     held: int
     opposite: int
+    alike: int
     untold: int
+
+    @property
+    def number(self) -> int:
+        """All of them."""
+        return self.held + self.opposite + self.alike + self.untold
 
 
 class StatementCase(Frozen):
@@ -198,7 +204,7 @@ class StatementCase(Frozen):
     ratio: Interval
     noise_floor: float | None
     noise_from: str
-    outcome: Literal["held", "opposite", "could not be told"]
+    outcome: Literal["held", "opposite", "alike", "could not be told"]
     cells: Tally
     chosen: bool = False
 
@@ -208,14 +214,16 @@ class StatementResult(Frozen):
 
     `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
     numbers of connections in them. `by` is the factor that is claimed at least, or of things alike allowed at
-    most; 1 where none is. `plaintext` holds the same comparison without TLS, where a TLS library
-    must not matter. `sentence` is the verdict in words.
+    most; 1 where none is. Below the factor `alike_within` a difference counts as none, where the statement
+    says nothing of its size. `plaintext` holds the same comparison without TLS, where a TLS library must not
+    matter. `sentence` is the verdict in words.
     """
 
     says: str
     source: str
     kind: StatementKind
     by: float = 1.0
+    alike_within: float
     measured: str
     verdict: ClaimVerdict
     sentence: str

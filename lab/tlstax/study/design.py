@@ -282,6 +282,11 @@ def _check_statements(study: Study) -> None:
             raise ValueError(
                 f"statements: {statement.says!r} must say `by` what factor alike things may differ"
             )
+        if statement.kind == "no worse" and statement.by > 1:
+            raise ValueError(
+                f"statements: {statement.says!r} cannot be no worse `by` a factor; "
+                "`alike_within` says what counts as worse"
+            )
 
 
 def _check_workloads(study: Study) -> None:

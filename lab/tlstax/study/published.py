@@ -14,7 +14,7 @@ Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, C
 """One side of a statement: levels of its factor, or the levels of several factors."""
 
 
-StatementKind = Literal["better", "best", "alike"]
+StatementKind = Literal["better", "best", "alike", "no worse"]
 
 
 class Statement(Frozen):
@@ -24,14 +24,17 @@ class Statement(Frozen):
     without TLS, TLS without a tunnel), both name the levels of these, and there is no `factor`. Where one
     server has run both, they are compared directly; otherwise only
     their ratios to that server's own baseline are. `kind` "best" means better than all of `than` in most
-    cases; "alike" that neither is better by `by` or more. Where a statement says by how much, `by` is the
-    factor at least. `within` names the cases that it is said of.
+    cases; "alike" that neither is better by `by` or more; "no worse" as good or better. Where a statement
+    says by how much, `by` is the factor at least. One that does not is answered with "alike" where the two
+    are known to differ by less than the factor `alike_within`, which is fixed beforehand: an equivalence test
+    (Schuirmann, 1987). `within` names the cases that it is said of.
     """
 
     says: str = Field(min_length=1)
     source: str = Field(min_length=1)
     kind: StatementKind = "better"
     by: float = Field(default=1.0, ge=1.0)
+    alike_within: float = Field(default=1.05, gt=1.0)
     factor: str = ""
     better: Side
     than: Side

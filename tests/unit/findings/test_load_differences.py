@@ -162,6 +162,17 @@ def test_a_difference_within_what_the_control_strays_is_not_told() -> None:
     assert near.sentence == "right: +3.0 points (+2.6 to +3.4)"
 
 
+def test_a_difference_of_the_published_size_may_be_ruled_out() -> None:
+    """2.5 points more were published; none are seen, give or take less than half a point."""
+    none = [watched(*system(each), tls="1.3", block=b) for b, each in enumerate((9.9, 10.0, 10.1))]
+    part = here(*BASELINE, *none)
+    assert part.answer == "wrong"
+    assert part.sentence.startswith("wrong: ")
+    assert part.sentence.endswith(", which rules +2.50 points out")
+    strayed = here(*BASELINE, *none, *controls(12.5, 12.5, 12.5))
+    assert strayed.answer == "could not be told here", "the control strays by as much"
+
+
 def test_a_control_that_strays_both_ways_has_the_floor_of_its_scatter() -> None:
     """Off by −0.1, 0 and 0.1 from the baseline: nothing on average, give or take half an interval."""
     part = here(*BASELINE, *ENCRYPTED, *controls(9.9, 10.0, 10.1))

@@ -102,7 +102,7 @@ def test_the_words_of_the_report_are_put_to_the_test() -> None:
     assert (taken.verdict, kernel.verdict) == ("held", "held")
     assert [case.case["tls"] for case in taken.cases] == ["off", "1.3"]
     assert (taken.plaintext, taken.across_servers) == ((), False)
-    assert released.verdict == "could not be told", "the two are equal in this world"
+    assert released.verdict == "held", "the two are equal in this world, and as many or more are claimed"
     assert len(released.cases) == 2
     assert [word for word in headline(shown()) if "Matsunobu" in word]
     assert document(run(planted=1.6)).statements[0].verdict == "did not hold"

@@ -90,18 +90,63 @@ def test_a_case_is_pooled_over_its_ladder_and_has_its_cells() -> None:
     assert (case.ratio.low, case.ratio.high) == pytest.approx((exp(0.3 - HALF), exp(0.3 + HALF)), rel=1e-5)
     assert (case.ratio.blocks, case.ratio.confidence) == (3, 0.95)
     assert (case.noise_floor, case.noise_from, case.chosen) == (None, "", False)
-    assert (case.outcome, case.cells) == ("held", Tally(held=2, opposite=0, untold=0))
+    assert (case.outcome, case.cells) == ("held", Tally(held=2, opposite=0, alike=0, untold=0))
 
 
 def test_the_opposite_is_told_and_what_cannot_be_told_is() -> None:
     slower = [(levels, -log if levels["tls_library"] == "new" else log) for levels, log in LADDER[:2]]
     assert only(slower).outcome == "opposite"
     even = [(levels, 0.0) for levels, _ in LADDER[:2]]
-    assert (only(even).outcome, only(even).cells) == (
+    stricter = Statement(**{**dict(BETTER), "alike_within": exp(0.9 * HALF)})
+    assert (only(even, stricter).outcome, only(even, stricter).cells) == (
         "could not be told",
-        Tally(held=0, opposite=0, untold=1),
+        Tally(held=0, opposite=0, alike=0, untold=1),
     )
     assert only(LADDER, blocks=1).outcome == "could not be told", "one block has no interval"
+
+
+@pytest.mark.parametrize("log_speed", [0.0, 0.01, -0.01])
+def test_what_is_known_to_differ_by_less_than_counts_is_alike(log_speed: float) -> None:
+    """The interval reaches a third of a half-width beyond 0.01; a factor of e to the 0.05 counts."""
+    near = [(levels_of("old"), 0.0), (levels_of("new"), log_speed)]
+    assert only(near, Statement(**{**dict(BETTER), "alike_within": exp(0.05)})).outcome == "alike"
+    assert only(near, Statement(**{**dict(BETTER), "by": 1.0001})).outcome != "alike", "a size is claimed"
+    assert only(near, blocks=1).outcome == "could not be told"
+
+
+def test_a_clear_difference_is_told_though_it_is_small() -> None:
+    small = [(levels_of("old"), 0.0), (levels_of("new"), 0.04)]
+    assert only(small, Statement(**{**dict(BETTER), "alike_within": 1.2})).outcome == "held"
+
+
+@pytest.mark.parametrize(("strays", "outcome"), [(0.02, "alike"), (0.03, "could not be told")])
+def test_twins_that_differ_by_what_counts_may_hide_it(strays: float, outcome: str) -> None:
+    """The floor is what twins may differ by: twice what one of them strays."""
+    alike = [(levels_of("old"), 0.0), (levels_of("new"), 0.0), (levels_of("old", instance=2), strays)]
+    assert only(alike).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("log_speed", "within", "outcome"),
+    [
+        (0.2, 1.05, "held"),
+        (0.0, 1.05, "held"),
+        (0.01, 1.03, "held"),
+        (-0.01, 1.03, "could not be told"),
+        (-0.1, 1.05, "opposite"),
+    ],
+)
+def test_no_worse_holds_where_worse_by_what_counts_is_ruled_out(
+    log_speed: float, within: float, outcome: str
+) -> None:
+    claim = {**dict(BETTER), "kind": "no worse", "alike_within": within}
+    speeds = [(levels_of("old"), 0.0), (levels_of("new"), log_speed)]
+    assert only(speeds, Statement(**claim)).outcome == outcome
+    cost = Statement(**{**claim, "outcome": "server_cpu_us_per_op"})
+    assert only([(levels, -log) for levels, log in speeds], cost, "server_cpu_us_per_op").outcome == outcome
+    assert only(speeds, Statement(**claim), blocks=1).outcome == "could not be told"
+    twin = [*speeds, (levels_of("old", instance=2), 0.3)]
+    assert only(twin, Statement(**claim)).outcome == "could not be told"
 
 
 def test_of_what_is_better_lower_less_is_more() -> None:
@@ -174,7 +219,7 @@ def test_of_a_library_plaintext_is_told_apart() -> None:
     (result,) = statements(series_of([*LADDER, *plain]))
     assert [(case.case["tls"], case.outcome) for case in result.cases] == [("1.3", "held")]
     assert [(case.case["tls"], case.outcome) for case in result.plaintext] == [("off", "opposite")]
-    assert result.pooled == Tally(held=1, opposite=0, untold=0)
+    assert result.pooled == Tally(held=1, opposite=0, alike=0, untold=0)
 
 
 def test_of_anything_else_plaintext_is_a_case_like_others() -> None:
@@ -266,8 +311,8 @@ def test_that_the_best_was_chosen_is_told() -> None:
 
 
 def test_a_tally_counts_each_outcome() -> None:
-    assert tally(["held", "opposite", "held", "could not be told", "held"]) == Tally(
-        held=3, opposite=1, untold=1
+    assert tally(["held", "opposite", "held", "could not be told", "held", "alike", "alike"]) == Tally(
+        held=3, opposite=1, alike=2, untold=1
     )
 
 
@@ -317,7 +362,7 @@ def test_the_best_of_several_is_the_cheapest_where_lower_is_better() -> None:
     ]
     case = only(speeds, several, "server_cpu_us_per_op")
     assert case.ratio.point == pytest.approx(exp(-0.5 - 0.3))
-    assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, untold=0))
+    assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, alike=0, untold=0))
 
 
 @pytest.mark.parametrize("lacking", ["new", "old"])

@@ -91,13 +91,14 @@ def test_a_difference_as_large_as_the_twins_is_none() -> None:
 def test_a_statement_that_holds_in_some_cases_held_in_part() -> None:
     result = result_of(shown(), BETTER)
     assert result.verdict == "held in part"
-    assert result.pooled == Tally(held=2, opposite=0, untold=10)
+    assert result.pooled == Tally(held=2, opposite=0, alike=10, untold=0)
+    assert re.search(r"; 10 were alike within 5 % \(", result.sentence)
     assert result.cells.held >= 6
     assert result.cells.opposite == 0
     assert not result.across_servers
     assert re.search(r"mysql-9\.7, reconnecting, TLS 1\.3: \+(9|10|11)\.\d", result.sentence)
     assert any("no difference was seen" in caveat for caveat in result.caveats)
-    assert {case.outcome for case in result.plaintext} == {"could not be told"}
+    assert {case.outcome for case in result.plaintext} == {"alike"}
 
 
 def test_a_statement_whose_opposite_is_seen_did_not_hold() -> None:
@@ -172,24 +173,29 @@ def test_groups_without_a_control_take_over_the_floor_of_the_nearest_that_has_on
 @pytest.mark.parametrize(
     ("kind", "tally", "verdict"),
     [
-        ("better", (4, 0, 0), "held"),
-        ("better", (3, 0, 1), "held in part"),
-        ("better", (1, 2, 0), "held in part"),
-        ("better", (0, 1, 3), "did not hold"),
-        ("better", (0, 0, 4), "could not be told"),
-        ("best", (3, 1, 0), "held"),
-        ("best", (2, 1, 1), "held in part"),
-        ("best", (1, 2, 1), "did not hold"),
-        ("best", (0, 1, 3), "could not be told"),
-        ("best", (0, 0, 0), "could not be told"),
+        ("better", (4, 0, 0, 0), "held"),
+        ("better", (3, 0, 0, 1), "held in part"),
+        ("better", (3, 0, 1, 0), "held in part"),
+        ("better", (1, 2, 0, 0), "held in part"),
+        ("better", (0, 1, 0, 3), "did not hold"),
+        ("better", (0, 0, 3, 2), "did not hold"),
+        ("better", (0, 0, 2, 2), "could not be told"),
+        ("better", (0, 0, 0, 4), "could not be told"),
+        ("best", (3, 1, 0, 0), "held"),
+        ("best", (2, 1, 0, 1), "held in part"),
+        ("best", (1, 2, 0, 1), "did not hold"),
+        ("best", (1, 1, 1, 1), "did not hold"),
+        ("best", (0, 1, 0, 3), "could not be told"),
+        ("best", (0, 0, 0, 0), "could not be told"),
     ],
 )
-def test_verdicts(kind: str, tally: tuple[int, int, int], verdict: str) -> None:
+def test_verdicts(kind: str, tally: tuple[int, int, int, int], verdict: str) -> None:
     statement = Statement.model_validate(
         {"says": "x", "source": "y", "kind": kind, "factor": "tls_library", "better": ["a"], "than": ["b"]}
     )
-    held, opposite, untold = tally
-    assert verdict_of(statement, Tally(held=held, opposite=opposite, untold=untold)) == verdict
+    held, opposite, alike, untold = tally
+    counts = Tally(held=held, opposite=opposite, alike=alike, untold=untold)
+    assert verdict_of(statement, counts) == verdict
 
 
 def test_the_best_of_several_equals_is_not_better_than_one_of_them() -> None:

@@ -20,6 +20,7 @@ VALID, NOT_RUN = Shown(standing="valid", trials=3, ran="TLSv1.3"), Shown(standin
 INVALID = Shown(standing="invalid", trials=3, ran="TLSv1.3")
 
 LONGER, SHORTER, ALIKE = known(1.2, 1.1, 1.3, 3), known(0.8, 0.75, 0.85, 3), known(1.0, 0.9, 1.1, 3)
+WIDE = known(1.0, 0.8, 1.25, 3)
 
 
 def part(
@@ -88,6 +89,18 @@ def test_within_the_noise_floor_nothing_is_told() -> None:
     assert unclear.sentence == "could not be told here: +0 % (\N{MINUS SIGN}10 to +10 %)"
 
 
+def test_what_was_published_may_be_ruled_out_though_no_difference_is_seen() -> None:
+    (here,) = only(line("SELECT", part(ALIKE))).parts
+    assert here.answer == "wrong"
+    assert here.sentence == "wrong: +0 % (\N{MINUS SIGN}10 to +10 %), which rules +20 % out"
+    (near,) = only(line("SELECT", part(ALIKE), tls=10.9)).parts
+    assert near.answer == "could not be told here", "+9 % may be the truth"
+    (within_floor,) = only(line("SELECT", part(ALIKE, floor=0.2000001))).parts
+    assert within_floor.answer == "could not be told here", "the control strays by as much"
+    (once,) = only(line("SELECT", part(known(1.0, None, None, 1)))).parts
+    assert once.answer == "could not be told here"
+
+
 def test_a_part_whose_sides_are_not_what_they_are_called_tests_nothing() -> None:
     (unrun,) = only(line("SELECT", part(LONGER, other=NOT_RUN))).parts
     assert (unrun.answer, unrun.why) == ("not tested", "it was not run")
@@ -114,7 +127,7 @@ def test_a_line_that_does_not_differ_or_lacks_the_side_is_no_difference() -> Non
 def test_all_lines_come_before_each_of_them() -> None:
     lines = (
         line("SELECT", part(LONGER), part(LONGER, key="b")),
-        line("INSERT", part(SHORTER), part(ALIKE, key="b"), tls=9.0),
+        line("INSERT", part(SHORTER), part(WIDE, key="b"), tls=9.0),
     )
     everything, select, insert = differences(*lines)
     assert (select.label, insert.label) == ("SELECT", "INSERT")
@@ -144,11 +157,11 @@ def together(*parts: PartOfTime) -> tuple[str, str]:
 
 
 def test_one_line_that_goes_the_other_way_makes_all_of_them_wrong() -> None:
-    lines = (part(LONGER), part(SHORTER), part(ALIKE), part(None))
+    lines = (part(LONGER), part(SHORTER), part(ALIKE), part(WIDE), part(None))
     answer, sentence = together(*lines)
     assert answer == "wrong"
     assert sentence == (
-        "wrong: as published in 1 (L0), the other way in 1 (L1), not told in 1 (L2), not tested in 1 (L3)"
+        "wrong: as published in 1 (L0), otherwise in 2 (L1, L2), not told in 1 (L3), not tested in 1 (L4)"
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import expm1, log
+from math import log
 
+from tlstax.findings.answer.untold import bound_words, what_would_tell
 from tlstax.findings.core.naming import mode_label
 from tlstax.findings.core.wording import change_words, percent
 from tlstax.results.document import (
@@ -41,6 +42,7 @@ def described(
     cells = Tally(
         held=sum(case.cells.held for case in cases),
         opposite=sum(case.cells.opposite for case in cases),
+        alike=sum(case.cells.alike for case in cases),
         untold=sum(case.cells.untold for case in cases),
     )
     return StatementResult(
@@ -48,9 +50,10 @@ def described(
         source=statement.source,
         kind=statement.kind,
         by=statement.by,
+        alike_within=statement.alike_within,
         measured=statement.outcome,
         verdict=verdict,
-        sentence=_sentence(cases, pooled, cells, _otherwise(statement)),
+        sentence=_sentence(statement, cases, pooled, cells),
         across_servers=across,
         pooled=pooled,
         cells=cells,
@@ -69,17 +72,18 @@ def described(
 def verdict_of(statement: Statement, pooled: Tally) -> ClaimVerdict:
     """The verdict from in how many cases (a server, a workload, a TLS mode) the statement held.
 
-    "Better" holds where it held in every case, and does not where the opposite was seen and it held in
-    none. "Best in most cases" holds where it held in more than half of all cases, and does not where the
-    opposite was seen in half of them or more, so that the rest cannot be most. What held in some case
-    but not in so many held in part.
+    "Better" holds where it held in every case, and does not where it held in none and the opposite was
+    seen, or both sides were alike in more than half of the cases. "Best in most cases" holds where it held in
+    more than half of all cases, and does not where the opposite was seen, or both were alike, in half of them
+    or more, so that the rest cannot be most. What held in some case but not in so many held in part.
     """
-    number = pooled.held + pooled.opposite + pooled.untold
+    number = pooled.number
     if not number:
         return "could not be told"
-    holds, fails = pooled.held == number, pooled.held == 0 and pooled.opposite > 0
+    holds = pooled.held == number
+    fails = pooled.held == 0 and (pooled.opposite > 0 or 2 * pooled.alike > number)
     if statement.kind == "best":
-        holds, fails = 2 * pooled.held > number, 2 * pooled.opposite >= number
+        holds, fails = 2 * pooled.held > number, 2 * (pooled.opposite + pooled.alike) >= number
     if holds:
         return "held"
     if fails:
@@ -106,19 +110,23 @@ def _otherwise(statement: Statement) -> str:
     return "less" if statement.by > 1 else "the opposite"
 
 
-def _sentence(cases: Sequence[StatementCase], pooled: Tally, cells: Tally, otherwise: str) -> str:
+def _sentence(statement: Statement, cases: Sequence[StatementCase], pooled: Tally, cells: Tally) -> str:
     if not cases:
         return "nothing that was measured bears on it"
-    number = len(cases)
-    held = f"it held in {pooled.held} of {counted(number, 'case')} pooled over connections"
+    otherwise, alike = _otherwise(statement), f"alike within {percent(statement.alike_within - 1)}"
+    held = f"it held in {pooled.held} of {counted(len(cases), 'case')} pooled over connections"
     found = [f"{held}{_named(cases, 'held')}"]
     found.append(f"{otherwise} was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
+    if pooled.alike:
+        found.append(f"{pooled.alike} were {alike}{_named(cases, 'alike')}")
     if pooled.untold:
-        found.append(f"{pooled.untold} could not be told{_bound(cases)}")
-    single = cells.held + cells.opposite + cells.untold
+        found.append(f"{pooled.untold} could not be told{bound_words(cases)}")
+        found += what_would_tell(statement, cases)
+    single = [f"it held in {cells.held}", f"{otherwise} in {cells.opposite}"]
+    single += [f"{cells.alike} were {alike}"] if cells.alike else []
     return (
-        f"{'; '.join(found)}. Of {counted(single, 'single case')}, not pooled, it held in {cells.held}, "
-        f"{otherwise} in {cells.opposite}, {cells.untold} could not be told"
+        f"{'; '.join(found)}. Of {counted(cells.number, 'single case')}, not pooled, {', '.join(single)}, "
+        f"{cells.untold} could not be told"
     )
 
 
@@ -131,18 +139,6 @@ def _named(cases: Sequence[StatementCase], outcome: str) -> str:
         return ""
     words = some_of([f"{case_label(case)}: {change_words(case.ratio)}" for case in found], MOST_NAMED)
     return f" ({'; '.join(words)})"
-
-
-def _bound(cases: Sequence[StatementCase]) -> str:
-    """How large a difference may be hidden where none was told."""
-    ends = [
-        max(abs(log(case.ratio.low)), abs(log(case.ratio.high)))
-        for case in cases
-        if case.outcome == "could not be told" and case.ratio.low and case.ratio.high
-    ]
-    if not ends or max(ends) > log(10):
-        return ""
-    return f" (a difference above {percent(expm1(max(ends)))} is ruled out there)"
 
 
 def _of_chance(cases: Sequence[StatementCase]) -> list[str]:
@@ -171,7 +167,7 @@ def _span(values: Sequence[float]) -> str:
 
 
 def _of_plaintext(plaintext: Sequence[StatementCase]) -> list[str]:
-    told = [case for case in plaintext if case.outcome != "could not be told"]
+    told = [case for case in plaintext if case.outcome in ("held", "opposite")]
     if told:
         words = "; ".join(f"{case_label(case)}: {change_words(case.ratio)}" for case in told)
         return [

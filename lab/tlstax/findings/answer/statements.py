@@ -29,7 +29,7 @@ from tlstax.results.document import StatementCase, StatementResult, Tally
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Choice, Level, Levels, Statement, within
 
-Outcome = Literal["held", "opposite", "could not be told"]
+Outcome = Literal["held", "opposite", "alike", "could not be told"]
 
 
 class Step(NamedTuple):
@@ -159,9 +159,13 @@ class Trier:
         if statement.kind == "alike":
             return _alike(ratio, statement.by)
         lower = bool(OUTCOMES[statement.outcome].lower_is_better)
-        return _better(
-            _beyond(ratio, 1 / statement.by if lower else statement.by), floor, lower_is_better=lower
-        )
+        beyond = _beyond(ratio, 1 / statement.by if lower else statement.by)
+        judged = _better(beyond, floor, lower_is_better=lower)
+        if judged != "could not be told" or statement.by > 1.0:
+            return judged
+        if statement.kind == "no worse":
+            return _no_worse(ratio, statement.alike_within, floor, lower_is_better=lower)
+        return _equivalent(ratio, statement.alike_within, floor)
 
     def _floor(self, sides: Sides) -> Floor:
         """The largest of the floors that hold for the servers of both sides."""
@@ -203,8 +207,8 @@ def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better
 
 def tally(outcomes: Sequence[Outcome]) -> Tally:
     """How often each came out."""
-    counts = [outcomes.count(outcome) for outcome in ("held", "opposite", "could not be told")]
-    return Tally(held=counts[0], opposite=counts[1], untold=counts[2])
+    counts = [outcomes.count(outcome) for outcome in ("held", "opposite", "alike", "could not be told")]
+    return Tally(held=counts[0], opposite=counts[1], alike=counts[2], untold=counts[3])
 
 
 def _result(series: Series, statement: Statement) -> StatementResult:
@@ -250,6 +254,28 @@ def _alike(ratio: Interval, by: float) -> Outcome:
     if 1 / by < ratio.low and ratio.high < by:
         return "held"
     return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "could not be told"
+
+
+def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
+    """Whether no difference that counts is left: the whole interval lies within the factor.
+
+    Where twins differ by as much as that, one of them may hide what the other would show.
+    """
+    shown = _alike(ratio, within) == "held" and not _hides(floor, within)
+    return "alike" if shown else "could not be told"
+
+
+def _no_worse(ratio: Interval, within: float, floor: Floor, *, lower_is_better: bool) -> Outcome:
+    """Whether it is ruled out that the first is worse by as much as counts: a test of non-inferiority."""
+    if ratio.low is None or ratio.high is None or _hides(floor, within):
+        return "could not be told"
+    shown = ratio.high < within if lower_is_better else ratio.low > 1 / within
+    return "held" if shown else "could not be told"
+
+
+def _hides(floor: Floor, within: float) -> bool:
+    """Whether equal things differ by as much as counts."""
+    return (floor.relative or 0.0) >= within - 1
 
 
 def _better(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:

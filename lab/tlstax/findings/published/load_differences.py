@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import difference
+from tlstax.findings.core.wording import with_sign
+from tlstax.findings.published.answers import answer_to_difference
 from tlstax.findings.published.processor_tables import window_mean
 from tlstax.findings.published.sides import Measured, Side, why_not_tested
 from tlstax.findings.published.words import (
-    answer_to_difference,
     points_words,
+    ruled_out,
     sentence_of,
     untested,
     verdict_of,
@@ -83,14 +85,16 @@ def _here(part: Part, asked: _Question, floor: float | None, run: Measured) -> D
     if why or not points:
         return untested(part.key, why or "nobody watched the processors in both of a block")
     found = run.pooling.difference(points)
-    answer = answer_to_difference(found, floor, rises=asked.rises)
-    why_not = within_floor(floor, answer, is_clear=found.excludes_zero, unit="points")
+    published = asked.published[1] - asked.published[0]
+    answer = answer_to_difference(found, floor, published=published)
+    why = within_floor(floor, answer, is_clear=found.excludes_zero, unit="points")
+    why += ruled_out(answer, f"{with_sign(f'{published:.2f}')} points")
     return DifferenceHere(
         part=part.key,
         answer=answer,
         difference=found,
         noise_floor=floor,
-        sentence=f"{answer}: {points_words(found)}{why_not}",
+        sentence=f"{answer}: {points_words(found)}{why}",
     )
 
 

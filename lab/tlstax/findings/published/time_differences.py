@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.wording import signed_percent
+from tlstax.findings.published.answers import answer_to_ratio
 from tlstax.findings.published.sides import why_not_tested
 from tlstax.findings.published.words import (
-    answer_to_ratio,
     ratio_words,
+    ruled_out,
     sentence_of,
     untested,
     verdict_of,
@@ -37,7 +38,7 @@ def time_differences(found: TimeTableResult) -> Iterator[DifferenceResult]:
 
 def _of_line(found: TimeTableResult, line: TimeLine, name: str, first: str) -> DifferenceResult:
     ratio = line.published_ratios[name]
-    here = tuple(_here(part, name, first, rises=ratio > 1) for part in line.parts)
+    here = tuple(_here(part, name, first, ratio) for part in line.parts)
     longer = "longer" if ratio > 1 else "shorter"
     return DifferenceResult(
         table=found.published.number,
@@ -54,20 +55,21 @@ def _of_line(found: TimeTableResult, line: TimeLine, name: str, first: str) -> D
     )
 
 
-def _here(part: PartOfTime, name: str, first: str, *, rises: bool) -> DifferenceHere:
+def _here(part: PartOfTime, name: str, first: str, published: float) -> DifferenceHere:
     sides = {measured.side: measured.shown for measured in part.sides}
     why = why_not_tested((sides[first], sides[name]))
     ratio = part.ratios.get(name)
     if why or ratio is None:
         return untested(part.part, why or "no block has both of them")
-    answer = answer_to_ratio(ratio, part.noise_floor, rises=rises)
-    why_not = within_floor(part.noise_floor, answer, is_clear=ratio.excludes_one, unit="%")
+    answer = answer_to_ratio(ratio, part.noise_floor, published=published)
+    why = within_floor(part.noise_floor, answer, is_clear=ratio.excludes_one, unit="%")
+    why += ruled_out(answer, signed_percent(published - 1))
     return DifferenceHere(
         part=part.part,
         answer=answer,
         ratio=ratio,
         noise_floor=part.noise_floor,
-        sentence=f"{answer}: {ratio_words(ratio)}{why_not}",
+        sentence=f"{answer}: {ratio_words(ratio)}{why}",
     )
 
 
@@ -96,7 +98,7 @@ def _of_all(
 
 
 def _all_here(part: str, lines: Sequence[tuple[DifferenceResult, DifferenceHere]]) -> DifferenceHere:
-    """Right where every line goes the way that was published, wrong where one goes the other way."""
+    """Right where every line goes the way that was published, wrong where one does not."""
     answers = [here.answer for _, here in lines]
     whys = list(dict.fromkeys(here.why for _, here in lines if here.answer == "not tested"))
     if whys and answers.count("not tested") == len(answers):
@@ -108,7 +110,7 @@ def _all_here(part: str, lines: Sequence[tuple[DifferenceResult, DifferenceHere]
         answer = "right"
     groups = {
         "as published": "right",
-        "the other way": "wrong",
+        "otherwise": "wrong",
         "not told": "could not be told here",
         "not tested": "not tested",
     }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.wording import alike, change_words, percent, with_sign
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 from tlstax.support.text import enumerated
 
@@ -37,21 +36,6 @@ def sentence_of(parts: Sequence[DifferenceHere]) -> str:
     return "; ".join(by_answer)
 
 
-def answer_to_ratio(ratio: Interval, floor: float | None, *, rises: bool) -> Answer:
-    """Whether a ratio was distinguished from 1, and goes the way that was published."""
-    judged = stats.judge(ratio, floor)
-    if judged not in DIFFERENCES:
-        return "could not be told here"
-    return "right" if (judged == "higher") == rises else "wrong"
-
-
-def answer_to_difference(found: Interval, floor: float | None, *, rises: bool) -> Answer:
-    """Whether a difference was distinguished from 0, and goes the way that was published."""
-    if not found.excludes_zero or (floor is not None and abs(found.point) <= floor):
-        return "could not be told here"
-    return "right" if (found.point > 0) == rises else "wrong"
-
-
 def untested(part: str, why: str) -> DifferenceHere:
     """A part that cannot say anything about a difference."""
     return DifferenceHere(part=part, answer="not tested", why=why, sentence=f"not tested: {why}")
@@ -68,6 +52,11 @@ def points_words(found: Interval) -> str:
         return f"{with_sign(f'{found.point:.2f}')} points in one block alone"
     point, low, high = (with_sign(text) for text in alike(found.point, found.low, found.high))
     return f"{point} points ({low} to {high})"
+
+
+def ruled_out(answer: Answer, published: str) -> str:
+    """What a wrong answer says of the published difference; else empty."""
+    return f", which rules {published} out" if answer == "wrong" else ""
 
 
 def within_floor(floor: float | None, answer: Answer, *, is_clear: bool, unit: str) -> str:

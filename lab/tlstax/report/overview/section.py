@@ -47,7 +47,7 @@ CASE_HEADS = (
     "Ratio, pooled",
     "Noise floor",
     "Outcome",
-    "Single numbers of connections: held, opposite, not told",
+    "Single numbers of connections: held, opposite, alike, not told",
 )
 
 
@@ -96,7 +96,7 @@ def _case_row(case: StatementCase) -> tuple[str, ...]:
         change_words(case.ratio),
         figures.NOTHING if floor is None else f"±{percent(floor)}",
         case.outcome,
-        f"{cells.held}, {cells.opposite}, {cells.untold}",
+        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.untold}",
     )
 
 
