@@ -14,6 +14,7 @@ from tlstax import __version__
 from tlstax.cli.benches_app import benches_app
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
+from tlstax.cli.inspect_app import inspect_app
 from tlstax.cli.options import (
     BesideOthers,
     Capture,
@@ -42,6 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(inspect_app)
 app.add_typer(benches_app)
 app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
@@ -355,11 +357,25 @@ def runs_show(run_name: RunName = "last") -> None:
 
 
 @runs_app.command("export")
-def runs_export(run_name: RunName = "last") -> None:
-    """A run with all its trials as one JSON document."""
+def runs_export(
+    run_name: RunName = "last",
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="json: every trial with its proof; csv: a row for each case and block, with a few outcomes "
+            "and their ratios to the baseline.",
+        ),
+    ] = "json",
+    outcomes: Annotated[
+        str | None,
+        typer.Option(help="The outcomes of the CSV, with commas between.", metavar="NAME[,NAME…]"),
+    ] = None,
+) -> None:
+    """A run with all its trials: everything as one JSON document, or a small CSV."""
     from tlstax.cli.runs_command import export_command
 
-    raise typer.Exit(export_command(run_name))
+    raise typer.Exit(export_command(run_name, format_, outcomes))
 
 
 @runs_app.command("delete")

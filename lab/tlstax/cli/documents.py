@@ -24,6 +24,7 @@ from tlstax.probes.specimen_list import Listing
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
+from tlstax.results.inspection import InspectedServer
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
@@ -55,6 +56,7 @@ PRINTED = (
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
+    Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("doctor", Diagnosis, ("doctor --json",)),
     Printed("machines", MachineListing, ("machines --ray ADDRESS --json",)),
 )

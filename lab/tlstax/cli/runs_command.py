@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, show_json
+from tlstax.findings.answer.blocks import block_rows
+from tlstax.findings.core.outcomes import OUTCOMES
+from tlstax.report.formats.blocks_csv import blocks_csv
 from tlstax.store.listing import RunListing
+from tlstax.store.store import Store
+from tlstax.study import Study
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
+
+ExportFormat = Literal["json", "csv"]
+
+SERVER_CPU = "server_cpu_us_per_op"
 
 
 def list_command(*, as_json: bool) -> int:
@@ -27,11 +40,45 @@ def list_command(*, as_json: bool) -> int:
     return 0
 
 
-def export_command(run_name: str) -> int:
-    """A run with all its trials as one JSON document."""
+def export_command(run_name: str, format_name: str, outcomes: str | None) -> int:
+    """A run with all its trials, as one JSON document or as a CSV with a row for each case and block.
+
+    `outcomes` are the names of the CSV's, with commas between; None: the deciding one, and the server's CPU
+    time.
+    """
+    if format_name not in get_args(ExportFormat):
+        raise UserMistake(
+            f"--format: {format_name!r} is not a format of an export",
+            remedy=f"choose one of {', '.join(get_args(ExportFormat))}",
+        )
+    if format_name == "json" and outcomes is not None:
+        raise UserMistake("--outcomes is for --format csv alone: the JSON has every outcome")
     with open_store() as store:
-        show_json(store.export(run_name) + "\n")
+        if format_name == "json":
+            show_json(store.export(run_name) + "\n")
+        else:
+            show(_csv(store, run_name, outcomes))
     return 0
+
+
+def _csv(store: Store, run_name: str, outcomes: str | None) -> str:
+    stored = store.load(run_name)
+    names = _outcomes(outcomes, stored.header.study)
+    return blocks_csv(block_rows(stored, names), names)
+
+
+def _outcomes(given: str | None, study: Study) -> tuple[str, ...]:
+    """The outcomes that were asked for, each once. Raises UserMistake for one that there is not."""
+    if given is None:
+        return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        if name not in OUTCOMES:
+            raise UserMistake(
+                f"--outcomes: {name!r} is not an outcome{closest(name, OUTCOMES)}",
+                remedy="`tlstax runs export --format json` has the names of all that the run yields",
+            )
+    return names
 
 
 def delete_command(run_name: str) -> int:

@@ -54,3 +54,12 @@ def round_trip_s(database: Database) -> float:
 def lowers_table_names(database: Database) -> bool:
     """Whether the server keeps names of tables in small letters (`lower_case_table_names` is 1)."""
     return bool(answers.row(database, "SELECT @@lower_case_table_names", columns=1)[0] == 1)
+
+
+def requires_tls(database: Database) -> bool | None:
+    """Whether connections in the clear are refused; None where the server has no variable for it.
+
+    `require_secure_transport` is there from MySQL 5.7.8 and MariaDB 10.5.2 on.
+    """
+    found = answers.rows(database, "SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'", columns=2)
+    return str(found[0][1]).upper() in {"ON", "1"} if found else None

@@ -9,6 +9,9 @@ from __future__ import annotations
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 
+ASKS_NOTHING = "DO 0"
+"""A statement that reads and writes nothing, and needs no table, for whoever only wants to be connected."""
+
 
 def set_patience(database: Database, idle_s: int, locked_s: int) -> None:
     """How long the connection may be silent, and how long a statement of it waits for another's lock."""

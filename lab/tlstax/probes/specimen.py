@@ -22,6 +22,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import legacy_tls, workloads
+from tlstax.study.key_groups import KEY_GROUPS, group_name
 from tlstax.support.errors import MachineFault, TlstaxError
 
 FACTS = "facts.json"
@@ -29,11 +30,6 @@ ASK_TIMEOUT_S = 30.0
 HANDSHAKE_WITHIN_S = 20.0
 
 VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
-GROUPS = ("X25519MLKEM768", "SecP256r1MLKEM768", "X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048")
-"""Key exchange groups that are asked for by name (IANA, TLS Supported Groups), as OpenSSL spells them."""
-
-NIST_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
-"""The curves' better known names (RFC 8422, appendix A)."""
 
 
 class Handshake(Frozen):
@@ -69,12 +65,15 @@ class Facts(Frozen):
         if self.handshakes:
             last = self.handshakes[-1]
             resumes = any(handshake.resumes for handshake in self.handshakes)
-            group = NIST_NAMES.get(last.group or "", last.group or "")
-            parts += [last.cipher, group, "resumes" if resumes else "does not resume"]
+            parts += [last.cipher, group_name(last.group), "resumes" if resumes else "does not resume"]
             parts.append(self.library or "library not reported")
         elif self.groups:
             hybrid = next((group for group in self.groups if "MLKEM" in group), "no ML-KEM")
-            parts += [hybrid, f"{len(self.groups)} groups of {len(GROUPS)}", f"{self.cipher_suites} suites"]
+            parts += [
+                hybrid,
+                f"{len(self.groups)} groups of {len(KEY_GROUPS)}",
+                f"{self.cipher_suites} suites",
+            ]
         return " · ".join(filter(None, parts))
 
 
@@ -186,7 +185,7 @@ def _ask_openssl(command: list[str], library: TlsLibrary) -> Facts:
     return Facts(
         tls_versions=tuple(versions),
         library=reported.split(" (")[0].strip(),
-        groups=tuple(group for group in GROUPS if _knows(command, group)),
+        groups=tuple(group for group in KEY_GROUPS if _knows(command, group)),
         cipher_suites=len(_output_of([*command, "ciphers"]).strip().split(":")),
     )
 

@@ -88,11 +88,8 @@ class Outlook:
         return self._step(trial, now_s)
 
     def _known(self, case: Case) -> Case:
-        """The case without what counting its locks puts in, where the study has no such factor."""
-        named = self._study.levels_of()
-        return case.model_copy(
-            update={"levels": {name: level for name, level in case.levels.items() if name in named}}
-        )
+        """The case by the levels that the study has."""
+        return case.model_copy(update={"levels": self._study.known(case.levels)})
 
     def _step(self, trial: Trial, now_s: float) -> Step:
         if trial.goes_before:

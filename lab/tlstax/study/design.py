@@ -167,6 +167,11 @@ class Study(Frozen):
                     bundled[name] = (*bundled.get(name, ()), level)
         return {**bundled, **self.factors}
 
+    def known(self, levels: Levels) -> dict[str, Level]:
+        """The levels of factors that the study has: counting locks puts in another, by which no case goes."""
+        factors = self.levels_of()
+        return {name: level for name, level in levels.items() if name in factors}
+
     def product(self) -> Iterator[dict[str, Level]]:
         """Every combination of levels, those that are excluded among them; groups one after another."""
         names = list(self.factors)

@@ -1,4 +1,4 @@
-"""What would tell a statement that could not be told: more blocks, how many, or more processes."""
+"""What would tell a statement that could not be told: how many more blocks, where that is known."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_on_the_line_no_number_of_blocks_is_enough() -> None:
         (ALIKE, 0.0, 0.2, 4.0),
     ],
 )
-def test_what_twins_hide_more_blocks_do_not_show(
+def test_what_twins_hide_takes_an_unknown_number(
     statement: Statement, log_ratio: float, floor: float, times: float | None
 ) -> None:
     assert times_needed(statement, case(log_ratio, 0.2 - 1e-9, floor=floor)) == times
@@ -103,7 +103,7 @@ def test_it_is_said_in_words() -> None:
         "one block shows no scatter, and more blocks would tell",
         "about 4 times as many blocks would tell 1 of them",
         "1 would take more than 100 times as many",
-        "in 1 equal processes differ by as much, and only more of each kind would tell",
+        "in 1 equal things differ by as much: more blocks show whether by chance",
     ]
 
 

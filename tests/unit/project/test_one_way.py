@@ -36,6 +36,7 @@ ROOMS = (
     "probes",
     "selfbench",
     "librarybench",
+    "inspection",
     "doctor",
     "machines",
     "cli",
@@ -56,6 +57,7 @@ PURE_MODULES = {
         "probed",
         "statements_sent",
     ),
+    "inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
     "librarybench": ("document", "estimate", "messages", "order", "records", "split", "subjects", "table"),
     "selfbench": (

@@ -30,8 +30,9 @@ def bound_words(cases: Sequence[StatementCase]) -> str:
 def what_would_tell(statement: Statement, cases: Sequence[StatementCase]) -> Iterator[str]:
     """What more would tell of the cases that could not be told; nothing where there is none.
 
-    More blocks, where the interval is too wide, as many as the ratios that were seen would take; more
-    processes of each kind, where twins differ by more than what is asked for.
+    More blocks, where the interval is too wide, as many as the ratios that were seen would take. Where twins
+    or the control differ by as much as the ratio, how many is not known: what they differ by may be chance,
+    which more blocks would take away, or the luck of a process, which they would not.
     """
     untold = [case for case in cases if case.outcome == UNTOLD]
     needed = [times_needed(statement, case) for case in untold if case.ratio.low and case.ratio.high]
@@ -45,7 +46,7 @@ def what_would_tell(statement: Statement, cases: Sequence[StatementCase]) -> Ite
     if far := len(needed) - len(reached) - hidden:
         yield f"{far} would take more than {MOST_TIMES} times as many"
     if hidden:
-        yield f"in {hidden} equal processes differ by as much, and only more of each kind would tell"
+        yield f"in {hidden} equal things differ by as much: more blocks show whether by chance"
 
 
 def times_needed(statement: Statement, case: StatementCase) -> float | None:
@@ -54,7 +55,7 @@ def times_needed(statement: Statement, case: StatementCase) -> float | None:
     An interval's half-width falls with the square root of the number of blocks. It has to be shorter than
     the way from the ratio to the next line that it must not hold: no difference, the factor that is claimed,
     or that within which both are alike. Infinite where the ratio lies on the line or has no interval; None
-    where twins or the control hide it, whatever the number of blocks.
+    where twins or the control hide it.
     """
     ratio, floor = case.ratio, case.noise_floor or 0.0
     if not ratio.low or not ratio.high:

@@ -31,8 +31,9 @@ from tlstax.results.hello_retry import (
 from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.key_groups import group_name
 from tlstax.study.labels import offered_words
-from tlstax.study.level_names import GROUPS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
+from tlstax.study.level_names import GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.server_words import VARIANT_WORDS
 
 ROUND_TRIPS, BYTES = "tls_handshake_round_trips", "tls_handshake_bytes"
@@ -115,11 +116,6 @@ class _Seen:
     def group(self) -> str:
         """The group that most handshakes agreed on, as the factor `group` calls it."""
         return group_name(self.handshakes.most_common(1)[0][0][1])
-
-
-def group_name(registered: str) -> str:
-    """A group by the name of its level, where it is one: "P-256" for secp256r1."""
-    return {name: level for level, name in GROUPS.items()}.get(registered, registered)
 
 
 def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Seen]:

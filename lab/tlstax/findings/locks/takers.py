@@ -34,8 +34,7 @@ def case_locks(study: Study, records: Iterable[TrialRecord]) -> tuple[CaseLocks,
 
 def _named(record: TrialRecord, study: Study) -> Frozen:
     """The levels by which the study knows the case: that its locks are counted may be none of its factors."""
-    levels = record.trial.case.levels
-    return frozen(levels) if FAULT in study.levels_of() else frozen(levels, FAULT)
+    return frozen(study.known(record.trial.case.levels))
 
 
 def _of(study: Study, records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]) -> CaseLocks:

@@ -1,0 +1,34 @@
+"""`tlstax inspect`: a server as it is from outside; what is shown meanwhile, and how it ends."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.guests.access import GuestOptions, settle
+from tlstax.inspection.inspection import inspect
+from tlstax.report.inspection.text import inspection_text
+from tlstax.support.errors import MachineFault
+
+
+def inspect_command(options: GuestOptions, watch: str, *, as_json: bool) -> int:
+    """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
+    watch_s = quantities.seconds(watch, "--watch")
+    access = settle(options, getpass.getpass if sys.stdin.isatty() else None)
+    watcher = ProgressLine(quiet=as_json)
+    try:
+        found = inspect(access, watch_s, watcher)
+    finally:
+        watcher.close()
+    if as_json:
+        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
+    else:
+        colour = colourful()
+        show(inspection_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    if found.status == "failed":
+        raise MachineFault(f"not everything was asked: {found.stopped_because}")
+    return INTERRUPTED if found.status == "interrupted" else 0

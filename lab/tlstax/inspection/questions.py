@@ -1,0 +1,79 @@
+"""Which handshakes a server is asked for, each with one thing offered. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from tlstax.contract import TlsOn, TlsVersion
+from tlstax.results.inspection import Topic
+from tlstax.study import legacy_tls
+from tlstax.study.key_groups import KEY_GROUPS
+
+VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
+
+SUITES = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256")
+"""The cipher suites of TLS 1.3 that OpenSSL has on (RFC 8446, appendix B.4)."""
+
+FAMILIES = {
+    "ECDHE with AES-GCM": "ECDHE+AESGCM",
+    "ECDHE with ChaCha20-Poly1305": "ECDHE+CHACHA20",
+    "DHE": "DHE",
+    "RSA key exchange": "kRSA:@SECLEVEL=1",
+}
+"""Kinds of cipher suites before TLS 1.3 in OpenSSL's words (ciphers(1)); the last has no forward secrecy."""
+
+OWN_CONNECTIONS = 1
+"""The laboratory's own, by which it reads what the server says of itself."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to ask for, and with which options; `connections` is how many it takes."""
+
+    topic: Topic
+    name: str
+    tls: TlsOn
+    connections: int = 1
+
+
+def questions(client: TlsOn) -> tuple[Question, ...]:
+    """All of them, what clients left to themselves get first.
+
+    `client` has what every handshake has: whom to verify and what to show. Resumption takes two connections,
+    one to get a session and one to resume it.
+    """
+    return (
+        Question("default", "a client left to itself", client),
+        *(Question("version", f"TLS {version}", _version(client, version)) for version in VERSIONS),
+        *(Question("suite", name, _suite(client, name)) for name in SUITES),
+        *(Question("suite", name, _family(client, words)) for name, words in FAMILIES.items()),
+        *(Question("group", name, client.model_copy(update={"groups": name})) for name in KEY_GROUPS),
+        *(
+            Question("resumption", f"TLS {version}", _resuming(client, version), connections=2)
+            for version in VERSIONS[-2:]
+        ),
+    )
+
+
+def connections(asked: Sequence[Question]) -> int:
+    """How many connections asking all of them takes at most, the laboratory's own among them."""
+    return OWN_CONNECTIONS + sum(question.connections for question in asked)
+
+
+def _version(client: TlsOn, version: TlsVersion) -> TlsOn:
+    ciphers = legacy_tls.cipher_list(version)
+    return client.model_copy(update={"min_version": version, "max_version": version, "cipher_list": ciphers})
+
+
+def _suite(client: TlsOn, name: str) -> TlsOn:
+    return client.model_copy(update={"min_version": "1.3", "max_version": "1.3", "ciphersuites": name})
+
+
+def _family(client: TlsOn, words: str) -> TlsOn:
+    return client.model_copy(update={"min_version": "1.2", "max_version": "1.2", "cipher_list": words})
+
+
+def _resuming(client: TlsOn, version: TlsVersion) -> TlsOn:
+    return _version(client, version).model_copy(update={"resumption": True})

@@ -1,0 +1,70 @@
+"""How a server is used: its counters since its start or between two readings, and who is connected to it now.
+
+Source: MySQL reference manual, "Server Status Variables" and "Performance Schema Connection Attribute
+Tables".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database
+
+UPTIME = "Uptime"
+COUNTERS = (
+    UPTIME,
+    "Connections",
+    "Questions",
+    "Bytes_received",
+    "Bytes_sent",
+    "Aborted_connects",
+    "Aborted_clients",
+    "Ssl_finished_accepts",
+    "Ssl_session_cache_hits",
+)
+"""What is read. `Connections` counts attempts, `Questions` statements that clients sent."""
+
+_PROGRAMS = """
+SELECT COALESCE(name.ATTR_VALUE, ''), COALESCE(version.ATTR_VALUE, ''), COALESCE(program.ATTR_VALUE, ''),
+       COALESCE(thread.CONNECTION_TYPE, ''), COALESCE(tls.VARIABLE_VALUE, ''), COUNT(*)
+FROM performance_schema.threads thread
+LEFT JOIN performance_schema.session_connect_attrs name
+       ON name.PROCESSLIST_ID = thread.PROCESSLIST_ID AND name.ATTR_NAME = '_client_name'
+LEFT JOIN performance_schema.session_connect_attrs version
+       ON version.PROCESSLIST_ID = thread.PROCESSLIST_ID AND version.ATTR_NAME = '_client_version'
+LEFT JOIN performance_schema.session_connect_attrs program
+       ON program.PROCESSLIST_ID = thread.PROCESSLIST_ID AND program.ATTR_NAME = 'program_name'
+LEFT JOIN performance_schema.status_by_thread tls
+       ON tls.THREAD_ID = thread.THREAD_ID AND tls.VARIABLE_NAME = 'Ssl_version'
+WHERE thread.TYPE = 'FOREGROUND' AND thread.PROCESSLIST_ID <> CONNECTION_ID()
+  AND thread.PROCESSLIST_COMMAND <> 'Daemon'
+GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3
+"""
+
+
+class Connected(NamedTuple):
+    """Connections of one kind: what their program says of itself, how they came, and how many there are."""
+
+    client: str
+    version: str
+    program: str
+    transport: str
+    tls: str
+    connections: int
+
+
+def read(database: Database) -> dict[str, int]:
+    """The counters that this server has. Needs no privilege. Raises SqlError, as all functions here do."""
+    names = ", ".join(f"'{name}'" for name in COUNTERS)
+    found = answers.rows(database, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})", columns=2)
+    numbers = {str(name): answers.as_number(value) for name, value in found}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def connected(database: Database) -> tuple[Connected, ...]:
+    """Who is connected now, but for this connection; needs SELECT on performance_schema."""
+    return tuple(
+        Connected(*map(str, row[:-1]), answers.number(row[-1]))
+        for row in answers.rows(database, _PROGRAMS, columns=6)
+    )

@@ -1,0 +1,1 @@
+"""An inspected server in words and tables."""

@@ -1,0 +1,176 @@
+"""An inspected server for a terminal: how it is, and what is unsafe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tlstax.contract import TlsView
+from tlstax.findings.core.wording import percent
+from tlstax.report.core.printed import grid, printed, styled
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectCost,
+    Inside,
+    InspectedServer,
+    Payment,
+    Program,
+    Topic,
+    Use,
+)
+from tlstax.study.key_groups import group_name
+from tlstax.support.text import counted, duration, enumerated
+
+MOST_PROGRAMS = 6
+"""Kinds of connections that are named, those with the most connections first."""
+
+
+def inspection_text(found: InspectedServer, *, width: int, colour: bool) -> str:
+    """What was found, `width` columns wide."""
+    parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold"), Text()]
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, words in _facts(found):
+        table.add_row(styled(name), styled(words))
+    parts += [table, Text(), *_concerns(found.concerns), *_payments(found.payments), *_end(found)]
+    return printed(parts, width=width, colour=colour)
+
+
+def _facts(found: InspectedServer) -> Iterator[tuple[str, str]]:
+    said = found.word
+    library = f", its TLS by {said.tls_library}" if said.tls_library else ""
+    yield "Server", f"{said.version}{library}"
+    if not found.offers_tls:
+        yield "TLS", "not offered"
+        yield from _used(found.inside)
+        return
+    for default in _of(found.asked, "default"):
+        yield "By default", _view(default.agreed) if default.agreed else default.why_not
+    yield "Versions", _taken(_of(found.asked, "version"))
+    yield "Cipher suites", _taken(_of(found.asked, "suite"))
+    yield "Key exchange", _taken(_of(found.asked, "group"))
+    yield "Resumes", _taken(_of(found.asked, "resumption"))
+    if found.connect is not None:
+        yield "A connect", _connect(found.connect)
+    for place, certificate in enumerate(found.chain):
+        yield ("Certificate" if place == 0 else "sent with it"), _certificate(certificate)
+    if said.account_plugin:
+        yield "Login", said.account_plugin
+    if said.requires_tls is not None:
+        yield "In the clear", "refused" if said.requires_tls else "accepted"
+    yield from _used(found.inside)
+
+
+def _used(inside: Inside) -> Iterator[tuple[str, str]]:
+    """How it is used: since its start, over the watch, and by whom now."""
+    for name, use in (("Since its start", inside.since_start), ("Watched", inside.watched)):
+        if use is not None:
+            yield name, _use(use)
+    for place, program in enumerate(inside.programs[:MOST_PROGRAMS]):
+        yield ("Connected now" if place == 0 else ""), _program(program)
+    if (left := len(inside.programs) - MOST_PROGRAMS) > 0:
+        yield "", f"and {counted(left, 'other kind')}"
+    for words in inside.unread:
+        yield "Not readable", words
+
+
+def _use(use: Use) -> str:
+    parts = [f"{_number(use.connects_per_s)} connects/s"]
+    if use.statements_per_s is not None:
+        parts.append(f"{_number(use.statements_per_s)} statements/s")
+    if use.statements_per_connect is not None:
+        parts.append(f"{_number(use.statements_per_connect)} a connection")
+    if use.tls_share is not None:
+        parts.append(f"{percent(use.tls_share)} of connections by TLS")
+    if use.resumed_share is not None:
+        parts.append(f"{percent(use.resumed_share)} of these resumed")
+    if use.aborted_connects_per_s:
+        parts.append(f"{_number(use.aborted_connects_per_s)} aborted/s")
+    return f"{', '.join(parts)} (over {duration(use.over_s)})"
+
+
+def _number(value: float) -> str:
+    """Three digits, and no exponent: "0.021", "12", "1,230"."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _program(program: Program) -> str:
+    named = " ".join(filter(None, (program.program, program.client, program.version))) or "unnamed"
+    how = program.tls or program.transport or "unknown transport"
+    return f"{counted(program.connections, 'connection')} of {named}: {how}"
+
+
+def _connect(cost: ConnectCost) -> str:
+    """Round trips, bytes and time of all of it, and of it the handshake's."""
+    whole = cost.whole
+    words = (
+        f"{whole.round_trips:.3g} round trips, {whole.sent_bytes:,.0f} bytes sent and "
+        f"{whole.received_bytes:,.0f} received, {whole.median_us / 1000:.3g} ms from here "
+        f"(median of {cost.connects})"
+    )
+    tls = next((phase for phase in cost.phases if phase.name == "tls_handshake"), None)
+    if tls is None:
+        return words
+    return f"{words}; of it TLS {tls.round_trips:.3g} round trips and {tls.median_us / 1000:.3g} ms"
+
+
+def _of(asked: Sequence[Asked], topic: Topic) -> list[Asked]:
+    return [own for own in asked if own.topic == topic]
+
+
+def _view(view: TlsView) -> str:
+    parts = [view.version.replace("TLSv", "TLS "), view.cipher, group_name(view.group)]
+    if view.hello_retry:
+        parts.append("asked for a second ClientHello, which is one more round trip")
+    return " · ".join(filter(None, parts))
+
+
+def _taken(asked: Sequence[Asked]) -> str:
+    """What is taken, what is not, and what this machine's library cannot ask for."""
+    taken = [own.name for own in asked if own.agreed]
+    refused = [own.name for own in asked if not own.agreed and own.could_ask]
+    unasked = [own.name for own in asked if not own.could_ask]
+    parts = [enumerated(taken) or "none"]
+    parts += [f"not {enumerated(refused)}"] if refused else []
+    parts += [f"not asked, since the library here does not know it: {enumerated(unasked)}"] if unasked else []
+    return "; ".join(parts)
+
+
+def _certificate(certificate: Certificate) -> str:
+    names = f" for {enumerated(certificate.names)}" if certificate.names else ""
+    issuer = "self-signed" if certificate.is_self_signed else f"issued by {certificate.issuer}"
+    return (
+        f"{certificate.key}{names}, {issuer}, with {certificate.signature}, {certificate.size_bytes:,} bytes"
+        f", until {certificate.not_after[:10]}"
+    )
+
+
+def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
+    if not found:
+        yield Text("Nothing unsafe was seen.")
+        return
+    yield Text("Mend first", style="bold")
+    for concern in found:
+        yield styled(f"• {concern.danger}: {concern.what}: {concern.why}")
+        yield styled(f"  mend it: {concern.remedy}")
+
+
+def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
+    if not found:
+        return
+    yield Text()
+    yield Text("What connects pay for", style="bold")
+    for payment in found:
+        yield styled(f"• {payment.what}: {payment.costs}")
+        yield styled(f"  avoid it: {payment.remedy}")
+
+
+def _end(found: InspectedServer) -> Iterator[RenderableType]:
+    yield Text()
+    cut = f" The rest was not asked: {found.stopped_because}." if found.stopped_because else ""
+    yield styled(f"Asked with {counted(found.connections, 'connection')}, one at a time.{cut}")

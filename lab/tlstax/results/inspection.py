@@ -1,0 +1,154 @@
+"""What an inspection of a server found: what it agreed to, what it shows of itself, what is unsafe."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from tlstax.contract import Frozen, TlsView
+
+Topic = Literal["default", "version", "suite", "group", "resumption"]
+"""What is asked: what clients left to themselves get, and each thing when it alone is offered."""
+
+
+class Asked(Frozen):
+    """One question, which is one handshake with one thing offered, and what became of it.
+
+    `agreed` is what the client saw; None where there was no agreement, and `why_not` says in whose words. A
+    question that this machine's TLS library cannot ask has `could_ask` false.
+    """
+
+    topic: Topic
+    name: str
+    agreed: TlsView | None = None
+    why_not: str = ""
+    could_ask: bool = True
+
+
+class Certificate(Frozen):
+    """A certificate that the server shows. `key` is kind and size, `names` whom it is for, dates are UTC."""
+
+    subject: str
+    issuer: str
+    is_self_signed: bool
+    key: str
+    signature: str
+    names: tuple[str, ...]
+    not_before: str
+    not_after: str
+    size_bytes: PositiveInt
+    sha256: str
+
+
+class ServerWord(Frozen):
+    """What the server says of itself to the account, None or empty where it does not say."""
+
+    version: str
+    tls_library: str | None
+    account_plugin: str | None
+    requires_tls: bool | None
+    account_is_encrypted: bool
+
+
+class Use(Frozen):
+    """How a server was used over `over_s` seconds; None where it does not count that.
+
+    `tls_share` is of its new connections those that made a TLS handshake, `resumed_share` of these those that
+    resumed a session.
+    """
+
+    over_s: PositiveFloat
+    connects_per_s: NonNegativeFloat
+    statements_per_s: NonNegativeFloat | None
+    statements_per_connect: NonNegativeFloat | None
+    tls_share: NonNegativeFloat | None
+    resumed_share: NonNegativeFloat | None
+    received_bytes_per_s: NonNegativeFloat | None
+    sent_bytes_per_s: NonNegativeFloat | None
+    aborted_connects_per_s: NonNegativeFloat | None
+
+
+class Program(Frozen):
+    """Connections of one kind that are open now: their program's own words, how they came, how many."""
+
+    client: str
+    version: str
+    program: str
+    transport: str
+    tls: str
+    connections: PositiveInt
+
+
+class Inside(Frozen):
+    """How the server is used, as far as the account may see: since its start, and while it was watched.
+
+    `unread` says what the account may not read, and what would permit it.
+    """
+
+    since_start: Use | None
+    watched: Use | None
+    programs: tuple[Program, ...]
+    unread: tuple[str, ...]
+
+
+class ConnectPhase(Frozen):
+    """A phase of making a connection, or all of it: means of a connect, and the median time."""
+
+    name: str
+    round_trips: NonNegativeFloat
+    sent_bytes: NonNegativeFloat
+    received_bytes: NonNegativeFloat
+    median_us: NonNegativeFloat
+
+
+class ConnectCost(Frozen):
+    """What a connect costs a client left to itself, over a few of them, from the machine that asked."""
+
+    connects: PositiveInt
+    whole: ConnectPhase
+    phases: tuple[ConnectPhase, ...]
+
+
+class Payment(Frozen):
+    """What connects pay for and need not: what was seen, what it costs them, and what avoids it."""
+
+    what: str
+    costs: str
+    remedy: str
+
+
+Danger = Literal["unsafe", "soon unsafe", "weak"]
+
+
+class Concern(Frozen):
+    """Something that is unsafe: what, why it matters, and what mends it."""
+
+    danger: Danger
+    what: str
+    why: str
+    remedy: str
+
+
+class InspectedServer(Frozen):
+    """The document that `inspect --json` prints.
+
+    `connections` counts all that were made, `at` is when (UTC). `chain` begins with the server's own
+    certificate and is empty where there is no TLS. `concerns` have the gravest first. `stopped_because` is
+    empty where it is complete.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    server: str
+    at: str
+    connections: NonNegativeInt
+    word: ServerWord
+    offers_tls: bool
+    asked: tuple[Asked, ...]
+    connect: ConnectCost | None
+    inside: Inside
+    chain: tuple[Certificate, ...]
+    concerns: tuple[Concern, ...]
+    payments: tuple[Payment, ...]
+    status: Literal["complete", "interrupted", "failed"]
+    stopped_because: str

@@ -1,0 +1,112 @@
+"""`tlstax inspect`: what is wrong with a server is named, of a clean one nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
+
+from tlstax.results.inspection import InspectedServer
+from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+WITHIN_S = 120.0
+LONG = timedelta(days=400)
+
+
+def inspected(url: str, *arguments: str, password: str = PASSWORD) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "tlstax", "inspect", url, "--watch", "1s", *arguments],
+        env={**os.environ, "TLSTAX_PASSWORD": password},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+
+
+def document(url: str) -> InspectedServer:
+    done = inspected(url, "--json")
+    assert done.returncode == 0, done.stderr
+    return InspectedServer.model_validate(json.loads(done.stdout))
+
+
+def taken(found: InspectedServer, topic: str) -> set[str]:
+    return {own.name for own in found.asked if own.topic == topic and own.agreed}
+
+
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+def test_a_clean_server_has_nothing_to_mend(
+    request: pytest.FixtureRequest, session: Session, product: str
+) -> None:
+    build: ServerBuild = request.getfixturevalue(product)
+    settings = ServerSettings(
+        buffer_pool_bytes=SMALL,
+        certificate=CertificateRequest(valid_for=LONG),
+        options=("--require-secure-transport=ON",),
+    )
+    with lent(build, session, settings) as server:
+        before = as_owner(server, "SHOW GLOBAL STATUS LIKE 'Aborted_%'")
+        found = document(url_of(server))
+        after = as_owner(server, "SHOW GLOBAL STATUS LIKE 'Aborted_%'")
+        refused = [
+            own for own in found.asked if own.could_ask and not own.agreed and own.topic != "resumption"
+        ]
+    assert {"TLS 1.2", "TLS 1.3"} <= taken(found, "version")
+    assert taken(found, "resumption") == {"TLS 1.2", "TLS 1.3"}
+    assert "P-256" in taken(found, "group")
+    assert ("X25519" in taken(found, "group")) == (product == "mariadb_build")
+    assert [certificate.key for certificate in found.chain[:1]] == ["RSA 2048"]
+    dangers = [concern.what for concern in found.concerns if concern.danger != "weak"]
+    assert dangers == []
+    aborted = sum(int(str(value)) for _, value in after) - sum(int(str(value)) for _, value in before)
+    assert aborted <= len(refused), "every agreement ended in a whole login, and was closed in order"
+
+
+def test_what_is_planted_is_named(mysql_build: ServerBuild, session: Session) -> None:
+    settings = ServerSettings(
+        buffer_pool_bytes=SMALL, certificate=CertificateRequest(valid_for=timedelta(days=12, hours=1))
+    )
+    with lent(mysql_build, session, settings) as server:
+        unprivileged = document(url_of(server))
+        as_owner(server, "GRANT SELECT ON performance_schema.* TO ann@'127.0.0.1'")
+        with server.admin():
+            found = document(url_of(server))
+        text = inspected(url_of(server))
+    assert any("performance_schema" in words for words in unprivileged.inside.unread)
+    assert unprivileged.inside.programs == ()
+    assert found.inside.unread == ()
+    assert [program.client for program in found.inside.programs] == ["pymysql"]
+    assert found.inside.watched is not None
+    assert found.inside.watched.connects_per_s == 0.0
+    assert found.inside.since_start is not None
+    assert found.inside.since_start.tls_share is not None
+    whats = [concern.what for concern in found.concerns]
+    assert any("ends in 12 days" in what for what in whats)
+    assert "connections in the clear are accepted" in whats
+    assert text.returncode == 0
+    assert "ends in 12 days" in " ".join(text.stdout.split())
+    assert PASSWORD not in text.stdout + text.stderr
+
+
+def test_a_wrong_password_and_a_dead_server_are_one_sentence(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    with lent(mysql_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        url = url_of(server)
+        wrong = inspected(url, password="wrong")
+    dead = inspected(url)
+    for done, status in ((wrong, 2), (dead, 3)):
+        assert done.returncode == status, done.stderr
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+        assert len([line for line in done.stderr.splitlines() if line.startswith("tlstax: ")]) == 1
+    assert not list(tmp_path.iterdir())

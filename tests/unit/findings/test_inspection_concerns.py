@@ -1,0 +1,114 @@
+"""What is unsafe about a server is named, the gravest first; of a clean one nothing is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tlstax.contract import TlsView
+from tlstax.findings.inspection.concerns import concerns
+from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+
+NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
+VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False)
+WORD = ServerWord(
+    version="9.7.4",
+    tls_library="OpenSSL 3.6",
+    account_plugin="caching_sha2_password",
+    requires_tls=True,
+    account_is_encrypted=True,
+)
+
+
+def certificate(
+    *, begins: timedelta = -timedelta(days=1), ends: timedelta = timedelta(days=365), **more: object
+) -> Certificate:
+    fields = {
+        "subject": "CN=db.example",
+        "issuer": "CN=somebody",
+        "is_self_signed": False,
+        "key": "RSA 2048",
+        "signature": "SHA256",
+        "names": ("db.example",),
+        "not_before": (NOW + begins).isoformat(),
+        "not_after": (NOW + ends).isoformat(),
+        "size_bytes": 900,
+        "sha256": "00",
+    }
+    return Certificate.model_validate({**fields, **more})
+
+
+def taken(*names: str) -> tuple[Asked, ...]:
+    """Everything refused but these."""
+    topics = {"TLS 1.0": "version", "TLS 1.1": "version", "TLS 1.2": "version", "RSA key exchange": "suite"}
+    return tuple(
+        Asked.model_validate({"topic": topic, "name": name, "agreed": VIEW if name in names else None})
+        for name, topic in topics.items()
+    )
+
+
+def found(
+    *chain: Certificate, word: ServerWord = WORD, asked: tuple[Asked, ...] = (), offers_tls: bool = True
+) -> list[Concern]:
+    return list(concerns(word, asked, chain, offers_tls=offers_tls, now=NOW))
+
+
+def only(*chain: Certificate, **more: object) -> Concern:
+    (concern,) = found(*chain, **more)  # type: ignore[arg-type]
+    return concern
+
+
+def test_nothing_is_unsafe_about_a_clean_server() -> None:
+    assert found(certificate(), asked=taken("TLS 1.2")) == []
+    assert found(certificate(key="EC P-256"), word=WORD.model_copy(update={"requires_tls": None})) == []
+
+
+def test_old_versions_are_unsafe() -> None:
+    assert only(asked=taken("TLS 1.0", "TLS 1.1", "TLS 1.2")).what == "TLS 1.0 and TLS 1.1 are accepted"
+    old = only(asked=taken("TLS 1.1"))
+    assert (old.danger, old.what) == ("unsafe", "TLS 1.1 is accepted")
+
+
+def test_key_exchange_by_rsa_has_no_forward_secrecy() -> None:
+    assert only(asked=taken("RSA key exchange")).danger == "weak"
+
+
+def test_plaintext_is_told_by_what_the_server_says() -> None:
+    lax = WORD.model_copy(update={"requires_tls": False})
+    assert only(word=lax).what == "connections in the clear are accepted"
+    assert only(word=lax, offers_tls=False).what == "the server offers no TLS"
+
+
+@pytest.mark.parametrize(
+    ("ends", "danger", "words"),
+    [
+        (timedelta(days=30, seconds=1), None, ""),
+        (timedelta(days=12, hours=3), "soon unsafe", "ends in 12 days, on 7 December 2026"),
+        (timedelta(days=1), "soon unsafe", "ends in 1 day, on 26 November 2026"),
+        (timedelta(0), "unsafe", "ended on 25 November 2026"),
+    ],
+)
+def test_a_certificate_that_ends(ends: timedelta, danger: str | None, words: str) -> None:
+    said = [(concern.danger, concern.what) for concern in found(certificate(ends=ends))]
+    assert said == ([(danger, f"the certificate of CN=db.example {words}")] if danger else [])
+
+
+def test_a_certificate_that_has_not_begun() -> None:
+    assert "is not valid before 26 November 2026" in only(certificate(begins=timedelta(days=1))).what
+
+
+@pytest.mark.parametrize(("key", "unsafe"), [("RSA 1024", True), ("RSA 2047", True), ("RSA 2048", False)])
+def test_a_short_key(key: str, unsafe: bool) -> None:
+    assert [concern.danger for concern in found(certificate(key=key))] == ["unsafe"] * unsafe
+
+
+def test_a_broken_signature_counts_where_somebody_else_signed() -> None:
+    assert "signed with SHA1" in only(certificate(signature="SHA1")).what
+    assert found(certificate(signature="SHA1", is_self_signed=True)) == []
+
+
+def test_the_gravest_comes_first() -> None:
+    lax = WORD.model_copy(update={"requires_tls": False})
+    several = found(certificate(ends=timedelta(days=3)), word=lax, asked=taken("TLS 1.0"))
+    assert [concern.danger for concern in several] == ["unsafe", "soon unsafe", "weak"]

@@ -1,0 +1,171 @@
+"""An inspected server on a terminal: each topic a line, and what is unsafe below."""
+
+from __future__ import annotations
+
+from tlstax.contract import TlsView
+from tlstax.report.inspection.text import inspection_text
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectCost,
+    ConnectPhase,
+    Inside,
+    InspectedServer,
+    Payment,
+    Program,
+    ServerWord,
+    Use,
+)
+
+VIEW = TlsView(
+    version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False, group="secp256r1", hello_retry=True
+)
+
+
+def asked(topic: str, name: str, *, taken: bool = True, could_ask: bool = True) -> Asked:
+    fields = {"topic": topic, "name": name, "agreed": VIEW if taken else None, "could_ask": could_ask}
+    return Asked.model_validate({**fields, "why_not": "" if taken else "handshake failure"})
+
+
+USE = Use(
+    over_s=7200.0,
+    connects_per_s=12.0,
+    statements_per_s=1200.0,
+    statements_per_connect=100.0,
+    tls_share=0.8,
+    resumed_share=None,
+    received_bytes_per_s=None,
+    sent_bytes_per_s=None,
+    aborted_connects_per_s=0.0,
+)
+PROGRAMS = tuple(
+    Program(
+        client="libmysql", version="9.7", program=f"app{n}", transport="SSL/TLS", tls=tls, connections=9 - n
+    )
+    for n, tls in enumerate(["TLSv1.3", *[""] * 6])
+)
+
+
+def phase(name: str, round_trips: float, median_us: float) -> ConnectPhase:
+    return ConnectPhase(
+        name=name, round_trips=round_trips, sent_bytes=2020, received_bytes=3052, median_us=median_us
+    )
+
+
+FOUND = InspectedServer(
+    server="db.example:3306",
+    at="2026-11-25T12:00:00+00:00",
+    connections=28,
+    word=ServerWord(
+        version="9.7.4",
+        tls_library="OpenSSL 3.6.0",
+        account_plugin="caching_sha2_password",
+        requires_tls=False,
+        account_is_encrypted=True,
+    ),
+    offers_tls=True,
+    asked=(
+        asked("default", "a client left to itself"),
+        asked("version", "TLS 1.1", taken=False),
+        asked("version", "TLS 1.2"),
+        asked("version", "TLS 1.3"),
+        asked("group", "P-256"),
+        asked("group", "X25519", taken=False),
+        asked("group", "X25519MLKEM768", taken=False, could_ask=False),
+        asked("resumption", "TLS 1.3", taken=False),
+    ),
+    connect=ConnectCost(
+        connects=8, whole=phase("connect", 5, 46_200), phases=(phase("tls_handshake", 2, 18_400),)
+    ),
+    payments=(Payment(what="one thing", costs="a round trip", remedy="the other"),),
+    inside=Inside(since_start=USE, watched=None, programs=PROGRAMS, unread=("what is kept from it",)),
+    chain=(
+        Certificate(
+            subject="CN=\x1b[2Jdb.example",
+            issuer="CN=somebody",
+            is_self_signed=False,
+            key="RSA 2048",
+            signature="SHA256",
+            names=("db.example",),
+            not_before="2026-01-01T00:00:00+00:00",
+            not_after="2026-12-07T00:00:00+00:00",
+            size_bytes=1234,
+            sha256="00",
+        ),
+    ),
+    concerns=(Concern(danger="soon unsafe", what="it ends", why="so", remedy="renew it"),),
+    status="complete",
+    stopped_because="",
+)
+
+
+def text_of(found: InspectedServer, width: int = 200) -> str:
+    return inspection_text(found, width=width, colour=False)
+
+
+def lines(found: InspectedServer) -> dict[str, str]:
+    """What stands behind each name."""
+    rows = (line.split("  ", 1) for line in text_of(found).split("\n") if "  " in line)
+    return {name.strip(): words.strip() for name, words in rows}
+
+
+def test_each_topic_is_a_line() -> None:
+    shown = lines(FOUND)
+    assert shown["Server"] == "9.7.4, its TLS by OpenSSL 3.6.0"
+    assert shown["By default"] == (
+        "TLS 1.3 · TLS_AES_256_GCM_SHA384 · P-256 · asked for a second ClientHello, which is one more round "
+        "trip"
+    )
+    assert shown["Versions"] == "TLS 1.2 and TLS 1.3; not TLS 1.1"
+    assert shown["Key exchange"] == (
+        "P-256; not X25519; not asked, since the library here does not know it: X25519MLKEM768"
+    )
+    assert shown["Resumes"] == "none; not TLS 1.3"
+    assert shown["Certificate"] == (
+        "RSA 2048 for db.example, issued by CN=somebody, with SHA256, 1,234 bytes, until 2026-12-07"
+    )
+    assert (shown["Login"], shown["In the clear"]) == ("caching_sha2_password", "accepted")
+
+
+def test_a_connect_has_its_round_trips_bytes_and_time() -> None:
+    assert lines(FOUND)["A connect"] == (
+        "5 round trips, 2,020 bytes sent and 3,052 received, 46.2 ms from here (median of 8); of it TLS 2 "
+        "round trips and 18.4 ms"
+    )
+    text = text_of(FOUND)
+    assert "What connects pay for\n• one thing: a round trip\n  avoid it: the other\n" in text
+    assert "What connects pay for" not in text_of(FOUND.model_copy(update={"payments": ()}))
+
+
+def test_its_use_is_told_as_far_as_it_may_be_read() -> None:
+    shown = lines(FOUND)
+    assert shown["Since its start"] == (
+        "12 connects/s, 1,200 statements/s, 100 a connection, 80 % of connections by TLS (over 2 h)"
+    )
+    assert shown["Connected now"] == "9 connections of app0 libmysql 9.7: TLSv1.3"
+    assert "8 connections of app1 libmysql 9.7: SSL/TLS\n" in text_of(FOUND)
+    assert "and 1 other kind\n" in text_of(FOUND)
+    assert shown["Not readable"] == "what is kept from it"
+
+
+def test_what_is_unsafe_stands_below_with_what_mends_it() -> None:
+    text = text_of(FOUND)
+    assert "Mend first\n• soon unsafe: it ends: so\n  mend it: renew it\n" in text
+    assert "Asked with 28 connections, one at a time." in text
+    clean = FOUND.model_copy(update={"concerns": ()})
+    assert "Nothing unsafe was seen." in text_of(clean)
+
+
+def test_a_server_without_tls_has_no_more_lines() -> None:
+    names = list(lines(FOUND.model_copy(update={"offers_tls": False, "concerns": ()})))
+    assert names[:3] == ["Server", "TLS", "Since its start"]
+    assert "Versions" not in names
+
+
+def test_one_that_was_cut_short_says_so_and_nothing_steers_the_terminal() -> None:
+    cut = {"status": "failed", "stopped_because": "the server went away"}
+    text = text_of(FOUND.model_copy(update=cut), width=40)
+    assert "The rest was not asked: the server went away." in " ".join(text.split())
+    assert max(map(len, text.split("\n"))) <= 40
+    assert "\x1b" not in text
