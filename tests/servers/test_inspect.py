@@ -67,13 +67,19 @@ def test_a_clean_server_has_nothing_to_mend(
     assert [certificate.key for certificate in found.chain[:1]] == ["RSA 2048"]
     dangers = [concern.what for concern in found.concerns if concern.danger != "weak"]
     assert dangers == []
+    retried = ["clients left to themselves are asked for a second ClientHello"]
+    assert [payment.what for payment in found.payments] == (retried if product == "mysql_build" else [])
+    assert found.connect is not None
+    assert found.connect.whole.round_trips == (5 if product == "mysql_build" else 4)
     aborted = sum(int(str(value)) for _, value in after) - sum(int(str(value)) for _, value in before)
     assert aborted <= len(refused), "every agreement ended in a whole login, and was closed in order"
 
 
 def test_what_is_planted_is_named(mysql_build: ServerBuild, session: Session) -> None:
     settings = ServerSettings(
-        buffer_pool_bytes=SMALL, certificate=CertificateRequest(valid_for=timedelta(days=12, hours=1))
+        buffer_pool_bytes=SMALL,
+        certificate=CertificateRequest(key="rsa-4096", valid_for=timedelta(days=12, hours=1)),
+        options=("--ssl-session-cache-mode=OFF",),
     )
     with lent(mysql_build, session, settings) as server:
         unprivileged = document(url_of(server))
@@ -89,6 +95,15 @@ def test_what_is_planted_is_named(mysql_build: ServerBuild, session: Session) ->
     assert found.inside.watched.connects_per_s == 0.0
     assert found.inside.since_start is not None
     assert found.inside.since_start.tls_share is not None
+    paid = [payment.what for payment in found.payments]
+    assert paid == [
+        "clients left to themselves are asked for a second ClientHello",
+        "sessions of TLS 1.2 are not resumed",
+        "sessions of TLS 1.3 are not resumed",
+        "the server signs each full handshake with RSA 4096",
+    ]
+    assert found.connect is not None
+    assert found.connect.whole.round_trips == 5
     whats = [concern.what for concern in found.concerns]
     assert any("ends in 12 days" in what for what in whats)
     assert "connections in the clear are accepted" in whats

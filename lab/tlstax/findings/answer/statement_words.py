@@ -118,16 +118,20 @@ def _sentence(statement: Statement, cases: Sequence[StatementCase], pooled: Tall
     found = [f"{held}{_named(cases, 'held')}"]
     found.append(f"{otherwise} was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
     if pooled.alike:
-        found.append(f"{pooled.alike} were {alike}{_named(cases, 'alike')}")
+        found.append(f"{pooled.alike} {_were(pooled.alike)} {alike}{_named(cases, 'alike')}")
     if pooled.untold:
         found.append(f"{pooled.untold} could not be told{bound_words(cases)}")
         found += what_would_tell(statement, cases)
     single = [f"it held in {cells.held}", f"{otherwise} in {cells.opposite}"]
-    single += [f"{cells.alike} were {alike}"] if cells.alike else []
+    single += [f"{cells.alike} {_were(cells.alike)} {alike}"] if cells.alike else []
     return (
         f"{'; '.join(found)}. Of {counted(cells.number, 'single case')}, not pooled, {', '.join(single)}, "
         f"{cells.untold} could not be told"
     )
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _named(cases: Sequence[StatementCase], outcome: str) -> str:
