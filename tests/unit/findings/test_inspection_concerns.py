@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tlstax.contract import TlsView
-from tlstax.findings.inspection.concerns import concerns
+from tlstax.findings.inspection.concerns import concerns, is_for
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
@@ -51,7 +51,7 @@ def taken(*names: str) -> tuple[Asked, ...]:
 def found(
     *chain: Certificate, word: ServerWord = WORD, asked: tuple[Asked, ...] = (), offers_tls: bool = True
 ) -> list[Concern]:
-    return list(concerns(word, asked, chain, offers_tls=offers_tls, now=NOW))
+    return list(concerns(word, asked, chain, host="db.example", offers_tls=offers_tls, now=NOW))
 
 
 def only(*chain: Certificate, **more: object) -> Concern:
@@ -106,6 +106,35 @@ def test_a_short_key(key: str, unsafe: bool) -> None:
 def test_a_broken_signature_counts_where_somebody_else_signed() -> None:
     assert "signed with SHA1" in only(certificate(signature="SHA1")).what
     assert found(certificate(signature="SHA1", is_self_signed=True)) == []
+
+
+def test_a_certificate_for_another_host_is_refused_by_who_verifies() -> None:
+    other = only(certificate(names=("other.example", "third.example")))
+    assert other.what == "the certificate is for other.example and third.example, and not for db.example"
+    assert other.danger == "weak"
+    assert found(certificate(), certificate(names=("CA",))) == [], "only the server's own has to be for it"
+
+
+def test_a_certificate_that_the_server_made_is_known_to_nobody() -> None:
+    made = certificate(issuer="CN=MySQL_Server_9.7.4_Auto_Generated_CA_Certificate", names=())
+    assert only(made).what == "the server made its certificate and its authority by itself"
+
+
+@pytest.mark.parametrize(
+    ("names", "host", "right"),
+    [
+        (("db.example",), "DB.example", True),
+        (("*.example",), "db.example", True),
+        (("*.example",), "a.db.example", False),
+        (("*.example",), "example", False),
+        (("*",), "localhost", False),
+        (("192.0.2.1",), "192.0.2.1", True),
+        ((), "server", True),
+        (("db.example",), "server", False),
+    ],
+)
+def test_whom_a_certificate_is_for(names: tuple[str, ...], host: str, right: bool) -> None:
+    assert is_for(certificate(names=names, subject="O=us,CN=server"), host) is right
 
 
 def test_the_gravest_comes_first() -> None:

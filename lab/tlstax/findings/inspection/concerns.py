@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+from tlstax.support.text import enumerated
 
 SOON = timedelta(days=30)
 """Within which a certificate's end is reported."""
@@ -20,20 +21,27 @@ LEAST_RSA_BITS = 2048
 BROKEN_HASHES = ("MD5", "SHA1")
 """By which nobody may sign any more (RFC 9155)."""
 
+SELF_MADE = "_Auto_Generated_CA_Certificate"
+"""In the issuer of what MySQL makes where it has none (manual, "Creating SSL and RSA Certificates")."""
+
+VERIFY = "clients that verify certificates refuse it, and those that do not could be talking to anybody"
+
 ORDER = ("unsafe", "soon unsafe", "weak")
 
 
-def concerns(
+def concerns(  # noqa: PLR0913 (each is another thing that was seen)
     word: ServerWord,
     asked: Sequence[Asked],
     chain: Sequence[Certificate],
     *,
+    host: str,
     offers_tls: bool,
     now: datetime,
 ) -> tuple[Concern, ...]:
-    """All of them, the gravest first."""
+    """All of them, the gravest first. `host` is by what name the server was asked."""
     found = [*_of_plaintext(word, offers_tls=offers_tls), *_of_versions(asked), *_of_suites(asked)]
     found += [concern for certificate in chain for concern in _of_certificate(certificate, now)]
+    found += [concern for certificate in chain[:1] for concern in _of_identity(certificate, host)]
     return tuple(sorted(found, key=lambda concern: ORDER.index(concern.danger)))
 
 
@@ -105,7 +113,35 @@ def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Concern
         )
 
 
-VERIFY = "clients that verify certificates refuse it, and those that do not could be talking to anybody"
+def _of_identity(certificate: Certificate, host: str) -> Iterator[Concern]:
+    """Whether clients that verify could: by the authority, and by the name."""
+    if SELF_MADE in certificate.issuer:
+        yield Concern(
+            danger="weak",
+            what="the server made its certificate and its authority by itself",
+            why="no client knows that authority, so none can tell the server from somebody in between",
+            remedy="give clients its ca.pem and --ssl-mode=VERIFY_CA, or use an authority that they know",
+        )
+    elif not is_for(certificate, host):
+        names = enumerated(certificate.names) or certificate.subject or "nobody"
+        yield Concern(
+            danger="weak",
+            what=f"the certificate is for {names}, and not for {host}",
+            why="clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
+            remedy="name the host in it (subjectAltName)",
+        )
+
+
+def is_for(certificate: Certificate, host: str) -> bool:
+    """Whether a certificate is for this host: one of its names, where * is one label (RFC 6125, 6.4.3).
+
+    Without any, its subject's common name counts, as OpenSSL has it (X509_check_host(3)).
+    """
+    common = re.search(r"(?:^|,)CN=([^,]+)", certificate.subject)
+    names = certificate.names or ((common[1],) if common else ())
+    first, dot, rest = host.lower().partition(".")
+    wild = f"*{dot}{rest}" if first and dot else ""
+    return any(name.lower() in {host.lower(), wild} for name in names)
 
 
 def _moment(date: str) -> datetime:
