@@ -54,9 +54,13 @@ def test_a_clean_server_has_nothing_to_mend(
         options=("--require-secure-transport=ON",),
     )
     with lent(build, session, settings) as server:
-        before = as_owner(server, "SHOW GLOBAL STATUS LIKE 'Aborted_%'")
+        before = as_owner(
+            server, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Aborted_clients', 'Aborted_connects')"
+        )
         found = document(url_of(server))
-        after = as_owner(server, "SHOW GLOBAL STATUS LIKE 'Aborted_%'")
+        after = as_owner(
+            server, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Aborted_clients', 'Aborted_connects')"
+        )
         refused = [
             own for own in found.asked if own.could_ask and not own.agreed and own.topic != "resumption"
         ]
@@ -119,8 +123,8 @@ def test_a_wrong_password_and_a_dead_server_are_one_sentence(
         url = url_of(server)
         wrong = inspected(url, password="wrong")
     dead = inspected(url)
-    for done, status in ((wrong, 2), (dead, 3)):
-        assert done.returncode == status, done.stderr
+    for done in (wrong, dead):
+        assert done.returncode == 2, done.stderr
         assert done.stdout == ""
         assert "Traceback" not in done.stderr
         assert len([line for line in done.stderr.splitlines() if line.startswith("tlstax: ")]) == 1

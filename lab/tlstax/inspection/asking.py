@@ -28,6 +28,9 @@ def ask(question: Question, endpoint: Endpoint, account: Account) -> Asked:
     try:
         with LoadClient(engine_command(), _job(question.tls, endpoint, account)) as client:
             ready = client.wait_ready(WITHIN_S)
+            # A client that is done says goodbye, one that is only hung up on does not (Aborted_clients).
+            client.go()
+            client.wait_done(WITHIN_S)
     except ClientFailure as failure:
         return _refused(named, failure)
     view = _seen(ready)
@@ -52,7 +55,7 @@ def _seen(ready: Ready) -> TlsView | None:
 
 
 def _job(tls: TlsOn, endpoint: Endpoint, account: Account) -> Job:
-    """A job that is never started: the client connects, asks what was negotiated, and waits."""
+    """The least that there is to do: the client connects, asks what was negotiated, and says one thing."""
     return Job(
         endpoint=endpoint,
         account=account,
@@ -60,7 +63,8 @@ def _job(tls: TlsOn, endpoint: Endpoint, account: Account) -> Job:
         workload=Workload(statements=(Statement(sql=ASKS_NOTHING),)),
         connections=1,
         warmup_s=0.0,
-        duration_s=0.01,
+        duration_s=WITHIN_S,
+        operations=1,
         seed=1,
         row_samples=0,
     )

@@ -64,7 +64,11 @@ def read(database: Database) -> dict[str, int]:
 
 def connected(database: Database) -> tuple[Connected, ...]:
     """Who is connected now, but for this connection; needs SELECT on performance_schema."""
-    return tuple(
-        Connected(*map(str, row[:-1]), answers.number(row[-1]))
-        for row in answers.rows(database, _PROGRAMS, columns=6)
-    )
+    found = answers.rows(database, _PROGRAMS, columns=6)
+    return tuple(_connected(*map(str, row[:-1]), connections=row[-1]) for row in found)
+
+
+def _connected(  # noqa: PLR0913 (a row of the answer)
+    client: str, version: str, program: str, transport: str, tls: str, *, connections: object
+) -> Connected:
+    return Connected(client, version, program, transport, tls, answers.number(connections))
