@@ -73,6 +73,10 @@ def test_only_what_was_asked_for_and_measured_is_there() -> None:
     assert (baseline["tls_handshake_p50_us"], baseline["tls_handshake_p50_us_ratio"]) == ("", "")
 
 
+def test_of_one_machine_no_row_names_it() -> None:
+    assert {row.machine for row in block_rows(five_blocks(), OUTCOMES)} == {""}
+
+
 def test_invalid_trials_have_no_row() -> None:
     assert read(all_invalid()) == []
 

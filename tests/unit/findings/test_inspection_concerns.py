@@ -84,6 +84,7 @@ def test_plaintext_is_told_by_what_the_server_says() -> None:
     ("ends", "danger", "words"),
     [
         (timedelta(days=30, seconds=1), None, ""),
+        (timedelta(days=30), "soon unsafe", "ends in 30 days, on 25 December 2026"),
         (timedelta(days=12, hours=3), "soon unsafe", "ends in 12 days, on 7 December 2026"),
         (timedelta(days=1), "soon unsafe", "ends in 1 day, on 26 November 2026"),
         (timedelta(0), "unsafe", "ended on 25 November 2026"),
@@ -96,6 +97,7 @@ def test_a_certificate_that_ends(ends: timedelta, danger: str | None, words: str
 
 def test_a_certificate_that_has_not_begun() -> None:
     assert "is not valid before 26 November 2026" in only(certificate(begins=timedelta(days=1))).what
+    assert found(certificate(begins=timedelta(0))) == []
 
 
 @pytest.mark.parametrize(("key", "unsafe"), [("RSA 1024", True), ("RSA 2047", True), ("RSA 2048", False)])
@@ -112,6 +114,11 @@ def test_a_certificate_for_another_host_is_refused_by_who_verifies() -> None:
     other = only(certificate(names=("other.example", "third.example")))
     assert other.what == "the certificate is for other.example and third.example, and not for db.example"
     assert other.danger == "weak"
+    unnamed = [only(certificate(names=(), subject=subject)).what for subject in ("O=us", "")]
+    assert unnamed == [
+        "the certificate is for O=us, and not for db.example",
+        "the certificate is for nobody, and not for db.example",
+    ]
     assert found(certificate(), certificate(names=("CA",))) == [], "only the server's own has to be for it"
 
 
@@ -128,6 +135,7 @@ def test_a_certificate_that_the_server_made_is_known_to_nobody() -> None:
         (("*.example",), "a.db.example", False),
         (("*.example",), "example", False),
         (("*",), "localhost", False),
+        (("other.example", "db.example"), "db.example", True),
         (("192.0.2.1",), "192.0.2.1", True),
         ((), "server", True),
         (("db.example",), "server", False),

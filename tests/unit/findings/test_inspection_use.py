@@ -64,3 +64,4 @@ def test_of_a_server_that_was_started_anew_nothing_is_known() -> None:
     assert use(BEFORE, {**AFTER, "Questions": 7}, 10.0) is None, "somebody reset the counters"
     assert use({}, {"Uptime": 1}, 1.0) is None
     assert use({}, AFTER, 0.0) is None
+    assert use({}, AFTER, 0.5) is not None

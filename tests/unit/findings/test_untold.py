@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import exp, expm1, inf, log
 
 import pytest
 
@@ -81,6 +81,9 @@ def test_on_the_line_no_number_of_blocks_is_enough() -> None:
         (TWICE, log(2.0) + 0.1, 0.2, None),
         (TWICE, log(2.0) + 0.1, 0.05, 4.0),
         (ALIKE, 0.0, 0.2, 4.0),
+        (BETTER, 0.1, expm1(log(exp(0.1))), None),
+        (BETTER, 0.0, exp(0.05) - 1, None),
+        (TWICE, log(2.0) + 0.1, expm1(log(exp(log(2.0) + 0.1)) - log(2.0)), None),
     ],
 )
 def test_what_twins_hide_takes_an_unknown_number(
@@ -97,6 +100,7 @@ def test_it_is_said_in_words() -> None:
     told = case(0.3, 0.1, outcome="held")
     four, hidden, far = case(0.0, 0.0999), case(0.0, 0.1, floor=0.2), case(0.025, 0.4)
     assert words(BETTER, told) == []
+    assert words(BETTER, case(0.0, 0.4999)) == ["about 100 times as many blocks would tell them"]
     assert words(BETTER, four, case(0.0, 0.1499))[0].startswith("about 9 times as many blocks")
     assert words(BETTER, told, four) == ["about 4 times as many blocks would tell them"]
     assert words(BETTER, four, far, hidden, case(0.0, None)) == [
@@ -113,4 +117,5 @@ def test_how_much_may_be_hidden_is_the_farthest_end_of_all_that_were_not_told() 
     assert bound_words([near, case(0.0, 3.0)]) == "", "nothing is ruled out of one of them"
     assert bound_words([held]) == ""
     assert bound_words([case(0.0, None)]) == ""
+    assert bound_words([case(0.0, log(10.5))]) == ""
     assert bound_words([case(0.0, 3.0)]) == "", "of a factor of ten and more nothing is ruled out"

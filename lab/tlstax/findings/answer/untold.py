@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, expm1, inf, log
+from math import ceil, expm1, inf, log, log1p
 
 from tlstax.findings.core.wording import percent
 from tlstax.results.document import StatementCase
@@ -35,7 +35,7 @@ def what_would_tell(statement: Statement, cases: Sequence[StatementCase]) -> Ite
     which more blocks would take away, or the luck of a process, which they would not.
     """
     untold = [case for case in cases if case.outcome == UNTOLD]
-    needed = [times_needed(statement, case) for case in untold if case.ratio.low and case.ratio.high]
+    needed = [times_needed(statement, case) for case in untold if case.ratio.half_width is not None]
     reached = [times for times in needed if times is not None and times <= MOST_TIMES]
     hidden = sum(times is None for times in needed)
     if len(needed) < len(untold):
@@ -58,13 +58,12 @@ def times_needed(statement: Statement, case: StatementCase) -> float | None:
     where twins or the control hide it.
     """
     ratio, floor = case.ratio, case.noise_floor or 0.0
-    if not ratio.low or not ratio.high:
+    if ratio.half_width is None:
         return inf
     room = max(_room(statement, ratio, floor), default=0.0)
     if room <= 0.0:
         return None if floor else inf
-    half = log(ratio.high / ratio.low) / 2
-    return max(2.0, ceil((half / room) ** 2))
+    return max(2.0, ceil((log1p(ratio.half_width) / room) ** 2))
 
 
 def _room(statement: Statement, ratio: Interval, floor: float) -> Iterator[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
 from tlstax.support.text import enumerated
@@ -85,7 +85,7 @@ def _of_suites(asked: Sequence[Asked]) -> Iterator[Concern]:
 
 def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Concern]:
     named = f"the certificate of {certificate.subject or 'the server'}"
-    begins, ends = (_moment(date) for date in (certificate.not_before, certificate.not_after))
+    begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
     renew = "renew it, and ALTER INSTANCE RELOAD TLS (MariaDB: FLUSH SSL)"
     if ends <= now:
         yield Concern(danger="unsafe", what=f"{named} ended on {ends:%-d %B %Y}", why=VERIFY, remedy=renew)
@@ -139,10 +139,6 @@ def is_for(certificate: Certificate, host: str) -> bool:
     """
     common = re.search(r"(?:^|,)CN=([^,]+)", certificate.subject)
     names = certificate.names or ((common[1],) if common else ())
-    first, dot, rest = host.lower().partition(".")
-    wild = f"*{dot}{rest}" if first and dot else ""
-    return any(name.lower() in {host.lower(), wild} for name in names)
-
-
-def _moment(date: str) -> datetime:
-    return datetime.fromisoformat(date).astimezone(UTC)
+    _, dot, rest = host.lower().partition(".")
+    accepted = {host.lower(), f"*.{rest}"} if dot else {host.lower()}
+    return any(name.lower() in accepted for name in names)

@@ -10,11 +10,12 @@ UPTIME, CONNECTIONS, HANDSHAKES = "Uptime", "Connections", "Ssl_finished_accepts
 
 
 def use(before: Mapping[str, int], after: Mapping[str, int], over_s: float) -> Use | None:
-    """The rates over so many seconds; None where the server counts no connections, or was started meanwhile.
+    """The rates over so many seconds; None where the server counts no connections.
 
-    With nothing `before` they are those since the server's start.
+    With nothing `before` they are those since the server's start. None, too, where the counters went back:
+    the server was started meanwhile, or somebody reset them.
     """
-    if over_s <= 0 or CONNECTIONS not in after or after.get(UPTIME, 0) < before.get(UPTIME, 0):
+    if over_s <= 0 or CONNECTIONS not in after:
         return None
     done = {name: value - before.get(name, 0) for name, value in after.items()}
     if any(value < 0 for value in done.values()):
