@@ -12,6 +12,9 @@ from tlstax.results.inspection import Inside, Program
 
 PERMIT = "the account would need SELECT on performance_schema"
 
+OWN_STATEMENTS = 2
+"""That the server counts as asked while it is watched: who is connected, and the second reading."""
+
 Wait = Callable[[float], None]
 
 
@@ -26,7 +29,7 @@ def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Insid
     after, over_s = use_counters.read(database), time.monotonic() - began
     return Inside(
         since_start=use({}, before, float(before.get(UPTIME, 0))),
-        watched=use(before, after, over_s) if watch_s > 0 else None,
+        watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
         programs=programs,
         unread=unread,
     )

@@ -106,7 +106,7 @@ def _ask_all(
 ) -> None:
     """One question after another, then what a connect costs; what is known goes into `found` at once."""
     for number, question in enumerate(planned, start=1):
-        watcher.step(f"asking for {question.name} ({number} of {len(planned)})")
+        watcher.step(f"asking for {question.words()} ({number} of {len(planned)})")
         found.connections += question.connections
         found.asked.append(ask(question, _endpoint(access), _account(access)))
     if found.asked[0].agreed is not None:

@@ -37,6 +37,10 @@ class Question:
     tls: TlsOn
     connections: int = 1
 
+    def words(self) -> str:
+        """What is asked for, for whoever watches."""
+        return f"resumption of {self.name}" if self.topic == "resumption" else self.name
+
 
 def questions(client: TlsOn) -> tuple[Question, ...]:
     """All of them, what clients left to themselves get first.

@@ -47,6 +47,15 @@ def test_since_the_start_everything_counts() -> None:
     assert (found.connects_per_s, found.tls_share, found.resumed_share) == (0.5, 0.8, 0.1)
 
 
+def test_what_was_asked_to_find_out_does_not_count() -> None:
+    found = use(BEFORE, AFTER, 10.0, 20)
+    assert found is not None
+    assert (found.statements_per_s, found.statements_per_connect) == (8.0, 4.0)
+    idle = use(BEFORE, {**BEFORE, "Uptime": 110, "Questions": 1001}, 10.0, 2)
+    assert idle is not None
+    assert idle.statements_per_s == 0.0, "a server may count the last one late"
+
+
 def test_what_is_not_counted_is_none() -> None:
     found = use({}, {"Uptime": 10, "Connections": 20}, 10.0)
     assert found is not None

@@ -134,7 +134,7 @@ def test_a_connect_has_its_round_trips_bytes_and_time() -> None:
         "round trips and 18.4 ms"
     )
     text = text_of(FOUND)
-    assert "What connects pay for\n• one thing: a round trip\n  avoid it: the other\n" in text
+    assert "What connects pay for\n•  one thing: a round trip\n   avoid it: the other\n" in text
     assert "What connects pay for" not in text_of(FOUND.model_copy(update={"payments": ()}))
 
 
@@ -151,7 +151,7 @@ def test_its_use_is_told_as_far_as_it_may_be_read() -> None:
 
 def test_what_is_unsafe_stands_below_with_what_mends_it() -> None:
     text = text_of(FOUND)
-    assert "Mend first\n• soon unsafe: it ends: so\n  mend it: renew it\n" in text
+    assert "Mend first\n•  soon unsafe: it ends: so\n   mend it: renew it\n" in text
     assert "Asked with 28 connections, one at a time." in text
     clean = FOUND.model_copy(update={"concerns": ()})
     assert "Nothing unsafe was seen." in text_of(clean)

@@ -9,18 +9,22 @@ from tlstax.results.inspection import Use
 UPTIME, CONNECTIONS, HANDSHAKES = "Uptime", "Connections", "Ssl_finished_accepts"
 
 
-def use(before: Mapping[str, int], after: Mapping[str, int], over_s: float) -> Use | None:
+def use(
+    before: Mapping[str, int], after: Mapping[str, int], over_s: float, own_statements: int = 0
+) -> Use | None:
     """The rates over so many seconds; None where the server counts no connections.
 
     With nothing `before` they are those since the server's start. None, too, where the counters went back:
-    the server was started meanwhile, or somebody reset them.
+    the server was started meanwhile, or somebody reset them. `own_statements` were asked to find out, and do
+    not count.
     """
     if over_s <= 0 or CONNECTIONS not in after:
         return None
     done = {name: value - before.get(name, 0) for name, value in after.items()}
     if any(value < 0 for value in done.values()):
         return None
-    connects, statements, handshakes = done[CONNECTIONS], done.get("Questions"), done.get(HANDSHAKES)
+    connects, handshakes = done[CONNECTIONS], done.get(HANDSHAKES)
+    statements = max(0, done["Questions"] - own_statements) if "Questions" in done else None
     return Use(
         over_s=over_s,
         connects_per_s=connects / over_s,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -155,9 +155,7 @@ def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
         yield Text("Nothing unsafe was seen.")
         return
     yield Text("Mend first", style="bold")
-    for concern in found:
-        yield styled(f"• {concern.danger}: {concern.what}: {concern.why}")
-        yield styled(f"  mend it: {concern.remedy}")
+    yield _points((f"{own.danger}: {own.what}: {own.why}", f"mend it: {own.remedy}") for own in found)
 
 
 def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
@@ -165,9 +163,18 @@ def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
         return
     yield Text()
     yield Text("What connects pay for", style="bold")
-    for payment in found:
-        yield styled(f"• {payment.what}: {payment.costs}")
-        yield styled(f"  avoid it: {payment.remedy}")
+    yield _points((f"{own.what}: {own.costs}", f"avoid it: {own.remedy}") for own in found)
+
+
+def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
+    """Points with what to do about each below it, both broken where their text begins."""
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for words, remedy in found:
+        table.add_row(Text("•"), styled(words))
+        table.add_row(Text(), styled(remedy, "dim"))
+    return table
 
 
 def _end(found: InspectedServer) -> Iterator[RenderableType]:
