@@ -192,14 +192,16 @@ class Tally(Frozen):
 class StatementCase(Frozen):
     """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
 
-    `ratio` is `better` to `than`, pooled over `connections`; where `across_servers`, of each side's ratio
-    to its own server's baseline. `sides` names the two servers, the better's first; `chosen` says whether
-    the best of several was taken for one of them. `cells` counts the single numbers of connections.
+    `ratio` is `better` to `than`, pooled over `connections`; with `to_own_baseline`, of each side's ratio to
+    its own process's baseline, as it always is where `across_servers`. `sides` names the two servers, the
+    better's first; `chosen` says whether the best of several was taken for one of them. `cells` counts the
+    single numbers of connections.
     """
 
     case: dict[str, Level]
     sides: tuple[str, ...]
     across_servers: bool
+    to_own_baseline: bool
     connections: tuple[int, ...]
     ratio: Interval
     noise_floor: float | None

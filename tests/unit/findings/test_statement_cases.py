@@ -222,6 +222,19 @@ def test_of_a_library_plaintext_is_told_apart() -> None:
     assert result.pooled == Tally(held=1, opposite=0, alike=0, untold=0)
 
 
+def test_what_processes_differ_by_in_plaintext_too_is_not_the_librarys() -> None:
+    """The new library's process is faster by 0.5 with TLS and by 0.3 without: 0.2 are TLS."""
+    plain = [(levels_of("old", tls="off"), 1.0), (levels_of("new", tls="off"), 1.3)]
+    (result,) = statements(series_of([(levels_of("old"), 0.0), (levels_of("new"), 0.5), *plain]))
+    (case,) = result.cases
+    assert (case.to_own_baseline, case.across_servers) == (True, False)
+    assert case.ratio.point == pytest.approx(exp(0.2))
+    assert any("ratio to its own plaintext" in caveat for caveat in result.caveats)
+    (alone,) = statements(series_of([(levels_of("old"), 0.0), (levels_of("new"), 0.5)]))
+    assert alone.cases[0].ratio.point == pytest.approx(exp(0.5)), "without plaintext the values are compared"
+    assert not alone.cases[0].to_own_baseline
+
+
 def test_of_anything_else_plaintext_is_a_case_like_others() -> None:
     by_tls = Statement(says="so", source="s", factor="tls", better=("off",), than=("1.3",))
     case = only([(levels_of("old", tls="off"), 0.5), (levels_of("old"), 0.0)], by_tls)

@@ -32,6 +32,7 @@ def case(
             "case": {},
             "sides": (),
             "across_servers": False,
+            "to_own_baseline": False,
             "connections": (1,),
             "ratio": Interval(
                 point=exp(log_ratio), low=ends[0], high=ends[1], confidence=0.95, blocks=9 if half else 1

@@ -26,6 +26,7 @@ ACROSS = (
     "compared across servers: only each library's ratio to its own server's plaintext, so what the servers "
     "make of TLS otherwise is in it too, and the same TLS weighs more on a server whose plaintext costs less"
 )
+TO_OWN = "compared is what TLS costs over each library: its process's ratio to its own plaintext"
 CHOSEN = "the best of several was chosen by the other blocks than the one that is compared"
 
 
@@ -61,6 +62,7 @@ def described(
         plaintext=plaintext,
         caveats=(
             *([ACROSS] if across else []),
+            *([TO_OWN] if not across and any(case.to_own_baseline for case in cases) else []),
             *([CHOSEN] if any(case.chosen for case in cases) else []),
             *_of_chance(cases),
             *_of_floor(cases),

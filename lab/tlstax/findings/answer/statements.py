@@ -1,8 +1,10 @@
 """Published statements put to the test: what each server shows of them, with intervals. Pure.
 
-Where one server has run both sides, their values are compared directly, block by block. Where none has,
-servers of one family (mysql, mariadb) are compared, and then only each side's ratio to its own
-server's baseline of the same block: what the servers differ by otherwise is in both terms of that ratio.
+Where one server has run both sides, their values are compared directly, block by block. TLS libraries each
+have a process of their own, and processes differ, and have their turns at other times: so what is compared is
+each process's ratio to its own baseline (plaintext, where the library has no part), where that was measured.
+Where no server has run both, servers of one family (mysql, mariadb) are compared, by such ratios alone: what
+the servers differ by otherwise is in both terms of them.
 
 "The best of several" is a trap: the largest of five noisy numbers is larger than the largest of two even
 when all are alike (the winner's curse). So the best of each side is never chosen by the values that are
@@ -57,11 +59,15 @@ class Sides:
 
 @dataclass(frozen=True)
 class Trier:
-    """Puts one statement to the test, directly or across servers."""
+    """Puts one statement to the test: within each server or across servers, by values or by ratios.
+
+    With `to_own` the ratios to each process's own baseline are compared, and `floors` are of such ratios.
+    """
 
     series: Series
     statement: Statement
     across: bool
+    to_own: bool
     floors: Twins
 
     def tried(self, *, baseline: bool | None) -> tuple[StatementCase, ...]:
@@ -101,7 +107,7 @@ class Trier:
 
     def _logs(self, levels: Levels) -> Logs:
         outcome = self.statement.outcome
-        if not self.across:
+        if not self.to_own:
             return self.series.logs(levels, outcome)
         return self.series.log_ratios(levels, self.series.own_baseline(levels), outcome)
 
@@ -121,6 +127,7 @@ class Trier:
             case=sides.levels,
             sides=sides.servers,
             across_servers=self.across,
+            to_own_baseline=self.to_own,
             connections=tuple(sorted(shared)),
             ratio=whole,
             noise_floor=floor.relative,
@@ -148,7 +155,7 @@ class Trier:
     def _ratios(self, better: Mapping[int, Step], than: Mapping[int, Step]) -> Logs:
         """Ln of the ratio of two levels in each block, pooled over their ladders."""
         pairs = {step: (better[step], than[step]) for step in better}
-        if self.across:
+        if self.to_own:
             return pooled({step: difference(own.logs, other.logs) for step, (own, other) in pairs.items()})
         ratios, outcome = self.series.log_ratios, self.statement.outcome
         return pooled({step: ratios(a.levels, b.levels, outcome) for step, (a, b) in pairs.items()})
@@ -212,14 +219,17 @@ def tally(outcomes: Sequence[Outcome]) -> Tally:
 
 
 def _result(series: Series, statement: Statement) -> StatementResult:
-    direct = Trier(series, statement, across=False, floors=twins(series, statement.outcome))
+    direct = Trier(series, statement, across=False, to_own=False, floors=twins(series, statement.outcome))
     if statement.factor != LIBRARY:
         cases = direct.tried(baseline=None)
         return described(statement, cases, (), pooled=tally([case.outcome for case in cases]))
-    cases, plaintext = direct.tried(baseline=False), direct.tried(baseline=True)
-    if not cases:
-        floors = twins(series, statement.outcome, to_own_baseline=True)
-        cases = Trier(series, statement, across=True, floors=floors).tried(baseline=False)
+    plaintext = direct.tried(baseline=True)
+    floors = twins(series, statement.outcome, to_own_baseline=True)
+    cases = (
+        Trier(series, statement, across=False, to_own=True, floors=floors).tried(baseline=False)
+        or direct.tried(baseline=False)
+        or Trier(series, statement, across=True, to_own=True, floors=floors).tried(baseline=False)
+    )
     return described(statement, cases, plaintext, pooled=tally([case.outcome for case in cases]))
 
 

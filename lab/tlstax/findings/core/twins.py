@@ -73,10 +73,13 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
         is_twin = levels.get(INSTANCE) != contrast.baseline and frozen(other) in series.cases
         if not is_twin or (to_own_baseline and case.role == "baseline"):
             continue
-        ratios = series.log_ratios(levels, other, outcome)
         if to_own_baseline:
             own, others = series.own_baseline(levels), series.own_baseline(other)
-            ratios = difference(ratios, series.log_ratios(own, others, outcome))
+            ratios = difference(
+                series.log_ratios(levels, own, outcome), series.log_ratios(other, others, outcome)
+            )
+        else:
+            ratios = series.log_ratios(levels, other, outcome)
         if ratios:
             place = (case.typed.server, case.typed.workload)
             mode = modes.setdefault(place, {}).setdefault(frozen(levels, LADDER), {})
