@@ -9,7 +9,7 @@ from planted import planted_ratio
 
 from tlstax.findings.core import slices
 from tlstax.plan.jobs import job_for
-from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.run.bench import Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -70,6 +70,11 @@ def cost_us(record: TrialRecord) -> float:
     return slices.values(record)["server_cpu_us_per_op"]
 
 
+def least_us(found: StoredRun, burn: str) -> float:
+    """What an operation costs the server in the block that was disturbed least: disturbance only adds."""
+    return min(cost_us(record) for record in found.trials if record.trial.case.levels["burn"] == burn)
+
+
 @pytest.mark.parametrize("server", ["mysql_build", "mariadb_build"])
 def test_a_planted_cost_is_found_in_turns_on_one_process(
     server: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -86,10 +91,9 @@ def test_a_planted_cost_is_found_in_turns_on_one_process(
         assert seen.calls[1:] == taken.finished, "one answer a point select"
         assert sum(seen.asked_ns) == sum(seen.calls) * record.trial.case.typed.burn_ns
         assert (sum(seen.burned_ns) > 0) == (record.trial.case.typed.burn == BURN)
-    first = {(r.trial.case.levels["burn"], r.trial.case.role): r for r in found.trials if r.trial.block == 0}
-    sound_us = cost_us(first["off", "baseline"])
-    assert cost_us(first[BURN, "treatment"]) - sound_us > 0.8 * 100
-    assert abs(cost_us(first["0ns", "treatment"]) - sound_us) < 0.8 * 100
+    sound_us = least_us(found, "off")
+    assert least_us(found, BURN) - sound_us > 0.8 * 100
+    assert abs(least_us(found, "0ns") - sound_us) < 0.8 * 100
     planted, extra_ns = planted_ratio(found, BURN)
     assert extra_ns > 99_000, "by another clock than that which ends the burning"
     assert planted > 1
