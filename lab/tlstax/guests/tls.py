@@ -31,6 +31,13 @@ class GuestTls:
     certificate_file: str | None = None
     key_file: str | None = None
 
+    @property
+    def verify(self) -> Literal["none", "ca", "identity"]:
+        """What a load client is to check of the server's certificate, as the contract has it."""
+        if self.mode not in VERIFYING:
+            return "none"
+        return "identity" if self.mode == "VERIFY_IDENTITY" else "ca"
+
     def context(self) -> ssl.SSLContext | None:
         """The settings for Python's ssl, None for DISABLED; UserMistake when a file is not usable."""
         if self.mode == "DISABLED":

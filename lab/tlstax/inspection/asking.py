@@ -26,7 +26,7 @@ def ask(question: Question, endpoint: Endpoint, account: Account) -> Asked:
     """
     named = Asked(topic=question.topic, name=question.name)
     try:
-        with LoadClient(engine_command(), _job(question.tls, endpoint, account)) as client:
+        with LoadClient(engine_command(), least_job(question.tls, endpoint, account)) as client:
             ready = client.wait_ready(WITHIN_S)
             # A client that is done says goodbye, one that is only hung up on does not (Aborted_clients).
             client.go()
@@ -54,17 +54,20 @@ def _seen(ready: Ready) -> TlsView | None:
     return (resumed or views or [None])[0]
 
 
-def _job(tls: TlsOn, endpoint: Endpoint, account: Account) -> Job:
-    """The least that there is to do: the client connects, asks what was negotiated, and says one thing."""
+def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | None = None) -> Job:
+    """The least that there is to do: the client connects, asks what was negotiated, and says one thing.
+
+    With `connects` it says so many, one after another, each on a connection of its own.
+    """
     return Job(
         endpoint=endpoint,
         account=account,
         tls=tls,
-        workload=Workload(statements=(Statement(sql=ASKS_NOTHING),)),
+        workload=Workload(reconnect=connects is not None, statements=(Statement(sql=ASKS_NOTHING),)),
         connections=1,
         warmup_s=0.0,
         duration_s=WITHIN_S,
-        operations=1,
+        operations=connects or 1,
         seed=1,
         row_samples=0,
     )

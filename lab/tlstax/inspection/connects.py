@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Account, Done, Endpoint, Job, Statement, TlsOn, Workload
+from tlstax.contract import Account, Done, Endpoint, TlsOn
 from tlstax.findings.core import histograms
-from tlstax.inspection.asking import WITHIN_S
-from tlstax.mysql.session import ASKS_NOTHING
+from tlstax.inspection.asking import WITHIN_S, least_job
 from tlstax.results.inspection import ConnectCost, ConnectPhase
 from tlstax.support.errors import MachineFault
 
@@ -23,18 +22,7 @@ PHASES = ("tcp_connect", "greeting", "tls_handshake", "authentication")
 
 def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> ConnectCost:
     """Make `CONNECTS` connects, one after another. Raises MachineFault where that fails."""
-    job = Job(
-        endpoint=endpoint,
-        account=account,
-        tls=tls,
-        workload=Workload(reconnect=True, statements=(Statement(sql=ASKS_NOTHING),)),
-        connections=1,
-        warmup_s=0.0,
-        duration_s=WITHIN_S,
-        operations=CONNECTS,
-        seed=1,
-        row_samples=0,
-    )
+    job = least_job(tls, endpoint, account, CONNECTS)
     try:
         with LoadClient(engine_command(), job) as client:
             client.wait_ready(WITHIN_S)

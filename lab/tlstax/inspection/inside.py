@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tlstax.findings.inspection.use import UPTIME, use
+from tlstax.findings.inspection.use import use
 from tlstax.mysql import answers, use_counters
 from tlstax.mysql.database import Database, SqlError
 from tlstax.results.inspection import Inside, Program
@@ -28,7 +28,7 @@ def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Insid
     wait(max(0.0, watch_s - (time.monotonic() - began)))
     after, over_s = use_counters.read(database), time.monotonic() - began
     return Inside(
-        since_start=use({}, before, float(before.get(UPTIME, 0))),
+        since_start=use({}, before, float(before.get(use_counters.UPTIME, 0))),
         watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
         programs=programs,
         unread=unread,

@@ -133,11 +133,10 @@ def _own_connection(access: GuestAccess, watch_s: float) -> _Own:
 def _client(access: GuestAccess) -> TlsOn:
     tls = access.tls
     return TlsOn(
-        verify={"VERIFY_CA": "ca", "VERIFY_IDENTITY": "identity"}.get(tls.mode, "none"),
+        verify=tls.verify,
         ca_file=tls.ca_file,
         certificate_file=tls.certificate_file,
         key_file=tls.key_file,
-        server_name=None,
     )
 
 

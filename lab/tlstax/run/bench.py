@@ -268,7 +268,7 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
     tls = access.tls
     with GuestServer.open(access, warn) as server:
         verification = Verification(
-            verify={"VERIFY_CA": "ca", "VERIFY_IDENTITY": "identity"}.get(tls.mode, "none"),
+            verify=tls.verify,
             ca_file=tls.ca_file,
             certificate_file=tls.certificate_file,
             key_file=tls.key_file,

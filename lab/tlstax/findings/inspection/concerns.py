@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
-from tlstax.support.text import enumerated
+from tlstax.support.text import counted, enumerated
 
 SOON = timedelta(days=30)
 """Within which a certificate's end is reported."""
@@ -90,8 +90,7 @@ def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Concern
     if ends <= now:
         yield Concern(danger="unsafe", what=f"{named} ended on {ends:%-d %B %Y}", why=VERIFY, remedy=renew)
     elif ends - now <= SOON:
-        days = (ends - now).days
-        what = f"{named} ends in {days} day{'' if days == 1 else 's'}, on {ends:%-d %B %Y}"
+        what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
         yield Concern(danger="soon unsafe", what=what, why=VERIFY, remedy=renew)
     if begins > now:
         what = f"{named} is not valid before {begins:%-d %B %Y}"

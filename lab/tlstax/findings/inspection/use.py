@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tlstax.results.inspection import Use
 
-UPTIME, CONNECTIONS, HANDSHAKES = "Uptime", "Connections", "Ssl_finished_accepts"
+CONNECTIONS, HANDSHAKES = "Connections", "Ssl_finished_accepts"
 
 
 def use(
