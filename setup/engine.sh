@@ -1,5 +1,5 @@
-# Builds the load engine, the floor it is compared with, what draws flame graphs and what makes distances, in
-# release mode, and keeps them under the hash of the sources they were built from.
+# Builds the load engine, the floor it is compared with, what draws flame graphs, makes distances and watches a process
+# elsewhere, in release mode, and keeps them under the hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
 build_engine() {
@@ -17,18 +17,26 @@ build_engine() {
     # Renames, because another tlstax may look for the engine at this moment; the engine last, since
     # where it is everything is.
     local program
-    for program in tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-engine; do
+    for program in tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-watch tlstax-engine; do
         {
             mkdir -p -- "${engine%/*}" &&
-                cp -- "$target/release/$program" "$scratch/$program" &&
+                cp -- "$(built_program "$target" "$program")" "$scratch/$program" &&
                 mv -f -- "$scratch/$program" "${engine%/*}/$program"
         } 2>&"$to_log" || fail_step "keeping the engine in $cache"
     done
+}
+
+# What runs on other machines is linked statically, and so built apart.
+built_program() {
+    if [[ $2 == tlstax-watch ]]; then printf '%s/static/release/%s' "$1" "$2"; else printf '%s/release/%s' "$1" "$2"; fi
 }
 
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo build --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
         --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
-        --package tlstax-library-bench
+        --package tlstax-library-bench || return
+    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" \
+        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --release --locked --color never \
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1/static" --package tlstax-watch
 }

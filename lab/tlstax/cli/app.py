@@ -28,9 +28,11 @@ from tlstax.cli.options import (
     Ray,
     RunName,
     ServerCpus,
+    ServerHost,
     ServerOn,
     TrustNetwork,
 )
+from tlstax.cli.predict_app import predict_app
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
@@ -44,6 +46,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(inspect_app)
+app.add_typer(predict_app)
 app.add_typer(benches_app)
 app.add_typer(study_app, name="study")
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
@@ -194,6 +197,7 @@ def run(
     login_path: Annotated[
         str | None, typer.Option(help="With --server: a login path of mysql_config_editor.")
     ] = None,
+    server_host: ServerHost = None,
     beside_others: BesideOthers = False,
     ray: Ray = None,
     on: On = None,
@@ -245,6 +249,7 @@ def run(
                     ssl_key=ssl_key,
                     defaults_file=defaults_file,
                     login_path=login_path,
+                    server_host=server_host,
                     given_password=context.obj,
                 ),
             )

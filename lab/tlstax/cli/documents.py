@@ -21,10 +21,13 @@ from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.specimen_list import Listing
+from tlstax.results.advice import Advice
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
+from tlstax.results.prediction import Prediction
+from tlstax.results.validation import Validation
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
@@ -57,6 +60,9 @@ PRINTED = (
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
+    Printed("advise", Advice, ("advise URL --json",)),
+    Printed("predict", Prediction, ("predict --json",)),
+    Printed("predict-validate", Validation, ("predict --validate --json",)),
     Printed("doctor", Diagnosis, ("doctor --json",)),
     Printed("machines", MachineListing, ("machines --ray ADDRESS --json",)),
 )

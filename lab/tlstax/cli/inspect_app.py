@@ -1,4 +1,4 @@
-"""The command that looks at a server and measures nothing: `inspect`, and its options."""
+"""The commands about a server as it is, `inspect` and `advise`, and their options."""
 
 from __future__ import annotations
 
@@ -7,26 +7,34 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Json
+from tlstax.cli.options import Json, ServerHost
 
 inspect_app = typer.Typer()
+
+
+Url = Annotated[str, typer.Argument(help="mysql://user@host:port/schema", metavar="URL")]
+SslMode = Annotated[str | None, typer.Option(help="PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")]
+SslCa = Annotated[str | None, typer.Option(help="Trusted certificates (PEM).")]
+SslCert = Annotated[str | None, typer.Option(help="A client certificate (PEM).")]
+SslKey = Annotated[str | None, typer.Option(help="Its key (PEM).")]
+DefaultsFile = Annotated[
+    Path | None, typer.Option(help="A my.cnf whose [client] section has user and password.")
+]
+LoginPath = Annotated[str | None, typer.Option(help="A login path of mysql_config_editor.")]
+Watch = Annotated[str, typer.Option(help="How long its counters are watched, such as 5s or 1m.")]
 
 
 @inspect_app.command("inspect")
 def inspect(
     context: typer.Context,
-    server: Annotated[str, typer.Argument(help="mysql://user@host:port/schema", metavar="URL")],
-    ssl_mode: Annotated[
-        str | None, typer.Option(help="PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")
-    ] = None,
-    ssl_ca: Annotated[str | None, typer.Option(help="Trusted certificates (PEM).")] = None,
-    ssl_cert: Annotated[str | None, typer.Option(help="A client certificate (PEM).")] = None,
-    ssl_key: Annotated[str | None, typer.Option(help="Its key (PEM).")] = None,
-    defaults_file: Annotated[
-        Path | None, typer.Option(help="A my.cnf whose [client] section has user and password.")
-    ] = None,
-    login_path: Annotated[str | None, typer.Option(help="A login path of mysql_config_editor.")] = None,
-    watch: Annotated[str, typer.Option(help="How long its counters are watched, such as 5s or 1m.")] = "5s",
+    server: Url,
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    watch: Watch = "5s",
     json: Json = False,
 ) -> None:
     """How a server's TLS is, seen from outside with a few dozen connections, and what is unsafe about it."""
@@ -44,3 +52,72 @@ def inspect(
         given_password=context.obj,
     )
     raise typer.Exit(inspect_command(options, watch, as_json=json))
+
+
+@inspect_app.command("advise")
+def advise(
+    context: typer.Context,
+    server: Url,
+    connects: Annotated[
+        str | None, typer.Option(help="Connections a second, such as 200/s, where that is not to be seen.")
+    ] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="Statements on each connection.")] = None,
+    bytes_: Annotated[str | None, typer.Option("--bytes", help="Bytes of each answer, such as 2k.")] = None,
+    budget: Annotated[
+        str, typer.Option(help="How long to measure on a private server like it; off leaves it out.")
+    ] = "2m",
+    there: Annotated[
+        str, typer.Option(help="How long to measure at the server itself, one connection at a time; or off.")
+    ] = "60s",
+    share: Annotated[
+        str, typer.Option(help="For how much of that time one processor there may be at work for it.")
+    ] = "10%",
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    server_host: ServerHost = None,
+    watch: Watch = "5s",
+    report: Annotated[
+        Path | None, typer.Option(help="Write the advice here as an HTML page.", dir_okay=False)
+    ] = None,
+    redact: Annotated[
+        bool | None,
+        typer.Option(
+            "--redact/--no-redact",
+            help="Leave names of hosts, certificates and programs out. By default in the page alone.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What to change at a server so that TLS costs less, what each change would save, and how it is made."""
+    from tlstax.cli.advise_command import AdviseOptions, advise_command
+    from tlstax.guests.access import GuestOptions
+
+    guest = GuestOptions(
+        url=server,
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        server_host=server_host,
+        given_password=context.obj,
+    )
+    options = AdviseOptions(
+        guest=guest,
+        watch=watch,
+        budget=budget,
+        there=there,
+        share=share,
+        connects=connects,
+        queries=queries,
+        bytes=bytes_,
+        report=report,
+        redact=redact,
+        json=json,
+    )
+    raise typer.Exit(advise_command(options))

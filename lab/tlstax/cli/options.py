@@ -89,3 +89,11 @@ On = Annotated[
     str | None,
     typer.Option("--on", help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),
 ]
+
+ServerHost = Annotated[
+    str | None,
+    typer.Option(
+        help="Where an external server runs, such as ssh://db.example: its CPU time is read there, over "
+        "your own ssh."
+    ),
+]

@@ -87,3 +87,26 @@ def cpus(text: str, option: str) -> tuple[int, ...]:
 
 
 _LIKE_CPUS = "write it like 0-11, or 0,2,4-7"
+
+
+def rate(text: str, option: str) -> float:
+    """How often a second, such as `200/s`, `12/min` or `200` (a second). Raises UserMistake."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:/\s*(s|min|m|h))?", text.strip())
+    a_second = float(found[1]) / _SECONDS[found[2] or "s"] if found else 0.0
+    if not 0 < a_second <= HIGHEST_RATE_PER_S:
+        raise UserMistake(f"{option}: {text!r} is not a rate", remedy="write it like 200/s")
+    return a_second
+
+
+def size(text: str, option: str) -> int:
+    """A number of bytes such as `120`, `2k` (2,048) or `1M`. Raises UserMistake."""
+    found = re.fullmatch(r"(\d{1,9})\s*(k|m|)(?:i?b)?", text.strip().lower())
+    number = int(found[1]) * _BYTES[found[2]] if found else 0
+    if number < 1:
+        raise UserMistake(
+            f"{option}: {text!r} is not a number of bytes", remedy="write it like 120, 2k or 1M"
+        )
+    return number
+
+
+_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20}

@@ -75,6 +75,11 @@ def run_command(options: RunOptions) -> int:
             remedy="leave it out, or name a specimen with --server",
         )
     _check_cluster(options)
+    if options.guest.server_host is not None and options.cluster is not None:
+        raise UserMistake(
+            "--server-host reads the server's CPU time for load that comes from here",
+            remedy="leave it out, or leave --ray out",
+        )
     if options.guest.url and options.server_cpus is not None:
         raise UserMistake(
             "--server-cpus needs a private server: an external one has the CPUs that it has",
@@ -198,6 +203,7 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
             ("--allow-plaintext", options.allow_plaintext or None),
             ("--defaults-file", guest.defaults_file),
             ("--login-path", guest.login_path),
+            ("--server-host", guest.server_host),
         )
         for name, value in only_with_server:
             if value is not None:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, show_json
-from tlstax.findings.answer.blocks import block_rows
+from tlstax.findings.core.blocks import block_rows
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.report.formats.blocks_csv import blocks_csv
 from tlstax.store.listing import RunListing

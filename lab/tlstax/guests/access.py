@@ -12,6 +12,8 @@ from tlstax.guests import tls as guest_tls
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.given_password import PASSWORD_VARIABLE
 from tlstax.guests.tls import GuestTls
+from tlstax.observers import far_process
+from tlstax.observers.far_process import SshHost
 from tlstax.support.errors import UserMistake
 
 
@@ -20,7 +22,8 @@ class GuestOptions:
     """What the user said about the server, as the mysql client names it.
 
     The URL wins over the login path, and that over the [client] group of the defaults file.
-    `given_password` is what TLSTAX_PASSWORD held, None where it was not set.
+    `given_password` is what TLSTAX_PASSWORD held, None where it was not set. `server_host` is where it runs,
+    `ssh://…`, None where nobody is to look at its process.
     """
 
     url: str
@@ -31,16 +34,21 @@ class GuestOptions:
     defaults_file: Path | None = None
     login_path: str | None = None
     given_password: bytes | None = field(default=None, repr=False)
+    server_host: str | None = None
 
 
 @dataclass(frozen=True)
 class GuestAccess:
-    """An external server's address, who logs in there, and how TLS is used on the way."""
+    """An external server's address, who logs in there, and how TLS is used on the way.
+
+    `host` is the machine that it runs on, where its process is to be watched; None where it is not.
+    """
 
     address: GuestAddress
     user: str
     password: str = field(repr=False)
     tls: GuestTls = field(default_factory=GuestTls)
+    host: SshHost | None = None
 
 
 def settle(
@@ -56,6 +64,7 @@ def settle(
     A file that names it without saying what it is leaves it to the others.
     """
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    host = None if options.server_host is None else far_process.parsed(options.server_host)
     stored = _stored(options)
     password = stored.pop("password", None)
     user = address.user or _value_of(stored, "user")
@@ -85,7 +94,7 @@ def settle(
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
         _check_text(text, f"the {what} for {address}")
-    return GuestAccess(address=address, user=user, password=password, tls=tls)
+    return GuestAccess(address=address, user=user, password=password, tls=tls, host=host)
 
 
 def _check_text(text: str, what: str) -> None:

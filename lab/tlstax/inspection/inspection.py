@@ -91,6 +91,7 @@ def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedS
             own.word,
             found.asked,
             own.chain,
+            own.inside.programs,
             host=access.address.host,
             offers_tls=own.offers_tls,
             now=now,

@@ -78,6 +78,15 @@ def identity(database: Database, listener: Listener | None) -> Answering:
     )
 
 
+def own_end(database: Database) -> str | None:
+    """Our own address and port of a connection over TCP: "127.0.0.1:40112", "[::1]:40112"; else None."""
+    end = getattr(database, "_sock", None)
+    if not isinstance(end, socket.socket) or end.family not in {socket.AF_INET, socket.AF_INET6}:
+        return None
+    host, port = end.getsockname()[:2]
+    return f"[{host}]:{port}" if end.family == socket.AF_INET6 else f"{host}:{port}"
+
+
 def peer_of(database: Database) -> int | None:
     """The process that called listen(2) on the Unix socket that this connection was made to (unix(7))."""
     end = getattr(database, "_sock", None)

@@ -6,6 +6,7 @@ Tables".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlstax.mysql import answers
@@ -27,7 +28,8 @@ COUNTERS = (
 
 _PROGRAMS = """
 SELECT COALESCE(name.ATTR_VALUE, ''), COALESCE(version.ATTR_VALUE, ''), COALESCE(program.ATTR_VALUE, ''),
-       COALESCE(thread.CONNECTION_TYPE, ''), COALESCE(tls.VARIABLE_VALUE, ''), COUNT(*)
+       COALESCE(thread.CONNECTION_TYPE, ''), COALESCE(tls.VARIABLE_VALUE, ''),
+       COALESCE(compressed.VARIABLE_VALUE, '') = 'ON', COUNT(*)
 FROM performance_schema.threads thread
 LEFT JOIN performance_schema.session_connect_attrs name
        ON name.PROCESSLIST_ID = thread.PROCESSLIST_ID AND name.ATTR_NAME = '_client_name'
@@ -37,20 +39,26 @@ LEFT JOIN performance_schema.session_connect_attrs program
        ON program.PROCESSLIST_ID = thread.PROCESSLIST_ID AND program.ATTR_NAME = 'program_name'
 LEFT JOIN performance_schema.status_by_thread tls
        ON tls.THREAD_ID = thread.THREAD_ID AND tls.VARIABLE_NAME = 'Ssl_version'
+LEFT JOIN performance_schema.status_by_thread compressed
+       ON compressed.THREAD_ID = thread.THREAD_ID AND compressed.VARIABLE_NAME = 'Compression'
 WHERE thread.TYPE = 'FOREGROUND' AND thread.PROCESSLIST_ID <> CONNECTION_ID()
   AND thread.PROCESSLIST_COMMAND <> 'Daemon'
-GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 7 DESC, 1, 2, 3
 """
 
 
 class Connected(NamedTuple):
-    """Connections of one kind: what their program says of itself, how they came, and how many there are."""
+    """Connections of one kind: what their program says of itself, how they came, and how many there are.
+
+    `compression` says whether the protocol's own compression is on.
+    """
 
     client: str
     version: str
     program: str
     transport: str
     tls: str
+    compression: bool
     connections: int
 
 
@@ -64,11 +72,12 @@ def read(database: Database) -> dict[str, int]:
 
 def connected(database: Database) -> tuple[Connected, ...]:
     """Who is connected now, but for this connection; needs SELECT on performance_schema."""
-    found = answers.rows(database, _PROGRAMS, columns=6)
-    return tuple(_connected(*map(str, row[:-1]), connections=row[-1]) for row in found)
+    found = answers.rows(database, _PROGRAMS, columns=7)
+    return tuple(_connected(*map(str, row[:-2]), counted=row[-2:]) for row in found)
 
 
 def _connected(  # noqa: PLR0913 (a row of the answer)
-    client: str, version: str, program: str, transport: str, tls: str, *, connections: object
+    client: str, version: str, program: str, transport: str, tls: str, *, counted: Sequence[object]
 ) -> Connected:
-    return Connected(client, version, program, transport, tls, answers.number(connections))
+    compression, connections = map(answers.number, counted)
+    return Connected(client, version, program, transport, tls, bool(compression), connections)

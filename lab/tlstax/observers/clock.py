@@ -1,8 +1,11 @@
-"""The CPU clock of one process, read in a microsecond: what it has used, to the nanosecond."""
+"""The CPU clock of one process: what it has used, to the nanosecond, here or on another machine."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
+
+from tlstax.observers.far_process import FarProcess
 
 SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
 """After a slice in which connections came and went the server may go on for a moment with those that the
@@ -10,8 +13,40 @@ client has left, which belongs to the slice. Its clock is read when it has used 
 or at the latest then."""
 
 
-class CpuClock:
-    """The CPU time that all threads of a process have used, those that have ended among them.
+class Clock(ABC):
+    """The CPU time that all threads of a process have used, those that have ended among them."""
+
+    is_here = True
+    """Whether it is a process of this machine, whose clock load clients can read as well."""
+
+    @property
+    @abstractmethod
+    def is_known(self) -> bool:
+        """Whether there is a clock to be read."""
+
+    @abstractmethod
+    def read_us(self) -> float:
+        """Microseconds so far. OSError or MachineFault where the process has ended."""
+
+    def read_settled(self, *, comes_and_goes: bool) -> tuple[float, float]:
+        """Microseconds so far at the end of a slice, and the seconds for which the process went on after it.
+
+        Where connections came and went (`comes_and_goes`) it is given the time to be done with them.
+        """
+        now_us, ended = self.read_us(), time.monotonic()
+        busy_until = now = ended
+        while comes_and_goes and now - ended < LONGEST_SETTLING_S:
+            then_us = now_us
+            time.sleep(SETTLING_S)
+            now_us, now = self.read_us(), time.monotonic()
+            if now_us - then_us < SETTLED_US:
+                break
+            busy_until = now
+        return now_us, busy_until - ended
+
+
+class CpuClock(Clock):
+    """That of a process of this machine, read in a microsecond.
 
     The clock's id is made from the process id as clock_getcpuclockid(3) makes it (the kernel's
     MAKE_PROCESS_CPUCLOCK with CPUCLOCK_SCHED).
@@ -30,18 +65,20 @@ class CpuClock:
         """Microseconds so far. OSError where the process has ended."""
         return 0.0 if self._clock_id is None else time.clock_gettime_ns(self._clock_id) / 1e3
 
-    def read_settled(self, *, comes_and_goes: bool) -> tuple[float, float]:
-        """Microseconds so far at the end of a slice, and the seconds for which the process went on after it.
 
-        Where connections came and went (`comes_and_goes`) it is given the time to be done with them.
-        """
-        now_us, ended = self.read_us(), time.monotonic()
-        busy_until = now = ended
-        while comes_and_goes and now - ended < LONGEST_SETTLING_S:
-            then_us = now_us
-            time.sleep(SETTLING_S)
-            now_us, now = self.read_us(), time.monotonic()
-            if now_us - then_us < SETTLED_US:
-                break
-            busy_until = now
-        return now_us, busy_until - ended
+class FarClock(Clock):
+    """That of a process on another machine, read in a round trip to it; the server rests meanwhile."""
+
+    is_here = False
+
+    def __init__(self, process: FarProcess) -> None:
+        self._process = process
+
+    @property
+    def is_known(self) -> bool:
+        """There is one, or the process would not have been found."""
+        return True
+
+    def read_us(self) -> float:
+        """Microseconds so far. MachineFault where it can no longer be read."""
+        return self._process.cpu_us()

@@ -27,11 +27,13 @@ class Elsewhere:
     """An external server.
 
     `promised` is how many connections it was promised to have at once at the most, `round_trip_s` how long it
-    takes to be asked something and to answer.
+    takes to be asked something and to answer. With `reads_afar` the CPU clock of its process is read there,
+    which no load client can do: then all of a slice counts.
     """
 
     promised: int
     round_trip_s: float
+    reads_afar: bool = False
 
     def why_not(self, cases: Sequence[Levels], study: Study, slice_s: float) -> str:
         """Why these cases have the server to themselves there, in a clause; empty where they take turns.

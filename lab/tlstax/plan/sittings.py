@@ -84,7 +84,8 @@ def sittings(
     """
     found, seated = [], set[int]()
     for company in companies(study, block):
-        sitting = _sitting(company, study, window_s, shared_slice_s)
+        whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar)
+        sitting = _sitting(company, study, window_s, shared_slice_s, whole=whole)
         cases = [trial.case.levels for trial in company]
         if not (elsewhere and elsewhere.why_not(cases, study, sitting.slice_s)):
             found.append(sitting)
@@ -148,11 +149,11 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
 
 
 def _sitting(
-    company: Sequence[Trial], study: Study, window_s: float, shared_slice_s: float | None
+    company: Sequence[Trial], study: Study, window_s: float, shared_slice_s: float | None, *, whole: bool
 ) -> Sitting:
+    """One company's; all of a slice counts (`whole`) where no client can read the server's CPU clock."""
     levels = [trial.case.levels for trial in company]
-    # Of several machines no client can read the server's CPU clock at its own lead-in's end.
-    full_load = shared_slice_s is None and turns.tell_full_load(levels)
+    full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
     number = min(trial.position for trial in company)

@@ -96,7 +96,7 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
     if case.slice_ms == 0:
         least_s = WHOLE_WINDOW_S
-    if case.workload == "reconnect":
+    if case.reconnects:
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
     if study and changes_data(levels, study.workloads) and takes_turns(levels, study):
         least_s = max(least_s, FEWEST_SLICES * slice_s([levels], study.workloads))
@@ -107,7 +107,7 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
 
 def _share(levels: Levels, study: Study | None) -> int:
     """How many times as long as the shortest trials one of this case measures, if nothing asks for more."""
-    reconnects = CaseLevels.of(levels).workload == "reconnect"
+    reconnects = CaseLevels.of(levels).reconnects
     return RECONNECT_SHARE if reconnects and study and takes_turns(levels, study) else 1
 
 
@@ -126,7 +126,7 @@ def round_trips(levels: Levels, study: Study | None) -> int:
     if case.workload == STORM:
         return CONNECT_ROUND_TRIPS
     statements = statements_of(levels, study.workloads if study else {})
-    return statements + (CONNECT_ROUND_TRIPS if case.workload == "reconnect" else 0)
+    return statements + (CONNECT_ROUND_TRIPS if case.reconnects else 0)
 
 
 def counted_s(levels: Levels, study: Study) -> float:
@@ -154,7 +154,7 @@ def overhead_s(levels: Levels, study: Study | None = None) -> float:
     """
     case = CaseLevels.of(levels)
     each = _connection_s(levels)
-    times = 3 if case.workload == "reconnect" else 1
+    times = 3 if case.reconnects else 1
     restoring_s = 0.0
     if study is not None and changes_data(levels, study.workloads):
         restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(levels, study)

@@ -140,7 +140,9 @@ def _least_s(case: CaseLevels, *, whole: bool) -> float:
     if case.slice_ms:
         return case.slice_ms / 1000
     shortest_s = DRIVER_S if kind_of(case.client).is_driver else KEPT_S
-    if case.workload == "reconnect":
+    statements = (case.session.statements if case.session else None) or 1
+    operations_s = OPERATIONS_EACH * OPERATION_S * case.connections * statements
+    if case.reconnects:
         each_s = WHOLE_RECONNECT_S if whole else RECONNECT_S
-        return max(shortest_s, each_s * case.connections)
-    return max(shortest_s, OPERATIONS_EACH * OPERATION_S * case.connections)
+        return max(shortest_s, each_s * case.connections, operations_s)
+    return max(shortest_s, operations_s)

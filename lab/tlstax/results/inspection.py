@@ -70,13 +70,17 @@ class Use(Frozen):
 
 
 class Program(Frozen):
-    """Connections of one kind that are open now: their program's own words, how they came, how many."""
+    """Connections of one kind that are open now: their program's own words, how they came, how many.
+
+    `compression` says whether they compress what they send.
+    """
 
     client: str
     version: str
     program: str
     transport: str
     tls: str
+    compression: bool = False
     connections: PositiveInt
 
 

@@ -16,6 +16,7 @@ from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.database import Database, TableContent
+from tlstax.observers.clock import Clock, CpuClock, FarClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
@@ -62,7 +63,8 @@ class Bench:
     `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
     `span` is the distance that can be put between client and server, None where none is wanted; `paths`
     has the running programs between them, by the level of `path` and whether they lead over the distance.
-    `fleet` has the machines that the load comes from, None where it comes from here.
+    `fleet` has the machines that the load comes from, None where it comes from here. `far_clock` is that of a
+    server on another machine, where it may be read.
     """
 
     server: Server
@@ -82,6 +84,12 @@ class Bench:
     span: Span | None = None
     paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
     fleet: Fleet | None = None
+    far_clock: FarClock | None = None
+
+    @property
+    def server_clock(self) -> Clock:
+        """The CPU clock of the server's process, here or where it runs; at 0 where it is out of reach."""
+        return self.far_clock or CpuClock(self.server.pid)
 
     def client(self, levels: Levels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.

@@ -8,13 +8,15 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients.engine import built_beside, engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
 from tlstax.guests.access import GuestAccess
-from tlstax.mysql import connection_log
+from tlstax.mysql import answering, connection_log
 from tlstax.observers import countable
+from tlstax.observers.clock import FarClock
+from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import check_usable, describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
@@ -367,7 +369,23 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
             benches = Benches(machine, (*used, engine_specimen()), guest=True, fleet=fleet)
             bench.fleet = fleet
             benches.add(ServerChoice(), bench)
-            yield benches
+            with _watched_there(guest, bench, say):
+                yield benches
+
+
+@contextmanager
+def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
+    """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
+    client_end = answering.own_end(bench.admin) if guest.host is not None else None
+    if guest.host is None or client_end is None:
+        yield
+        return
+    say(f"looking for the server's process at {guest.host}")
+    program = built_beside("tlstax-watch")
+    with FarProcess(guest.host, program, ConnectionEnds(client_end, guest.address.port)) as process:
+        say(f"the server is process {process.pid} ({process.name}) there")
+        bench.far_clock = FarClock(process)
+        yield
 
 
 def _at_fault(choice: ServerChoice) -> dict[str, Level]:

@@ -52,11 +52,15 @@ class Follower(Protocol):
 
 @dataclass(frozen=True)
 class Where:
-    """What blocks of a run are run on; `elsewhere` is what to bear in mind of an external server."""
+    """What blocks of a run are run on; `elsewhere` is what to bear in mind of an external server.
+
+    Of the time in which cases take turns, somebody works for `share` of it, and the server rests otherwise.
+    """
 
     header: RunHeader
     benches: Benches
     elsewhere: Elsewhere | None = None
+    share: float = 1.0
 
 
 def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower: Follower) -> None:
@@ -71,7 +75,9 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
         with ExitStack() as stack:
             places = _places(sitting, where, shortest_s, stack)
             if sitting.takes_turns:
-                found = run_sitting(sitting, places, header.seed, _OfSitting(follower, sitting))
+                found = run_sitting(
+                    sitting, places, header.seed, _OfSitting(follower, sitting), share=where.share
+                )
             else:
                 (trial,) = sitting.trials
                 follower.begins(trial)
@@ -99,16 +105,22 @@ class _OfSitting:
         self.follower.turns_begin(self.sitting)
 
 
-def external(study: Study, header: RunHeader, benches: Benches, say: Say) -> Elsewhere | None:
-    """What is to be borne in mind of an external server; `say` hears who takes no turns there."""
+def external(
+    study: Study, header: RunHeader, benches: Benches, say: Say, promised: int | None = None
+) -> Elsewhere | None:
+    """What is to be borne in mind of an external server; `say` hears who takes no turns there.
+
+    It was `promised` so many connections at once at the most, None for as many as a case has.
+    """
     if not header.guest:
         return None
     (bench,) = benches.benches.values()
-    found = Elsewhere(most_connections(study), server_facts.round_trip_s(bench.admin))
+    reads_afar = bench.far_clock is not None
+    found = Elsewhere(promised or most_connections(study), server_facts.round_trip_s(bench.admin), reads_afar)
     block = next(blocks(study, header.seed, set()))
     for company in companies(study, block):
         cases = [trial.case.levels for trial in company]
-        why = found.why_not(cases, study, slice_s(cases, study.workloads))
+        why = found.why_not(cases, study, slice_s(cases, study.workloads, whole=reads_afar))
         if why:
             say(f"{group_label(cases[0], study)}: each case has the server to itself, because {why}")
     return found

@@ -83,7 +83,8 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()), taken)
         outlook.decided(known.progress, time.monotonic())
     done = {record.trial.place for record in records}
-    where = Where(header, benches, external(study, header, benches, watcher.step))
+    elsewhere = external(study, header, benches, watcher.step, request.promised)
+    where = Where(header, benches, elsewhere, request.share)
     follower = _Follower(outlook, watcher, header, store, records)
     fitting, past = Fitting.of(study, cases(study), header.trial_duration_s), list[Took]()
     for block in blocks(study, header.seed, done):

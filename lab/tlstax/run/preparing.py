@@ -65,12 +65,14 @@ class Furnished(Protocol):
 class Request:
     """What is to be measured. `guest` is None for servers of our own, `seed` None for a random one.
 
-    `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are the
-    options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
+    `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are
+    the options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
-    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. `cpus` are those
-    that the user asked for. `load` says which other machines the load comes from, None where it comes from
-    here.
+    turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. Of the time in
+    which cases take turns a server is at work for `share` of it. `promised` is how
+    many connections an external server was told to expect at once, None for as many as a case has. `cpus` are
+    those that the user asked for.
+    `load` says which other machines the load comes from, None where it comes from here.
     """
 
     study: Study
@@ -81,6 +83,8 @@ class Request:
     tls_as_able: bool = False
     beside_others: bool = False
     turn: Turn | None = None
+    share: float = 1.0
+    promised: int | None = None
     cpus: AskedCpus = field(default_factory=AskedCpus)
     load: LoadFrom | None = None
 
@@ -92,7 +96,9 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         seed, duration_s = resumed.header.seed, resumed.header.trial_duration_s
     else:
         seed = secrets.randbelow(2**32) if request.seed is None else request.seed
-        duration_s = trial_duration_s(study, cases(study)) if duration_s is None else duration_s
+        # What rests between turns measures less within its budget.
+        whole_s = trial_duration_s(study, cases(study)) * request.share
+        duration_s = whole_s if duration_s is None else duration_s
     return Needs(study.rows, most_connections(study), seed, duration_s, study.schedule, data_needs(study))
 
 

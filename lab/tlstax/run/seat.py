@@ -58,13 +58,13 @@ class Seat:
         self._stack = stack
         self._client: Client | None = None
         self._counters: Counters | None = None
-        self._clock = CpuClock(bench.server.pid)
+        self._clock = bench.server_clock
         self._burning, self._locks = Burning(trial.case.levels, bench), LockCounting(bench)
         self._route = bench.route(trial.case.levels)
         path = self._route.path
         path_pids = path.pids if path is not None else ()
         self._path_clocks = [CpuClock(pid) for pid in path_pids]
-        self._lead_in = turns.lead_in(trial.case.levels) if full_load else None
+        self._lead_in = turns.lead_in(trial.case.levels) if full_load and self._clock.is_here else None
         self._job = self._telling_full_load(job, path_pids)
         self.gathered = Gathered(trial, self._job)
         self._is_storm = job.workload.storm

@@ -38,11 +38,17 @@ class Watcher(Protocol):
 
 
 def run_sitting(
-    sitting: Sitting, places: Mapping[int, tuple[Job, Bench]], seed: int, watcher: Watcher
+    sitting: Sitting,
+    places: Mapping[int, tuple[Job, Bench]],
+    seed: int,
+    watcher: Watcher,
+    *,
+    share: float = 1.0,
 ) -> tuple[TrialRecord, ...]:
     """Run the trials of a sitting and judge them; what fails at a client ends its own turns alone.
 
-    `places` has each trial's job and bench by its position.
+    `places` has each trial's job and bench by its position. Of the time of the turns somebody works for
+    `share`.
     """
     began = time.monotonic()
     with ExitStack() as stack:
@@ -53,7 +59,7 @@ def run_sitting(
         known = _sit_down(sitting, seats, watcher)
         with _counted_together(seats, known) as counted:
             watcher.turns_begin()
-            _take_turns(sitting, seats, seed)
+            _take_turns(sitting, seats, seed, share)
         playing = [seat for seat in seats if not seat.is_out]
         for seat in playing:
             seat.wind_up()
@@ -85,7 +91,7 @@ def _sit_down(sitting: Sitting, seats: Sequence[Seat], watcher: Watcher) -> Mapp
     return passed.counters
 
 
-def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int) -> None:
+def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int, share: float) -> None:
     at = {seat.trial.position: seat for seat in seats}
     with undisturbed():
         for number, trials in enumerate(sittings.order(sitting, seed)):
@@ -93,7 +99,10 @@ def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int) -> None:
             for trial in trials:
                 seat = at[trial.position]
                 if not seat.is_out:
+                    began = time.monotonic()
                     seat.take_turn(number, sitting.slice_s)
+                    if share < 1:
+                        time.sleep((time.monotonic() - began) * (1 / share - 1))
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tlstax.study.level_names import (
     Levels,
 )
 from tlstax.study.server_words import certificate_words, features_words, planted_words, twin_words
+from tlstax.study.workloads.sessions import Session
 from tlstax.support.text import counted
 
 Choice = Level | tuple[Level, ...]
@@ -146,6 +147,17 @@ class CaseLevels:
     def resumes(self) -> bool:
         """Whether new connections are to resume an earlier TLS session."""
         return self.resumption == "on"
+
+    @property
+    def session(self) -> Session | None:
+        """What its workload's name says of statements and bytes; None of another workload."""
+        return Session.named(self.workload)
+
+    @property
+    def reconnects(self) -> bool:
+        """Whether each operation of its built-in workload is on a connection of its own."""
+        session = self.session
+        return self.workload == "reconnect" or (session is not None and session.statements is not None)
 
     @property
     def is_observed(self) -> bool:

@@ -28,6 +28,7 @@ from tlstax.study.level_names import (
     UNSET,
     WORKLOADS,
 )
+from tlstax.study.workloads.sessions import FORM, Session
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
@@ -49,7 +50,8 @@ class Factor:
 
     `levels` is None where any whole number from `least` is one, and with `decimals` any other number
     too. With `specimens`, the levels are names of specimens; whether one is known shows only where specimens
-    are looked up. With `words`, any text is a level; with `nanoseconds`, times of that unit beside `levels`.
+    are looked up. With `words`, any text is a level; with `nanoseconds`, times of that unit beside `levels`;
+    with `sessions`, the names of `workloads.sessions`.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Factor:
     decimals: bool = False
     words: bool = False
     nanoseconds: bool = False
+    sessions: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
@@ -70,7 +73,7 @@ class Factor:
         if self.nanoseconds:
             return f"{', '.join(self.levels or ())}, and from 0ns to 9999999ns, as in 400ns"
         if self.levels is not None:
-            return ", ".join(self.levels)
+            return ", ".join((*self.levels, *((FORM,) if self.sessions else ())))
         return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
 
 
@@ -87,7 +90,7 @@ FACTORS: dict[str, Factor] = {
         Factor(
             "cipher", "the only cipher suite that the client offers, by OpenSSL's name", ("default", *CIPHERS)
         ),
-        Factor("workload", "what one operation is", WORKLOADS),
+        Factor("workload", "what one operation is", WORKLOADS, sessions=True),
         Factor("protocol", "how statements travel", ("default", "text", "prepared")),
         Factor("connections", "how many connections work at once"),
         Factor("client", "the load client", tuple(KINDS)),
@@ -182,7 +185,9 @@ def check_level(
             return number
         level = level if number is None else number
     elif isinstance(level, str) and (
-        level in known or (factor.nanoseconds and _NANOSECONDS.fullmatch(level))
+        level in known
+        or (factor.nanoseconds and _NANOSECONDS.fullmatch(level))
+        or (factor.sessions and Session.named(level))
     ):
         return level
     hint = closest(str(level), known)

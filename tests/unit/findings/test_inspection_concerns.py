@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from inspected_servers import program
 from tlstax.contract import TlsView
 from tlstax.findings.inspection.concerns import concerns, is_for
-from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False)
@@ -149,3 +150,22 @@ def test_the_gravest_comes_first() -> None:
     lax = WORD.model_copy(update={"requires_tls": False})
     several = found(certificate(ends=timedelta(days=3)), word=lax, asked=taken("TLS 1.0"))
     assert [concern.danger for concern in several] == ["unsafe", "soon unsafe", "weak"]
+
+
+def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
+    def said(*programs: Program, ends: timedelta = -timedelta(hours=1)) -> list[str]:
+        begins = -timedelta(days=9)
+        chain = (certificate(begins=begins, ends=ends),)
+        found = concerns(WORD, (), chain, programs, host="db.example", offers_tls=True, now=NOW)
+        return [concern.what for concern in found if "verify nobody" in concern.what]
+
+    own = program(3)
+    assert said(own, own) == ["6 connections of app verify nobody"]
+    unnamed = own.model_copy(update={"program": "", "client": "", "connections": 1})
+    assert said(unnamed) == ["1 connection of unnamed verify nobody"]
+    assert said(own.model_copy(update={"program": ""})) == ["3 connections of libmysql verify nobody"]
+    assert said(own, ends=timedelta(0)) == ["3 connections of app verify nobody"]
+    assert said(own, ends=timedelta(seconds=1)) == []
+    assert said(own.model_copy(update={"tls": ""})) == []
+    assert said(own.model_copy(update={"transport": "Socket"})) == []
+    assert said() == []

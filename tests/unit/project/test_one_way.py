@@ -37,6 +37,7 @@ ROOMS = (
     "selfbench",
     "librarybench",
     "inspection",
+    "advice",
     "doctor",
     "machines",
     "cli",

@@ -11,6 +11,7 @@ import pytest
 
 from fake_trials import fake_header
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import parse
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.records.trial import Machine
@@ -19,7 +20,7 @@ from tlstax.run.bench import Needs
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
-ACCESS: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
+ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="")
 NEEDS = Needs(rows=10, connections=8, seed=1, duration_s=0.1)
 
 

@@ -13,7 +13,7 @@ from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.scope import phases
 from tlstax.findings.core.slices import Turns, log_ratio, together, turns
 from tlstax.plan.order import cases
-from tlstax.records.trial import TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.support.grouping import grouped
@@ -117,6 +117,12 @@ class Series:
         """How far each control strayed from its baseline, by the levels of both."""
         found = {at: self.interval(self.control_logs(dict(at), outcome)) for at in self.controls}
         return {at: ratio for at, ratio in found.items() if ratio is not None}
+
+
+def series_of(stored: StoredRun) -> Series:
+    """The series of a run's valid trials. Raises MachineFault where a histogram cannot be decoded."""
+    study = stored.header.study
+    return series(study, stored.measured, valid_values(study, stored.measured))
 
 
 def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Series:

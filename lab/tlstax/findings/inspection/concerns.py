@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
 from tlstax.support.text import counted, enumerated
 
 SOON = timedelta(days=30)
@@ -33,6 +33,7 @@ def concerns(  # noqa: PLR0913 (each is another thing that was seen)
     word: ServerWord,
     asked: Sequence[Asked],
     chain: Sequence[Certificate],
+    programs: Sequence[Program] = (),
     *,
     host: str,
     offers_tls: bool,
@@ -42,6 +43,7 @@ def concerns(  # noqa: PLR0913 (each is another thing that was seen)
     found = [*_of_plaintext(word, offers_tls=offers_tls), *_of_versions(asked), *_of_suites(asked)]
     found += [concern for certificate in chain for concern in _of_certificate(certificate, now)]
     found += [concern for certificate in chain[:1] for concern in _of_identity(certificate, host)]
+    found += _of_programs(programs, chain, now)
     return tuple(sorted(found, key=lambda concern: ORDER.index(concern.danger)))
 
 
@@ -110,6 +112,24 @@ def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Concern
             why="somebody may have made another one with the same signature (RFC 9155)",
             remedy="have it signed with SHA-256",
         )
+
+
+def _of_programs(
+    programs: Sequence[Program], chain: Sequence[Certificate], now: datetime
+) -> Iterator[Concern]:
+    """Who is connected over TLS although nobody may be taken for the server by this certificate."""
+    ended = any(datetime.fromisoformat(certificate.not_after) <= now for certificate in chain[:1])
+    blind = [program for program in programs if program.tls and program.transport != "Socket"]
+    if not ended or not blind:
+        return
+    number = sum(program.connections for program in blind)
+    names = enumerated(dict.fromkeys(program.program or program.client or "unnamed" for program in blind))
+    yield Concern(
+        danger="unsafe",
+        what=f"{counted(number, 'connection')} of {names} verify nobody",
+        why="they came over TLS although the certificate has ended, so anybody in between could answer them",
+        remedy="have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
+    )
 
 
 def _of_identity(certificate: Certificate, host: str) -> Iterator[Concern]:

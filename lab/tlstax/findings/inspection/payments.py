@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tlstax.results.inspection import Asked, Certificate, ConnectCost, Payment, Use
-
-STATEMENTS_WORTH = 20
-"""Below so many statements a connection, making it is two fifths of what a server spends on it, or more."""
+from tlstax.study.workloads.sessions import FEW_STATEMENTS
 
 COMMON_RSA_BITS = 2048
 """What servers make for themselves; more costs each full handshake more (docs/pool-or-reconnect.md)."""
@@ -31,7 +29,7 @@ def payments(
 
 def _of_use(watched: Use | None) -> Iterator[Payment]:
     a_connection = watched.statements_per_connect if watched is not None else None
-    if watched is not None and a_connection is not None and a_connection < STATEMENTS_WORTH:
+    if watched is not None and a_connection is not None and a_connection < FEW_STATEMENTS:
         yield Payment(
             what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
             "statements each",

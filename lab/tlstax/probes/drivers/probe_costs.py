@@ -7,7 +7,7 @@ from statistics import median
 
 from tlstax.contract import Frozen
 from tlstax.findings.core import stats
-from tlstax.findings.core.series import Blocks, series, valid_values
+from tlstax.findings.core.series import Blocks, series_of
 from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
@@ -93,7 +93,7 @@ def costs_study(
 def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
     """The costs of each driver of the run, by its name. Raises MachineFault where a histogram is broken."""
     study = stored.header.study
-    measured = series(study, stored.measured, valid_values(study, stored.measured))
+    measured = series_of(stored)
     by_case = {_of(case.levels): measured.values.get(key, {}) for key, case in measured.cases.items()}
     names = dict.fromkeys(client for client, _, _ in by_case)
     return {name: _driver(name, by_case, stored.measured, study.confidence) for name in names}

@@ -102,6 +102,7 @@ def _number(value: float) -> str:
 def _program(program: Program) -> str:
     named = " ".join(filter(None, (program.program, program.client, program.version))) or "unnamed"
     how = program.tls or program.transport or "unknown transport"
+    how += ", compressed" if program.compression else ""
     return f"{counted(program.connections, 'connection')} of {named}: {how}"
 
 

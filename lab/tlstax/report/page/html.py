@@ -1,4 +1,4 @@
-"""The report as one HTML file that stands alone: no script of its own, no font, no picture from elsewhere."""
+"""Pages as HTML files that stand alone: no script of their own, no font, no picture from elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from tlstax import __version__
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
+from tlstax.report.advice.section import advice_sections
+from tlstax.report.advice.words import share_words, use_words
 from tlstax.report.core import figures, palette
 from tlstax.report.core.untrusted import printable
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.page.page import page
+from tlstax.results.advice import Advice, Advised
 from tlstax.results.document import RunDocument
 from tlstax.study.labels import full_label
 
@@ -26,7 +30,24 @@ def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
-    return _template().render(page=page(stored, document, draw), style=_style())
+    return _template("template.html.j2").render(page=page(stored, document, draw), style=_style())
+
+
+def advice_html(found: Advice) -> str:
+    """An advice as a page of its own. Whatever a server said is escaped."""
+    return _template("advice.html.j2").render(
+        title=found.inspected.server,
+        answers=(use_words(found.use), *(_answer(own) for own in found.advised)),
+        sections=advice_sections(found),
+        version=__version__,
+        at=found.inspected.at,
+        style=_style(),
+    )
+
+
+def _answer(own: Advised) -> str:
+    saved = own.saving.server_share
+    return own.what if saved is None else f"{own.what}: {share_words(saved)} of the server's CPU"
 
 
 def _whole(sentence: str) -> str:
@@ -40,7 +61,7 @@ def _unparted(text: str) -> str:
 
 
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     environment = Environment(
         loader=PackageLoader("tlstax", "report/page"),
         autoescape=True,
@@ -51,7 +72,7 @@ def _template() -> Template:
     )
     environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
     environment.globals.update(kind_of=lambda block: type(block).__name__)
-    return environment.get_template("template.html.j2")
+    return environment.get_template(name)
 
 
 def _finalized(value: object) -> object:

@@ -54,7 +54,7 @@ def _logs_in_natively(wanted: Wanted) -> bool:
 
 
 def _of_its_work(wanted: Wanted) -> Iterable[Limit]:
-    reconnects = wanted.case.workload == "reconnect" or (wanted.own is not None and wanted.own.reconnect)
+    reconnects = wanted.case.reconnects or (wanted.own is not None and wanted.own.reconnect)
     yield reconnects, "cannot prove each of the connections that it would make for one query"
     yield wanted.is_prepared, "sends statements only as text (protocol = text)"
     yield (

@@ -18,6 +18,7 @@ from tlstax.study.workloads.effects import (
     verb,
     writes,
 )
+from tlstax.study.workloads.sessions import Session
 from tlstax.study.workloads.tables import KEPT, TABLES, Shape, put_back_sql
 
 __all__ = [
@@ -70,12 +71,13 @@ _BUILT_IN = {
 
 def built_in(name: str, table: str, rows: int) -> Workload:
     """The workload of that name over ids 1 to `rows` of `table`. KeyError for another name."""
-    return _BUILT_IN[name].made(table, rows)
+    session = Session.named(name)
+    return session.workload(table, rows) if session else _BUILT_IN[name].made(table, rows)
 
 
 def table_of(name: str) -> Shape:
     """The shape of the table that the built-in workload works on. KeyError for another name."""
-    return _BUILT_IN[name].table
+    return "sbtest" if Session.named(name) else _BUILT_IN[name].table
 
 
 def changes_data(name: str) -> bool:
@@ -97,4 +99,6 @@ def can_be_repeated(name: str) -> bool:
 
 def in_words(name: str) -> str:
     """What the workload is called in a report; a name that is not built in stands for itself."""
+    if session := Session.named(name):
+        return session.words
     return _BUILT_IN[name].words if name in _BUILT_IN else name

@@ -22,6 +22,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.study.level_names import WORKLOADS
+from tlstax.study.workloads.sessions import Session
 from tlstax.study.workloads.tables import Shape
 from tlstax.support.text import closest
 
@@ -118,7 +119,7 @@ class UserWorkload(Frozen):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if self.name in WORKLOADS:
+        if self.name in WORKLOADS or Session.named(self.name):
             raise ValueError(f"name: {self.name!r} is a built-in workload; give yours another name")
         for field, statements in self.said_by_themselves().items():
             for sql in statements:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 
-from tlstax.findings.core.series import Blocks, Frozen, Logs, Series, series, valid_values
+from tlstax.findings.core.series import Blocks, Frozen, Logs, Series, series_of
 from tlstax.records.trial import StoredRun
 from tlstax.study import Level
 
@@ -32,8 +32,7 @@ def block_rows(stored: StoredRun, outcomes: Sequence[str]) -> tuple[BlockRow, ..
 
     `outcomes` are names of `OUTCOMES`. Raises MachineFault where a stored histogram cannot be decoded.
     """
-    study = stored.header.study
-    run = series(study, stored.measured, valid_values(study, stored.measured))
+    run = series_of(stored)
     return (*_planned(run, outcomes), *_controls(run, outcomes))
 
 

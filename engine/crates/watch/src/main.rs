@@ -1,0 +1,69 @@
+//! Reads what a server's process uses, on the server's machine, for whoever measures from another one.
+//!
+//! It is started over ssh, speaks lines on its standard input and output, and ends with its input. Its arguments
+//! are the two ends of a connection that the measuring side has to the server: which process holds the
+//! server's end is the server, whatever it is called.
+//!
+//! First it says `watching PID PROCESSORS NAME`, or `error: …` and ends with 1. Then it answers each `clock` with
+//! the nanoseconds of CPU time that all threads of the process have used, each `memory` with its resident bytes,
+//! and anything else, like a process that is gone, with `error: …`.
+
+mod process;
+mod sockets;
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::process::Watched;
+use crate::sockets::Connection;
+
+const USAGE: &str =
+    "usage: tlstax-watch CLIENT:PORT SERVER_PORT, the ends of a connection to the server";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match found(&arguments, Path::new("/proc")) {
+        Ok(watched) => {
+            // Whoever asks may be gone at any time; then there is nobody left to tell.
+            let _ = answer(&watched);
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            let _ = said(&format!("error: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The process at the server's end of the connection.
+fn found(arguments: &[String], proc: &Path) -> Result<Watched, String> {
+    let [client, port] = arguments else {
+        return Err(USAGE.to_owned());
+    };
+    let connection = Connection::parsed(client, port).ok_or_else(|| USAGE.to_owned())?;
+    Watched::holding(connection.inode(proc)?, proc)
+}
+
+/// Answers questions until there are no more.
+fn answer(watched: &Watched) -> std::io::Result<()> {
+    said(&watched.words())?;
+    for line in std::io::stdin().lock().lines() {
+        let found = match line?.as_str() {
+            "clock" => watched.cpu_ns(),
+            "memory" => watched.resident_bytes(),
+            other => Err(format!("there is no question {other:?}")),
+        };
+        match found {
+            Ok(number) => said(&number.to_string())?,
+            Err(why) => said(&format!("error: {why}"))?,
+        }
+    }
+    Ok(())
+}
+
+fn said(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}

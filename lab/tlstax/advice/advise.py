@@ -1,0 +1,160 @@
+"""The whole of an advice, readable in one function: inspect → measure like it → measure there → rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tlstax.findings.advice.advise import Evidence, advised
+from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, measured
+from tlstax.findings.advice.situation import Now, now_of, use_of
+from tlstax.findings.advice.spent import connections_made, spent_words
+from tlstax.findings.core.series import series_of
+from tlstax.guests.access import GuestAccess
+from tlstax.inspection.inspection import inspect
+from tlstax.plan.advice_studies import (
+    Changes,
+    changes_like_it,
+    changes_there,
+    study_like_it,
+    study_there,
+)
+from tlstax.plan.stand_ins import stand_in_for
+from tlstax.records.trial import StoredRun
+from tlstax.results.advice import Advice, Advised, SeenUse
+from tlstax.results.inspection import InspectedServer
+from tlstax.run.pipeline import Watcher, run
+from tlstax.run.preparing import Request
+from tlstax.store import Store
+from tlstax.support.errors import Interrupted, TlstaxError
+
+MOST_AT_ONCE = 2
+"""Connections that the server gets at once from measuring: one that makes some, and one that is kept."""
+
+
+@dataclass(frozen=True)
+class AdviceRequest:
+    """Whom to advise, and what is known of its use; None where that is to be seen.
+
+    `there_s` is how long to measure at the server itself, `like_it_s` on a private one; 0 leaves it out. It
+    is at work for us for `share` of that time, with one connection.
+    """
+
+    access: GuestAccess
+    watch_s: float
+    there_s: float
+    like_it_s: float
+    share: float = 0.1
+    connects_per_s: float | None = None
+    statements: int | None = None
+    answer_bytes: int | None = None
+
+
+def advise(request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
+    """Inspect the server, measure what could be changed, and rank it; Ctrl-C keeps what is known.
+
+    UserMistake or MachineFault where the account cannot log in. What cannot be measured is named.
+    """
+    found = inspect(request.access, request.watch_s, watcher)
+    use = use_of(found, request.connects_per_s, request.statements, request.answer_bytes)
+    now = now_of(found)
+    measuring = _Measuring(request, store, watcher, is_interrupted=found.status == "interrupted")
+    like_it = at_it = cpu_there = None
+    if now is not None:
+        changes = changes_there(
+            now.tls,
+            now.other_version,
+            answer_bytes=use.answer_bytes,
+            resumes=now.resumes is True,
+            retried=now.hello_retry,
+        )
+        like_it = measuring.like_it(now, changes, stand_in_for(found.word.version))
+        at_it, cpu_there = measuring.there(changes)
+    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in)
+    worth, little = advised(found, now, use, evidence) if now is not None else ((), ())
+    return measuring.advice(found, use, worth, little)
+
+
+@dataclass
+class _Measuring:
+    """What is measured, and what is known of it so far: the runs, and what could not be measured and why."""
+
+    request: AdviceRequest
+    store: Store
+    watcher: Watcher
+    is_interrupted: bool
+    runs: list[StoredRun] = field(default_factory=list)
+    not_measured: list[str] = field(default_factory=list)
+    stand_in: str = ""
+
+    def like_it(self, now: Now, there: Changes, stand_in: str | None) -> Measured | None:
+        """The server's CPU time on a private server like it; None where that cannot be."""
+        what = "the server's CPU time"
+        if stand_in is None or not now.certificate:
+            why = (
+                f"no private server can have a key of {now.key}"
+                if stand_in
+                else "no private server is like it"
+            )
+            self.not_measured.append(f"{what}: {why}")
+            return None
+        changes = changes_like_it(there, now.certificate)
+        budget_s = self.request.like_it_s
+        stored = self._run(lambda: Request(study_like_it(changes, stand_in, budget_s)), budget_s, what)
+        self.stand_in = stand_in if stored is not None else ""
+        return None if stored is None else measured(series_of(stored), changes, SERVER_CPU)
+
+    def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
+        """How long connections take at the server itself, and its CPU time; None where that cannot be."""
+        budget_s, guest = self.request.there_s, self.request.access
+        stored = self._run(
+            lambda: Request(
+                study_there(changes, budget_s), guest, share=self.request.share, promised=MOST_AT_ONCE
+            ),
+            budget_s,
+            "times at the server itself",
+        )
+        if stored is None:
+            return None, None
+        run = series_of(stored)
+        return measured(run, changes, TIME), measured(run, changes, SERVER_CPU)
+
+    def _run(self, request: Callable[[], Request], budget_s: float, what: str) -> StoredRun | None:
+        """One of the two runs, unless it is left out; where there is none, it is noted why."""
+        if self.is_interrupted or budget_s <= 0:
+            self.not_measured.append(f"{what}: {'interrupted' if self.is_interrupted else 'left out'}")
+            return None
+        try:
+            stored = run(request(), self.store, self.watcher)
+        except Interrupted:
+            self.is_interrupted = True
+            self.not_measured.append(f"{what}: interrupted")
+            return None
+        except TlstaxError as error:
+            self.not_measured.append(f"{what}: {error.message}")
+            return None
+        self.runs.append(stored)
+        self.is_interrupted = stored.status == "interrupted"
+        return stored
+
+    def advice(
+        self,
+        found: InspectedServer,
+        use: SeenUse,
+        worth: tuple[Advised, ...],
+        little: tuple[Advised, ...],
+    ) -> Advice:
+        """The document, with what measuring took of the server."""
+        there = [stored for stored in self.runs if stored.header.guest]
+        return Advice(
+            inspected=found,
+            use=use,
+            advised=worth,
+            little=little,
+            stand_in=self.stand_in,
+            runs=tuple(stored.header.run for stored in self.runs),
+            connections_there=found.connections + sum(map(connections_made, there)),
+            spent_there=spent_words(there),
+            not_measured=tuple(self.not_measured),
+            status="interrupted" if self.is_interrupted else found.status,
+        )

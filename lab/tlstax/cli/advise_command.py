@@ -1,0 +1,87 @@
+"""`tlstax advise`: what to change at a server, what is shown meanwhile, and how it ends."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlstax.advice.advise import AdviceRequest, advise
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.kept import open_store
+from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.findings.advice.redact import redacted
+from tlstax.guests.access import GuestOptions, settle
+from tlstax.report.advice.text import advice_text
+from tlstax.report.page.html import advice_html
+from tlstax.results.advice import Advice
+
+
+@dataclass(frozen=True)
+class AdviseOptions:
+    """The options of `tlstax advise` as they were typed.
+
+    `redact` None redacts the page alone, which is there to be shared.
+    """
+
+    guest: GuestOptions
+    watch: str
+    budget: str
+    there: str
+    share: str = "10%"
+    connects: str | None = None
+    queries: int | None = None
+    bytes: str | None = None
+    report: Path | None = None
+    redact: bool | None = None
+    json: bool = False
+
+
+def advise_command(options: AdviseOptions) -> int:
+    """Advise and show it; the exit status."""
+    connects, answer = options.connects, options.bytes
+    request = AdviceRequest(
+        access=settle(options.guest, getpass.getpass if sys.stdin.isatty() else None),
+        watch_s=quantities.seconds(options.watch, "--watch"),
+        like_it_s=_length(options.budget, "--budget"),
+        there_s=_length(options.there, "--there"),
+        share=_share(options.share),
+        connects_per_s=None if connects is None else quantities.rate(connects, "--connects"),
+        statements=options.queries,
+        answer_bytes=None if answer is None else quantities.size(answer, "--bytes"),
+    )
+    if options.report is not None:
+        check_writable(options.report)
+    watcher = ProgressLine(quiet=options.json)
+    try:
+        with open_store() as store:
+            found = advise(request, store, watcher)
+    finally:
+        watcher.close()
+    _show(redacted(found) if options.redact else found, as_json=options.json)
+    if options.report is not None:
+        shared = found if options.redact is False else redacted(found)
+        write_text(options.report, advice_html(shared))
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def _show(found: Advice, *, as_json: bool) -> None:
+    if as_json:
+        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
+    else:
+        colour = colourful()
+        show(advice_text(found, width=terminal_width(), colour=colour), coloured=colour)
+
+
+def _share(text: str) -> float:
+    """A share of the time, up to all of it."""
+    return 1.0 if text.strip() in {"1", "100%", "100 %"} else quantities.fraction(text, "--share")
+
+
+def _length(text: str, option: str) -> float:
+    """A duration, or 0 for "off"."""
+    return 0.0 if text.strip() == "off" else quantities.seconds(text, option)

@@ -1,0 +1,63 @@
+"""The command that computes costs from parts that were measured: `predict`, and its options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tlstax.cli.options import Json
+
+predict_app = typer.Typer()
+
+
+@predict_app.command("predict")
+def predict(
+    connects: Annotated[
+        str | None, typer.Option(help="Connections a second, such as 200/s; without, one is looked at.")
+    ] = None,
+    queries: Annotated[int, typer.Option(min=1, help="Statements on each connection.")] = 1,
+    bytes_: Annotated[str, typer.Option("--bytes", help="Bytes of each answer, such as 120 or 2k.")] = "120",
+    rtt_ms: Annotated[float, typer.Option(help="Round trip time between client and server.")] = 0.0,
+    tls: Annotated[str, typer.Option(help="1.3, 1.2 or off.")] = "1.3",
+    certificate: Annotated[
+        str, typer.Option(help="The server's key, such as rsa-4096 or ec-p256.")
+    ] = "rsa-2048",
+    group: Annotated[
+        str, typer.Option(help="The clients' first group: P-256, or default for what the client puts first.")
+    ] = "P-256",
+    resumption: Annotated[str, typer.Option(help="on where clients resume sessions, else off.")] = "off",
+    server: Annotated[str | None, typer.Option(help="Which server's costs, such as mysql-8.0.33.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="The run of the study components that it is computed from.")
+    ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Measure mixes drawn at random, and show how far off it is.")
+    ] = False,
+    mixes: Annotated[int, typer.Option(help="With --validate: how many are drawn.")] = 24,
+    budget: Annotated[str, typer.Option(help="With --validate: how long to measure.")] = "10m",
+    seed: Annotated[int | None, typer.Option(help="With --validate: draw the same again.")] = None,
+    json: Json = False,
+) -> None:
+    """What a way of using a server would cost, and what would be cheaper: computed from measured parts."""
+    if validate:
+        from tlstax.cli.validate_command import ValidateOptions, validate_command
+
+        given = ValidateOptions(mixes=mixes, budget=budget, seed=seed, server=server, run=run, json=json)
+        raise typer.Exit(validate_command(given))
+    from tlstax.cli.predict_command import PredictOptions, predict_command
+
+    options = PredictOptions(
+        connects=connects,
+        queries=queries,
+        bytes=bytes_,
+        rtt_ms=rtt_ms,
+        tls=tls,
+        certificate=certificate,
+        group=group,
+        resumption=resumption,
+        server=server,
+        run=run,
+        json=json,
+    )
+    raise typer.Exit(predict_command(options))

@@ -1,0 +1,67 @@
+"""`tlstax predict --validate`: mixes drawn at random, measured, and set beside what was predicted."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.kept import open_store
+from tlstax.cli.predict_command import calibration_in
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.doctor.network import distance
+from tlstax.findings.model.calibration import STUDY, Calibrated
+from tlstax.findings.model.validate import validation
+from tlstax.plan.drawn_mixes import drawn, validation_study
+from tlstax.report.prediction.validation_text import validation_text
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
+from tlstax.study import Study, load_study, override
+from tlstax.support.errors import UserMistake
+
+MOST_MIXES = 200
+
+
+@dataclass(frozen=True)
+class ValidateOptions:
+    """The options of `tlstax predict --validate` as they were typed."""
+
+    mixes: int = 24
+    budget: str = "10m"
+    seed: int | None = None
+    server: str | None = None
+    run: str | None = None
+    json: bool = False
+
+
+def validate_command(options: ValidateOptions) -> int:
+    """Measure mixes that were not measured before, and show how well they were predicted; the exit status."""
+    if not 2 <= options.mixes <= MOST_MIXES:
+        raise UserMistake(f"--mixes: {options.mixes} is not between 2 and {MOST_MIXES}")
+    budget_s = quantities.seconds(options.budget, "--budget")
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    watcher = ProgressLine(quiet=options.json)
+    with open_store() as store:
+        model = calibration_in(store, options.run, options.server)
+        with_distance = distance().status == "ok"
+        if not with_distance:
+            watcher.warn("no distances are drawn, since none can be made here (`tlstax doctor` says why)")
+        mixes = drawn(model.mixes, options.mixes, seed, with_distance=with_distance)
+        study = validation_study(_components(model), mixes, budget_s)
+        stored = run(Request(study=study, seed=seed), store, watcher)
+    found = validation(model, stored)
+    if options.json:
+        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
+    else:
+        colour = colourful()
+        show(validation_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def _components(model: Calibrated) -> Study:
+    """The study of the parts, for the servers that the model knows."""
+    study = load_study(STUDY)
+    servers = model.header.study.levels_of().get("server", ())
+    return override(study, "server", tuple(str(name) for name in servers)) if servers else study

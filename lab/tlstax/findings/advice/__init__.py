@@ -1,0 +1,1 @@
+"""What to change at a server that was inspected, from what was seen and what was measured. Pure."""

@@ -1,0 +1,170 @@
+"""Which changes are worth it at a server, ranked by what they save of it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlstax.findings.advice.measured import Measured, share
+from tlstax.findings.advice.programs import connected
+from tlstax.findings.advice.situation import Now
+from tlstax.findings.advice.steps import steps_for
+from tlstax.plan.advice_studies import CHEAPEST_KEY
+from tlstax.results.advice import Advised, Change, Saving, SeenUse
+from tlstax.results.inspection import Certificate, InspectedServer
+from tlstax.study.server_words import key_of
+from tlstax.study.workloads.sessions import FEW_STATEMENTS
+from tlstax.support.text import counted
+
+WORTH = 0.05
+"""A change that saves less than this share of what the server spends on connections is not worth advising."""
+
+COMMON_RSA_BITS = 2048
+
+ITSELF = "the server itself"
+"""What CPU time was measured on that was measured there."""
+
+LONG_CHAIN = 3
+"""A server's own certificate and the one that signed it are enough; a root needs none to be sent with it."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured: the server's CPU time on a private one, times at the server itself; None if not.
+
+    `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one.
+    """
+
+    like_it: Measured | None
+    there: Measured | None
+    cpu_there: Measured | None = None
+    stand_in: str = ""
+
+    def cpu(self, change: Change) -> tuple[Measured, str] | None:
+        """What tells of the server's CPU time with this change, best what was measured there."""
+        for own, name in ((self.cpu_there, ITSELF), (self.like_it, self.stand_in)):
+            if own is not None and change in own.ratios:
+                return own, name
+        return None
+
+
+def advised(
+    found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence
+) -> tuple[tuple[Advised, ...], tuple[Advised, ...]]:
+    """The changes that are worth it, what saves most of the server first, and those that are not.
+
+    Worth it is what mends something that was seen, or saves `WORTH` at the use that was seen or given.
+    """
+    changes = [*_changes(found, now, use, evidence)]
+    mended = {_name(own) for own in changes if own.seen}
+    worth = [own for own in changes if own.seen or _is_worth(own, use)]
+    little = [own for own in changes if own not in worth and _name(own) not in mended]
+    return tuple(sorted(worth, key=_rank)), tuple(sorted(little, key=_rank))
+
+
+def _name(own: Advised) -> Change:
+    return own.change
+
+
+def _rank(own: Advised) -> float:
+    saved = own.saving.server_share or own.saving.server_cpu_us
+    return -saved.point if saved is not None else 0.0
+
+
+def _is_worth(own: Advised, use: SeenUse) -> bool:
+    """Whether it saves enough where it is known how the server is used."""
+    saved = own.saving.server_share
+    known = use.source != "assumed"
+    return known and saved is not None and saved.low is not None and saved.low >= WORTH
+
+
+def _changes(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) -> Iterator[Advised]:
+    version, programs = found.word.version, connected(found.inside.programs)
+    for change, what, seen in _possible(found, now, use):
+        yield Advised(
+            change=change,
+            what=what,
+            seen=seen,
+            saving=_saving(change, found, use, evidence),
+            steps=steps_for(change, version, programs),
+        )
+
+
+def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[Change, str, str]]:
+    """Each change that could be made: which, in words, and what was seen that it mends, if anything."""
+    yield "pool", "keep connections (a pool)", _of_use(use)
+    if now.key and now.certificate != CHEAPEST_KEY:
+        yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", _of_key(now.key)
+    none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
+    yield "resumption", "resume sessions", none
+    if now.hello_retry:
+        yield "group", "P-256 first in the clients' groups", "clients are asked for a second ClientHello"
+    if now.tls == "1.2":
+        offers = now.other_version is not None
+        yield "version", "TLS 1.3 in place of 1.2", "" if offers else "the server does not offer TLS 1.3"
+    elif now.other_version is not None:
+        yield "version", f"TLS {now.other_version} in place of {now.tls}", ""
+    yield from _of_chain(found.chain)
+    yield from _of_compression(found)
+
+
+def _of_use(use: SeenUse) -> str:
+    rate = use.connects_per_s
+    if use.source == "assumed" or use.statements >= FEW_STATEMENTS or not rate or rate < 1:
+        return ""
+    return f"{rate:.3g} connections a second are made for {counted(use.statements, 'statement')} each"
+
+
+def _of_key(key: str) -> str:
+    bits = re.fullmatch(r"RSA (\d+)", key)
+    if bits is None or int(bits[1]) <= COMMON_RSA_BITS:
+        return ""
+    return f"the server signs each full handshake with {key}"
+
+
+def _of_chain(chain: Sequence[Certificate]) -> Iterator[tuple[Change, str, str]]:
+    if len(chain) < LONG_CHAIN:
+        return
+    root = " with the root among them" if chain[-1].is_self_signed else ""
+    sent = sum(own.size_bytes for own in chain)
+    what = "a shorter chain of certificates"
+    yield (
+        "chain",
+        what,
+        f"the server sends {len(chain)} certificates{root}, {sent:,} bytes in each full handshake",
+    )
+
+
+def _of_compression(found: InspectedServer) -> Iterator[tuple[Change, str, str]]:
+    compressed = sum(own.connections for own in found.inside.programs if own.compression)
+    if compressed:
+        seen = f"{counted(compressed, 'connection')} compress what they send"
+        yield "compression", "no compression in the protocol", seen
+
+
+def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evidence) -> Saving:
+    there, known = evidence.there, evidence.cpu(change)
+    cpu = known[0].saved(change) if known is not None else None
+    return Saving(
+        server_cpu_us=cpu,
+        server_share=share(cpu, known[0].session(use.statements)) if known and cpu is not None else None,
+        measured_on=known[1] if known is not None else "",
+        time_us=there.saved(change) if there is not None else None,
+        round_trips=_round_trips(change, found),
+        bytes=_bytes(change, found.chain),
+    )
+
+
+def _round_trips(change: Change, found: InspectedServer) -> float:
+    """Those that the change takes from a connect, as they were counted there."""
+    if change == "group":
+        return 1.0
+    if change == "pool" and found.connect is not None:
+        return found.connect.whole.round_trips
+    return 0.0
+
+
+def _bytes(change: Change, chain: Sequence[Certificate]) -> float:
+    """What a chain without its last certificate saves: a root, or the one before it."""
+    return float(chain[-1].size_bytes) if change == "chain" and chain else 0.0

@@ -1,0 +1,92 @@
+"""From the runs behind an advice to what each change saves of a connection. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp
+
+from tlstax.findings.core.series import Series
+from tlstax.plan.advice_studies import Changes
+from tlstax.results.interval import Interval
+from tlstax.study import Level
+
+SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
+
+PROCESSES = 0.03
+"""By how much two processes of one server differ in what the same costs, mostly: twins did by up to 4 %
+(docs/openssl-versions.md). It widens each interval, since what is advised is done to another process."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one outcome of a connection with one statement is now, and its ratio with each change, by name.
+
+    `statement` is what a statement costs by itself on a kept connection.
+    """
+
+    now: float
+    statement: float
+    ratios: Mapping[str, Interval]
+
+    def saved(self, change: str) -> Interval | None:
+        """What the change saves of a connection, in the outcome's unit; None where it was not measured."""
+        ratio = self.ratios.get(change)
+        if ratio is None:
+            return None
+        low, high = ratio.low, ratio.high
+        return Interval(
+            point=(1 - ratio.point) * self.now,
+            low=None if high is None else (1 - high * exp(PROCESSES)) * self.now,
+            high=None if low is None else (1 - low * exp(-PROCESSES)) * self.now,
+            confidence=ratio.confidence,
+            blocks=ratio.blocks,
+        )
+
+    def session(self, statements: int) -> float:
+        """What a connection costs with so many statements."""
+        return self.now + (statements - 1) * self.statement
+
+
+def measured(run: Series, changes: Changes, outcome: str) -> Measured | None:
+    """What the run says of this outcome; None where it has no valid block of the connection as it is now."""
+    added: dict[str, Level] = {name: levels[0] for name, levels in run.study.factors.items()}
+    now = {**changes.now, **added}
+    level = _mean(run, now, outcome)
+    kept = _mean(run, {**changes.changed["pool"], **added}, outcome)
+    if level is None or kept is None:
+        return None
+    ratios = {
+        name: found
+        for name, levels in changes.changed.items()
+        if (found := _ratio(run, name, {**levels, **added}, (now, changes, added), outcome)) is not None
+    }
+    return Measured(level, kept, ratios)
+
+
+def _mean(run: Series, levels: Mapping[str, Level], outcome: str) -> float | None:
+    logs = run.logs(levels, outcome)
+    return exp(sum(logs.values()) / len(logs)) if logs else None
+
+
+def _ratio(
+    run: Series,
+    name: str,
+    levels: Mapping[str, Level],
+    against: tuple[Mapping[str, Level], Changes, Mapping[str, Level]],
+    outcome: str,
+) -> Interval | None:
+    """The change's ratio to what is now; that of another key by way of plaintext on both processes."""
+    now, changes, added = against
+    logs = run.log_ratios(levels, now, outcome)
+    if name == "certificate" and "clear of it" in changes.changed:
+        both = run.log_ratios(
+            {**changes.changed["clear of it"], **added}, {**changes.changed["clear"], **added}, outcome
+        )
+        logs = {block: own - both[block] for block, own in logs.items() if block in both}
+    return run.interval(logs) if logs else None
+
+
+def share(saved: Interval, whole: float) -> Interval:
+    """What is saved as a share of the whole."""
+    return saved.each(lambda us: us / whole)

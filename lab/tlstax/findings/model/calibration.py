@@ -1,0 +1,134 @@
+"""From a run of the study `components` to what each part of a connection costs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from statistics import fmean
+
+from tlstax.findings.core.blocks import BlockRow, block_rows
+from tlstax.findings.model.fit import Fit, fitted
+from tlstax.findings.model.parts import Parts, parts_of
+from tlstax.records.trial import RunHeader, StoredRun
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
+from tlstax.support.errors import UserMistake
+from tlstax.support.grouping import grouped
+
+STUDY = "components"
+"""The built-in study that measures the parts."""
+
+SERVER_CPU, CLIENT_CPU, TIME = "server_cpu_us_per_op", "client_cpu_us_per_op", "latency_mean_us"
+SENT, RECEIVED = "bytes_sent_per_op", "bytes_received_per_op"
+ROUND_TRIPS = "round_trips"
+CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS = "round_trips_per_connect", "round_trips_per_query"
+
+FITTED = (SERVER_CPU, CLIENT_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
+READ = (SERVER_CPU, CLIENT_CPU, TIME, SENT, RECEIVED, CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS)
+"""The outcomes that are fitted, and those that are read for it."""
+
+
+@dataclass(frozen=True)
+class MeasuredMix:
+    """A mix as a run measured it: the geometric means of its outcomes over blocks.
+
+    `blocks` is of how many; `connections` worked at once, `rtt_ms` away.
+    """
+
+    mix: Mix
+    connections: int
+    rtt_ms: float
+    values: Mapping[str, float]
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What the parts cost, by how many connections worked at once and by outcome; and what was measured."""
+
+    header: RunHeader
+    measured: tuple[MeasuredMix, ...]
+    fits: Mapping[int, Mapping[str, Fit]]
+
+    @property
+    def alone(self) -> Mapping[str, Fit]:
+        """With the fewest connections at once: how long things take."""
+        return self.fits[min(self.fits)]
+
+    @property
+    def busy(self) -> Mapping[str, Fit]:
+        """With the most: what they cost a server that has other work."""
+        return self.fits[max(self.fits)]
+
+    def knows(self, parts: Parts) -> bool:
+        """Whether all of these parts were measured."""
+        return self.busy[SERVER_CPU].knows(parts)
+
+    @property
+    def mixes(self) -> tuple[Mix, ...]:
+        """The mixes that were measured."""
+        return tuple(dict.fromkeys(measured.mix for measured in self.measured))
+
+
+def calibrated(stored: StoredRun, server: str | None = None) -> Calibrated:
+    """What a run of `components` says of the parts, of one of its servers where it has several.
+
+    Raises UserMistake where it has too few mixes, MachineFault where a histogram cannot be decoded.
+    """
+    return calibration_of(stored.header, measured_mixes(block_rows(stored, READ), server))
+
+
+def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibrated:
+    """What these mixes say of their parts. Raises UserMistake where they are too few."""
+    if not measured:
+        raise UserMistake(
+            f"run {header.run} measured no connections by their statements",
+            remedy=f"name a run of `tlstax study run {STUDY}`",
+        )
+    ladder = grouped(measured, lambda one: one.connections)
+    fits = {connections: _fits(own, header.study.confidence) for connections, own in ladder.items()}
+    return Calibrated(header, tuple(measured), fits)
+
+
+def measured_mixes(rows: Iterable[BlockRow], server: str | None = None) -> tuple[MeasuredMix, ...]:
+    """Every mix that a run has valid trials of, with the outcomes that all of its blocks have.
+
+    With a `server` those of that one alone, where it was a factor.
+    """
+    by_case = grouped(rows, lambda row: tuple(sorted(row.levels.items())))
+    return tuple(_each_mix(by_case.values(), server))
+
+
+def _each_mix(cases: Iterable[list[BlockRow]], server: str | None) -> Iterator[MeasuredMix]:
+    for rows in cases:
+        case = CaseLevels.of(rows[0].levels)
+        mix = Mix.of(case)
+        if mix is not None and (server is None or case.server in {None, server}):
+            yield _measured(mix, case, rows)
+
+
+def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredMix:
+    blocks = grouped(rows, lambda row: row.block)
+    known = set.intersection(*(set(row.values) for row in rows))
+    values = {
+        name: exp(fmean(fmean(log(row.values[name]) for row in own) for own in blocks.values()))
+        for name in READ
+        if name in known
+    }
+    if CONNECT_ROUND_TRIPS in values:
+        asked = mix.statements * values.get(QUERY_ROUND_TRIPS, 1.0)
+        values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked
+    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(blocks))
+
+
+def _fits(measured: Sequence[MeasuredMix], confidence: float) -> dict[str, Fit]:
+    return dict(_each_fit(measured, confidence))
+
+
+def _each_fit(measured: Sequence[MeasuredMix], confidence: float) -> Iterator[tuple[str, Fit]]:
+    blocks = min(one.blocks for one in measured)
+    for name in FITTED:
+        known = [(parts_of(one.mix), one.values[name]) for one in measured if name in one.values]
+        if known:
+            yield name, fitted(known, blocks=blocks, confidence=confidence)

@@ -1,0 +1,192 @@
+"""What a mix would cost, part by part, and what it would cost with one thing changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.findings.model.calibration import (
+    CLIENT_CPU,
+    RECEIVED,
+    ROUND_TRIPS,
+    SENT,
+    SERVER_CPU,
+    TIME,
+    Calibrated,
+)
+from tlstax.findings.model.parts import KIB, STATEMENT, Parts, parts_of
+from tlstax.results.interval import Interval
+from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, Remedy, WhatIf
+from tlstax.study.mixes import P256, Mix
+from tlstax.study.server_words import key_of
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import enumerated
+
+CHEAPEST_KEY = "ec-p256"
+"""As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with of those that browsers and
+drivers all take."""
+
+
+def prediction(
+    model: Calibrated, mix: Mix, *, rtt_ms: float = 0.0, connects_per_s: float | None = None
+) -> Prediction:
+    """What the mix costs at this distance and rate. UserMistake where a part of it was not measured."""
+    check_known(model, mix)
+    parts = parts_of(mix)
+    whole = costs(model, mix, rtt_ms)
+    rate = connects_per_s
+    return Prediction(
+        calibration=_calibration(model, mix),
+        mix=mix,
+        rtt_ms=rtt_ms,
+        connects_per_s=rate,
+        costs=whole,
+        in_the_clear=costs(model, in_the_clear(mix), rtt_ms),
+        server_cores=None if rate is None else whole.server_cpu_us.each(lambda us: us * rate / 1e6),
+        parts=tuple(_part_costs(model, parts)),
+        what_if=tuple(what_if(model, mix, rtt_ms)),
+    )
+
+
+def check_known(model: Calibrated, mix: Mix) -> None:
+    """UserMistake where the run did not measure a part of the mix."""
+    for name in parts_of(mix):
+        if not model.knows({name: 1}):
+            known = [part for part in model.busy[SERVER_CPU].names if part.split()[0] == name.split()[0]]
+            raise UserMistake(
+                f"what {name} costs was not measured in run {model.header.run}",
+                remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
+            )
+
+
+def in_the_clear(mix: Mix) -> Mix:
+    """The same work without TLS."""
+    return Mix(tls="off", statements=mix.statements, answer_bytes=mix.answer_bytes)
+
+
+def costs(model: Calibrated, mix: Mix, rtt_ms: float) -> Costs:
+    """What a connection of the mix costs with its statements."""
+    return _costs_of(model, parts_of(mix), _first_row(mix), rtt_ms)
+
+
+def _costs_of(model: Calibrated, parts: Parts, first_row: Parts, rtt_ms: float) -> Costs:
+    alone, busy = model.alone, model.busy
+    return Costs(
+        server_cpu_us=busy[SERVER_CPU].predicted(parts),
+        client_cpu_us=busy[CLIENT_CPU].predicted(parts),
+        time_us=_time(model, parts, rtt_ms),
+        time_to_first_row_us=_time(model, first_row, rtt_ms),
+        round_trips=alone[ROUND_TRIPS].cost(parts).point,
+        sent_bytes=alone[SENT].cost(parts).point,
+        received_bytes=alone[RECEIVED].cost(parts).point,
+    )
+
+
+def _time(model: Calibrated, parts: Parts, rtt_ms: float) -> Interval:
+    """The time on one machine, and the round trips."""
+    away_us = _round_trips(model, parts) * rtt_ms * 1000
+    return model.alone[TIME].predicted(parts).each(lambda us: us + away_us)
+
+
+def _round_trips(model: Calibrated, parts: Parts) -> float:
+    return model.alone[ROUND_TRIPS].cost(parts).point
+
+
+def _first_row(mix: Mix) -> dict[str, float]:
+    return parts_of(mix.but(statements=1))
+
+
+def statements_alone(mix: Mix) -> dict[str, float]:
+    """The parts of the mix on connections that are there already."""
+    return {name: amount for name, amount in parts_of(mix).items() if name.startswith((STATEMENT, KIB))}
+
+
+def _calibration(model: Calibrated, mix: Mix) -> Calibration:
+    header, fit = model.header, model.busy[SERVER_CPU]
+    return Calibration(
+        run=header.run,
+        at=header.started_at,
+        server=server_of(model),
+        processor=header.machine.cpu_model,
+        blocks=fit.blocks,
+        mixes=len(model.mixes),
+        unexplained=fit.unexplained,
+        outside=tuple(outside(model, mix)),
+    )
+
+
+def server_of(model: Calibrated) -> str:
+    """The server that was measured, by the name of its specimen."""
+    levels = model.header.study.levels_of().get("server", ())
+    return enumerated(str(level) for level in levels) or model.header.specimens[0].name
+
+
+def outside(model: Calibrated, mix: Mix) -> Iterator[str]:
+    """In what the mix lies outside of the range of those that were measured."""
+    statements = [own.statements for own in model.mixes]
+    sizes = [own.answer_bytes for own in model.mixes]
+    if not min(statements) <= mix.statements <= max(statements):
+        known = f"{min(statements)} to {max(statements)} were measured"
+        yield f"{mix.statements} statements a connection, where {known}"
+    if not min(sizes) <= mix.answer_bytes <= max(sizes):
+        yield f"answers of {mix.answer_bytes:,} bytes, where {min(sizes):,} to {max(sizes):,} were measured"
+
+
+def _part_costs(model: Calibrated, parts: Parts) -> Iterator[PartCost]:
+    fit = model.busy[SERVER_CPU]
+    for name, amount in parts.items():
+        yield PartCost(name=name, amount=amount, server_cpu_us=fit.cost({name: amount}))
+
+
+def what_if(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[WhatIf]:
+    """What each change that makes sense for the mix would save, what saves the most of the server first."""
+    found = [*_pooled(model, mix, rtt_ms), *_changed(model, mix, rtt_ms)]
+    yield from sorted(found, key=lambda one: -one.saved_cpu_us.point)
+
+
+def _pooled(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[WhatIf]:
+    """On connections that are kept, making one costs nothing any more."""
+    kept = statements_alone(mix)
+    yield _what_if(model, ("pool", "connections that are kept"), (parts_of(mix), kept), (kept, rtt_ms))
+
+
+def _changed(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[WhatIf]:
+    for remedy, words, other in changes_of(mix):
+        if model.knows(parts_of(other)):
+            away = (_first_row(other), rtt_ms)
+            yield _what_if(model, (remedy, words), (parts_of(mix), parts_of(other)), away)
+
+
+def changes_of(mix: Mix) -> Iterator[tuple[Remedy, str, Mix]]:
+    """The mix with one thing changed: which, in words, and the mix that it becomes."""
+    if mix.tls == "off":
+        return
+    if mix.resumption == "off":
+        yield "resumption", "sessions resumed", mix.but(resumption="on")
+    if mix.resumption == "off" and mix.certificate != CHEAPEST_KEY:
+        words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
+        yield "certificate", words, mix.but(certificate=CHEAPEST_KEY)
+    if mix.group != P256:
+        yield "group", "P-256 first in the clients' groups", mix.but(group=P256)
+    other = "1.2" if mix.tls == "1.3" else "1.3"
+    yield "version", f"TLS {other} in place of {mix.tls}", mix.but(tls=other)
+
+
+def _what_if(
+    model: Calibrated, named: tuple[Remedy, str], change: tuple[Parts, Parts], after: tuple[Parts, float]
+) -> WhatIf:
+    """`change` is the parts before and after, `after` what there is until the first row, and the distance."""
+    before, becomes = change
+    first_row, rtt_ms = after
+    cpu = model.busy[SERVER_CPU].saving(before, becomes)
+    whole_us = model.busy[SERVER_CPU].cost(before).point
+    round_trips = _round_trips(model, before) - _round_trips(model, becomes)
+    away_us = round_trips * rtt_ms * 1000
+    return WhatIf(
+        remedy=named[0],
+        words=named[1],
+        costs=_costs_of(model, becomes, first_row, rtt_ms),
+        saved_cpu_us=cpu,
+        saved_share=cpu.each(lambda us: us / whole_us),
+        saved_time_us=model.alone[TIME].saving(before, becomes).each(lambda us: us + away_us),
+        saved_round_trips=round_trips,
+    )

@@ -1,0 +1,172 @@
+"""A server's process on another machine, read over ssh by a program of ours that leaves nothing there.
+
+The program is sent over the standard input of a shell, into a file that has lost its name before its first
+byte arrives, and executed from its descriptor; it ends with the connection. ssh is the user's own, with
+their configuration, agent and known hosts; TLSTAX_SSH names another command. What it says is described in
+`engine/crates/watch`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple, Self
+
+from tlstax.support.errors import MachineFault, UserMistake
+
+SSH_VARIABLE = "TLSTAX_SSH"
+"""The command that is ssh, with its options, as a shell reads it; `ssh` where it is not set."""
+
+START_TIMEOUT_S, ANSWER_TIMEOUT_S = 60.0, 15.0
+"""How long to wait until the program runs there (a password may have to be typed), and for each answer."""
+
+_SHELL = (
+    'for folder in "${{TMPDIR:-/tmp}}" /dev/shm /var/tmp; do '
+    'file=$(mktemp "$folder/tlstax.XXXXXXXX" 2>/dev/null) || continue; '
+    'chmod 700 "$file"; [ -x "$file" ] && break; rm -f "$file"; file=; done; '
+    '[ -n "$file" ] || {{ echo "error: no folder there may hold a program"; exit 1; }}; '
+    'exec 3>"$file" 4<"$file"; rm -f "$file"; '
+    "head -c {size} >&3; exec 3>&-; exec /proc/self/fd/4 {arguments}"
+)
+"""What the shell there does. A file without a name is freed with its last descriptor, whatever ends first."""
+
+_FIRST = re.compile(r"watching (\d+) (\d+) ?(.*)")
+
+
+class SshHost(NamedTuple):
+    """Where the server runs: what ssh is told to connect to, and its port (None: ssh's own choice)."""
+
+    host: str
+    port: int | None = None
+
+    def __str__(self) -> str:
+        return f"ssh://{self.host}{f':{self.port}' if self.port else ''}"
+
+
+def parsed(text: str) -> SshHost:
+    """From `ssh://[user@]host[:port]`. Raises UserMistake."""
+    found = re.fullmatch(r"ssh://((?:[^@/:\s-][^@/:\s]*@)?[^@/:\s-][^@/:\s]*)(?::(\d{1,5}))?/?", text)
+    if found is None or (found[2] and not 0 < int(found[2]) < 1 << 16):
+        raise UserMistake(f"--server-host: {text!r} names no host", remedy="write it like ssh://db.example")
+    return SshHost(found[1], int(found[2]) if found[2] else None)
+
+
+@dataclass(frozen=True)
+class ConnectionEnds:
+    """A connection to the server: the client's address and port as the server sees them, and its own port."""
+
+    client: str
+    server_port: int
+
+
+class FarProcess:
+    """The process at the server's end of a connection; leaving the `with` block ends the program there."""
+
+    def __init__(self, host: SshHost, program: Path, ends: ConnectionEnds) -> None:
+        """Start it. MachineFault where ssh fails or the process is not to be found there."""
+        self._host = host
+        command = shlex.split(os.environ.get(SSH_VARIABLE, "ssh")) or ["ssh"]
+        port = [] if host.port is None else ["-p", str(host.port)]
+        arguments = shlex.join([ends.client, str(ends.server_port)])
+        shell = _SHELL.format(size=program.stat().st_size, arguments=arguments)
+        full = [*command, "-T", *port, host.host, f"exec sh -c {shlex.quote(shell)}"]
+        try:
+            self._ssh = subprocess.Popen(full, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            remedy = f"install it, or name another command in {SSH_VARIABLE}"
+            raise MachineFault(f"{command[0]} cannot be started ({error.strerror})", remedy=remedy) from error
+        self._buffer = b""
+        try:
+            self._send(program.read_bytes())
+            self.pid, self.processors, self.name = self._introduced()
+        except BaseException:
+            self.close()
+            raise
+
+    def cpu_us(self) -> float:
+        """Microseconds of CPU time that the process has used. MachineFault where it can no longer be read."""
+        return self._asked("clock") / 1e3
+
+    def rss_bytes(self) -> int:
+        """Its resident memory. MachineFault as above."""
+        return self._asked("memory")
+
+    def close(self) -> None:
+        """End the program there, and ssh."""
+        for stream in (self._ssh.stdin, self._ssh.stdout):
+            # What was not sent yet goes to nobody.
+            with suppress(OSError):
+                _stream(stream).close()
+        try:
+            self._ssh.wait(ANSWER_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._ssh.kill()
+            self._ssh.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _introduced(self) -> tuple[int, int, str]:
+        """What it says first: the process, how many processors that machine has for it, and its name."""
+        first = _FIRST.fullmatch(self._answer(START_TIMEOUT_S))
+        if first is None:
+            raise MachineFault(f"what answers at {self._host} is not tlstax's own program")
+        return int(first[1]), int(first[2]), first[3]
+
+    def _asked(self, question: str) -> int:
+        self._send(f"{question}\n".encode())
+        answer = self._answer(ANSWER_TIMEOUT_S)
+        if not answer.isdigit():
+            raise MachineFault(f"{self._host} says {answer[:80]!r} where a number was asked for")
+        return int(answer)
+
+    def _send(self, data: bytes) -> None:
+        try:
+            _stream(self._ssh.stdin).write(data)
+            _stream(self._ssh.stdin).flush()
+        except OSError as error:
+            raise self._lost() from error
+
+    def _answer(self, timeout_s: float) -> str:
+        """The next line. MachineFault where none comes in time, or it says what is wrong."""
+        until = time.monotonic() + timeout_s
+        output = _stream(self._ssh.stdout)
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    raise MachineFault(f"{self._host} did not answer within {timeout_s:g} s")
+                more = os.read(output.fileno(), 4096)
+                if not more:
+                    raise self._lost()
+                self._buffer += more
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        text = line.decode(errors="replace")
+        if text.startswith("error: "):
+            raise MachineFault(f"{self._host}: {text.removeprefix('error: ')}")
+        return text
+
+    def _lost(self) -> MachineFault:
+        return MachineFault(
+            f"the connection to {self._host} was lost",
+            remedy=f"see that `ssh {self._host.host}` works, and that a program may run there",
+        )
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise RuntimeError("ssh was started without its streams")
+    return stream

@@ -1,0 +1,108 @@
+"""The two studies behind an advice: at the server itself, and of its CPU time on a private one like it. Pure.
+
+Both measure connections with one statement, since it is there that TLS differs; what that is worth among more
+statements is computed. At the server itself there is one client, which waits for every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tlstax.study import Study, load_study
+from tlstax.study.level_names import P256_FIRST, Level
+from tlstax.study.workloads.sessions import Session
+
+CHEAPEST_KEY = "ec-p256"
+"""As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with that all drivers take."""
+
+AT_ONCE = 4
+"""Connections at once on the private server: it is busy, as one that is worth advice is."""
+
+ROWS_THERE = 1_000
+"""Rows of the table that is made for the time of measuring, in a server that is not ours."""
+
+Levels = dict[str, Level]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Levels of the cases: as it is `now`, and with each change, by its name."""
+
+    now: Levels
+    changed: dict[str, Levels]
+
+    def all(self) -> Iterator[Levels]:
+        """Each case once."""
+        yield self.now
+        for levels in self.changed.values():
+            if levels != self.now:
+                yield levels
+
+
+def changes_there(tls: str, other: str | None, *, answer_bytes: int, resumes: bool, retried: bool) -> Changes:
+    """What clients alone can change: to resume, offer P-256 first, keep connections, use another version."""
+    now: Levels = {"tls": tls, "resumption": "off", "group": "default", "workload": _made(answer_bytes)}
+    changed = {"pool": {**now, "workload": _kept(answer_bytes)}}
+    if resumes:
+        changed["resumption"] = {**now, "resumption": "on"}
+    if retried:
+        changed["group"] = {**now, "group": P256_FIRST}
+    if other is not None:
+        changed["version"] = {**now, "tls": other}
+    return Changes(now, changed)
+
+
+def changes_like_it(there: Changes, certificate: str) -> Changes:
+    """The same on a server of our own with such a key, and what its owner can change: the key.
+
+    Each process has plaintext measured beside it, since two differ by some per cent.
+    """
+    now: Levels = {**there.now, "certificate": certificate}
+    clear: Levels = {**now, "tls": "off", "group": "default"}
+    changed = {name: {**levels, "certificate": certificate} for name, levels in there.changed.items()}
+    changed.setdefault("resumption", {**now, "resumption": "on"})
+    if now["tls"] == "1.2":
+        changed.setdefault("version", {**now, "tls": "1.3"})
+    changed["clear"] = clear
+    if certificate != CHEAPEST_KEY:
+        changed["certificate"] = {**now, "certificate": CHEAPEST_KEY}
+        changed["clear of it"] = {**clear, "certificate": CHEAPEST_KEY}
+    return Changes(now, changed)
+
+
+def study_there(changes: Changes, budget_s: float) -> Study:
+    """What is measured at the server itself, with one connection at a time."""
+    return _study(
+        "advice-there", "What clients could change, at the server itself", changes, budget_s
+    ).model_copy(
+        update={"factors": {"connections": (1,)}, "rows": ROWS_THERE, "deciding_outcome": "latency_mean_us"}
+    )
+
+
+def study_like_it(changes: Changes, server: str, budget_s: float) -> Study:
+    """What is measured on a private server of that name."""
+    study = _study("advice", "What would be cheaper, on a private server", changes, budget_s)
+    return study.model_copy(update={"factors": {"server": (server,), "connections": (AT_ONCE,)}})
+
+
+def _study(name: str, title: str, changes: Changes, budget_s: float) -> Study:
+    fields = load_study("components").model_dump() | {
+        "name": name,
+        "title": title,
+        "question": "What does each change save?",
+        "treatments": tuple(changes.all()),
+        "baseline": changes.now,
+        "budget_s": budget_s,
+        "precision": 0.01,
+        "minimum_blocks": 3,
+    }
+    return Study.model_validate(fields)
+
+
+def _made(answer_bytes: int) -> str:
+    return Session(1, answer_bytes).name
+
+
+def _kept(answer_bytes: int) -> str:
+    return Session(None, answer_bytes).name

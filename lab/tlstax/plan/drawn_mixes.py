@@ -1,0 +1,84 @@
+"""Mixes drawn at random, and the study that measures them: what a model has not seen. Pure."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from math import exp, log
+from typing import NamedTuple
+
+from tlstax.study import Study
+from tlstax.study.level_names import Level
+from tlstax.study.mixes import Mix
+
+NAME = "validation"
+
+FARTHEST_MS, NEAREST_MS = 40.0, 1.0
+
+SHARE_AWAY = 3
+"""One in so many mixes is measured at a distance, where trials take much longer."""
+
+
+class DrawnMix(NamedTuple):
+    """A mix and how far its client is away."""
+
+    mix: Mix
+    rtt_ms: float
+
+    def levels(self) -> dict[str, Level]:
+        """The levels of its case."""
+        return {**self.mix.levels(), "rtt_ms": self.rtt_ms}
+
+
+def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -> tuple[DrawnMix, ...]:
+    """So many mixes within the range of the known ones, none of which is one of them, nor drawn twice.
+
+    Keys and groups are drawn from those that are known; statements and bytes on a scale of logarithms, so
+    that small ones come as often as large ones.
+    """
+    # Nothing secret is drawn, and the same seed draws the same mixes.
+    chance = random.Random(seed)  # noqa: S311
+    found: list[DrawnMix] = []
+    while len(found) < count:
+        mix = _drawn(known, chance)
+        away = with_distance and len(found) % SHARE_AWAY == SHARE_AWAY - 1
+        rtt_ms = round(_between(chance, NEAREST_MS, FARTHEST_MS), 1) if away else 0.0
+        if mix not in known and mix not in [own.mix for own in found]:
+            found.append(DrawnMix(mix, rtt_ms))
+    return tuple(found)
+
+
+def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
+    statements = [own.statements for own in known]
+    sizes = [own.answer_bytes for own in known]
+    tls = chance.choice(("off", "1.2", "1.3", "1.3"))
+    encrypted = tls != "off"
+    return Mix.model_validate(
+        {
+            "tls": tls,
+            "certificate": chance.choice(sorted({own.certificate for own in known})),
+            "group": chance.choice(sorted({own.group for own in known if own.tls == tls}) or ["P-256"]),
+            "resumption": chance.choice(("off", "off", "on")) if encrypted else "off",
+            "statements": round(_between(chance, min(statements), max(statements))),
+            "answer_bytes": round(_between(chance, min(sizes), max(sizes))),
+        }
+    )
+
+
+def _between(chance: random.Random, low: float, high: float) -> float:
+    return exp(chance.uniform(log(low), log(high)))
+
+
+def validation_study(components: Study, mixes: Sequence[DrawnMix], budget_s: float) -> Study:
+    """The study of the components, with these mixes in place of its own; they are compared with the first."""
+    levels = [own.levels() for own in mixes]
+    fields = components.model_dump() | {
+        "name": NAME,
+        "title": "Mixes drawn at random",
+        "question": "Do connections cost what the sum of their parts says?",
+        "treatments": tuple(levels),
+        "baseline": levels[0],
+        "budget_s": budget_s,
+        "precision": 0.002,
+    }
+    return Study.model_validate(fields)

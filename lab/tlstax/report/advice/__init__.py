@@ -1,0 +1,1 @@
+"""What people read of an advice. Pure."""

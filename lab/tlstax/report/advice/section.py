@@ -1,0 +1,81 @@
+"""An advice as sections of a page: the savings as a picture, then each change and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tlstax.report.advice.words import end_words, little_words, saving_lines, share_words
+from tlstax.report.core import palette
+from tlstax.report.core.charts import ratio_chart
+from tlstax.report.core.marks import RatioMark, Style
+from tlstax.report.core.panel import Panel, at_both_widths
+from tlstax.report.core.section import Block, Charts, Claim, Claims, Dump, Items, Section
+from tlstax.results.advice import Advice, Advised
+from tlstax.results.interval import Interval
+
+LEAST_LEFT = 0.01
+"""What is left of a cost is drawn down to a hundredth of it."""
+
+
+def advice_sections(found: Advice) -> tuple[Section, ...]:
+    """What is unsafe, what to change, what would save little, and what measuring took."""
+    return tuple(_sections(found))
+
+
+def _sections(found: Advice) -> Iterator[Section]:
+    concerns = found.inspected.concerns
+    if concerns:
+        claims = tuple(
+            Claim(says=own.what, verdict=own.danger, lines=(own.why, own.remedy)) for own in concerns
+        )
+        yield Section((Claims(claims),), "Unsafe: mend first")
+    blocks: list[Block] = [*_picture([*found.advised, *found.little])]
+    if found.advised:
+        blocks.append(Claims(tuple(map(_claim, found.advised)), whole_width=True))
+    else:
+        blocks.append(Items(("nothing to change: what was seen costs no more than it needs to",)))
+    yield Section(tuple(blocks), "Worth changing")
+    if found.little:
+        yield Section((Items(tuple(map(little_words, found.little))),), "Of little or unknown worth here")
+    yield Section((Items(tuple(end_words(found))),), "What was measured, and where")
+
+
+def _claim(own: Advised) -> Claim:
+    steps = tuple(Dump(step.where, step.lines) for step in own.steps)
+    first, *more = [*saving_lines(own.saving), "what it saves was not measured"]
+    return Claim(says=own.what, verdict=first, lines=tuple(more[:-1]), source=own.seen, blocks=steps)
+
+
+def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
+    """What is left of the server's CPU time of a connection with its statements, change by change."""
+    marks = tuple(_marks(found))
+    if not marks:
+        return
+    low = min(0.9, *(mark.low for mark in marks))
+    domain = (low * 0.9, max(1.1, *(mark.high * 1.05 for mark in marks)))
+    words = "; ".join(mark.description for mark in marks)
+    drawings = at_both_widths(
+        words, lambda width: ratio_chart(marks, noise_floor=None, domain=domain, width=width)
+    )
+    reading = (
+        "What is left of the server's CPU time of a connection with its statements, with 95 % intervals."
+    )
+    yield Charts((Panel("What each change would leave", reading, drawings),))
+
+
+def _marks(found: Sequence[Advised]) -> Iterator[RatioMark]:
+    for place, own in enumerate(found):
+        saved = own.saving.server_share
+        if saved is not None:
+            left = _left(saved)
+            ink = palette.LEVELS[place % len(palette.LEVELS)]
+            style = Style(own.what, ink.light, palette.SHAPES[place % len(palette.SHAPES)])
+            text = share_words(saved)
+            yield RatioMark(style, *left, text=text.split(" [")[0], description=f"{own.what}: {text}")
+
+
+def _left(saved: Interval) -> tuple[float, float, float]:
+    """What is left of the whole, with the ends of its interval."""
+    ends = (saved.point, saved.high or saved.point, saved.low or saved.point)
+    point, low, high = (max(LEAST_LEFT, 1 - end) for end in ends)
+    return point, low, high

@@ -1,0 +1,176 @@
+"""A prediction for a terminal: what a connection with its statements costs, and what would be cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tlstax.findings.core.wording import alike, number, percent, signed
+from tlstax.report.core.printed import grid, printed, styled
+from tlstax.results.interval import Interval
+from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
+from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.study.mixes import Mix
+from tlstax.study.server_words import key_of
+from tlstax.support.text import counted
+
+LARGE_US = 10_000.0
+"""From here on times are printed in milliseconds."""
+
+
+def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
+    """What was predicted, `width` columns wide."""
+    parts: list[RenderableType] = [
+        styled(f"{counted(1, 'connection')} to {found.calibration.server}, {mix_words(found.mix)}", "bold"),
+        Text(),
+        _costs(found),
+        Text(),
+        styled("The server's CPU time, by what takes it", "bold"),
+        _parts(found.parts),
+    ]
+    if found.what_if:
+        parts += [Text(), styled("What would be cheaper", "bold"), _what_if(found)]
+    parts += [Text(), *(styled(words) for words in _end(found))]
+    return printed(parts, width=width, colour=colour)
+
+
+def mix_words(mix: Mix) -> str:
+    """What a connection does: "TLS 1.3, RSA 4096, P-256, 10 statements of 2,048 bytes"."""
+    work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes"
+    if mix.tls == "off":
+        return f"in the clear, {work}"
+    group = "the client's first group" if mix.group == "default" else mix.group
+    proof = "resumed" if mix.resumption == "on" else key_of(mix.certificate)
+    return f"TLS {mix.tls}, {proof}, {group}, {work}"
+
+
+def _costs(found: Prediction) -> RenderableType:
+    """What it costs beside the same work in the clear."""
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", overflow="fold")
+    table.add_column(justify="right", overflow="fold")
+    mode = "TLS" if found.mix.tls != "off" else "as asked"
+    table.add_row(Text(), styled(mode, "bold"), styled("in the clear", "bold"))
+    for name, pick in _ROWS:
+        own, clear = pick(found.costs), pick(found.in_the_clear)
+        table.add_row(styled(name), styled(own), styled(clear, "dim"))
+    if found.server_cores is not None and found.connects_per_s is not None:
+        cores = found.in_the_clear.server_cpu_us.point * found.connects_per_s / 1e6
+        name = f"processors at {found.connects_per_s:g}/s"
+        table.add_row(
+            styled(name, "bold"), styled(_within(found.server_cores), "bold"), styled(f"{cores:.2g}")
+        )
+    return table
+
+
+_ROWS: tuple[tuple[str, Callable[[Costs], str]], ...] = (
+    ("server CPU", lambda costs: time_words(costs.server_cpu_us)),
+    ("client CPU", lambda costs: time_words(costs.client_cpu_us)),
+    ("time in all", lambda costs: time_words(costs.time_us)),
+    ("until the first row", lambda costs: time_words(costs.time_to_first_row_us)),
+    ("round trips", lambda costs: f"{costs.round_trips:.3g}"),
+    ("bytes", lambda costs: f"{costs.sent_bytes:,.0f} sent, {costs.received_bytes:,.0f} received"),
+)
+
+
+def time_words(found: Interval) -> str:
+    """A time with its interval: "1,250 µs [1,200, 1,300]", in ms where it is long."""
+    if abs(found.point) >= LARGE_US:
+        return f"{_within(found.each(lambda us: us / 1000))} ms"
+    if found.low is None or found.high is None:
+        return f"{number(found.point)} µs"
+    return f"{number(found.point)} µs [{number(found.low)}, {number(found.high)}]"
+
+
+def _within(found: Interval) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.point:.3g}"
+    point, low, high = alike(found.point, found.low, found.high)
+    return f"{point} [{low}, {high}]"
+
+
+def _parts(found: tuple[PartCost, ...]) -> RenderableType:
+    table = _table()
+    whole = sum(part.server_cpu_us.point for part in found)
+    for part in found:
+        times = f"{part.amount:,.3g} × " if part.amount != 1 else ""
+        words = styled(f"{times}{part_words(part.name)}")
+        table.add_row(words, styled(time_words(part.server_cpu_us)), styled(_share(part, whole), "dim"))
+    return table
+
+
+def _share(part: PartCost, whole: float) -> str:
+    return percent(part.server_cpu_us.point / whole) if part.server_cpu_us.point > 0 else ""
+
+
+def part_words(name: str) -> str:
+    """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
+    kind, _, rest = name.partition(" ")
+    if kind == "TLS" and rest.endswith("resumed"):
+        return f"a resumed handshake of TLS {rest.split()[0]}"
+    if kind == "TLS":
+        return f"a full handshake of TLS {rest}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
+    if kind == "key":
+        return f"{key_of(rest)} in place of {key_of(DEFAULT_CERTIFICATE)}"
+    if kind == "group":
+        group = "the client's first group" if rest == "default" else rest
+        return f"{group} in place of P-256"
+    return {"connection": "a connection, in the clear", "KiB": "KiB of answers"}.get(name, name)
+
+
+def _what_if(found: Prediction) -> RenderableType:
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for place, one in enumerate(found.what_if, 1):
+        table.add_row(styled(str(place)), styled(one.words))
+        table.add_row(Text(), styled(saving_words(one, found), "dim"))
+    return table
+
+
+def saving_words(one: WhatIf, found: Prediction) -> str:
+    """What a change saves: of the server's CPU, of time, of round trips."""
+    share = one.saved_share
+    low, high = (share.low or 0.0), (share.high or 0.0)
+    cpu = f"{_change(-share.point)} of the server's CPU [{_change(-high)}, {_change(-low)}]"
+    if low <= 0 <= high:
+        cpu = f"no difference told of the server's CPU [{_change(-high)}, {_change(-low)}]"
+    words = [cpu, f"{_milliseconds(-one.saved_time_us.point)} a connection"]
+    if round(one.saved_round_trips, 1):
+        words.append(f"{signed(-one.saved_round_trips)} round trips")
+    if found.connects_per_s is not None:
+        cores = one.saved_cpu_us.point * found.connects_per_s / 1e6
+        words.append(f"{signed(-cores)} processors")
+    return ", ".join(words)
+
+
+def _change(share: float) -> str:
+    return f"{100 * share:+.0f} %".replace("-", "\N{MINUS SIGN}")
+
+
+def _milliseconds(us: float) -> str:
+    return f"{signed(us / 1000)} ms" if abs(us) >= 1000 else f"{signed(us)} µs"
+
+
+def _end(found: Prediction) -> Iterator[str]:
+    for words in found.calibration.outside:
+        yield f"Outside of what was measured: {words}; take it with care."
+    own = found.calibration
+    yield (
+        f"From {own.mixes} mixes measured in {counted(own.blocks, 'block')} of run {own.run} "
+        f"({own.processor}); "
+        f"they differ from the sum of their parts by {percent(own.unexplained)}, which the intervals (95 %) "
+        "include. Another machine has other times: measure there."
+    )
+
+
+def _table() -> Table:
+    table = grid()
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    return table

@@ -1,0 +1,57 @@
+"""How well predictions held, for a terminal: the errors of each outcome, and what was furthest off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tlstax.findings.core.wording import capitalised, percent, signed_percent
+from tlstax.report.core.printed import grid, printed, styled
+from tlstax.report.prediction.text import mix_words
+from tlstax.results.validation import ValidatedCost, Validation
+from tlstax.support.text import counted
+
+FURTHEST = 5
+"""How many of the costs that were furthest off are named."""
+
+
+def validation_text(found: Validation, *, width: int, colour: bool) -> str:
+    """The table, `width` columns wide."""
+    head = f"Predicted for {found.server} and measured afterwards"
+    parts: list[RenderableType] = [styled(head, "bold"), Text(), _errors(found)]
+    if found.costs:
+        parts += [Text(), styled("Furthest off", "bold"), _furthest(found.costs)]
+    end = (
+        f"Predicted from run {found.calibration_run}; the mixes were drawn at random and measured in run "
+        f"{found.validation_run}, on other processes of the server."
+    )
+    return printed([*parts, Text(), styled(end)], width=width, colour=colour)
+
+
+def _errors(found: Validation) -> RenderableType:
+    table = grid()
+    table.add_column(overflow="fold")
+    for _ in range(4):
+        table.add_column(justify="right")
+    names = ("", "mixes", "median error", "nine in ten within", "within their interval")
+    table.add_row(*(styled(name, "bold") for name in names))
+    for own in found.outcomes:
+        cells = (capitalised(own.words), str(own.mixes), percent(own.median_error))
+        share = percent(own.within_share) if own.has_interval else "exact"
+        table.add_row(*map(styled, (*cells, percent(own.ninth_decile_error), share)))
+    return table
+
+
+def _furthest(costs: Sequence[ValidatedCost]) -> RenderableType:
+    table = grid()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for own in sorted(costs, key=lambda cost: -abs(cost.error))[:FURTHEST]:
+        away = f", {own.rtt_ms:g} ms away" if own.rtt_ms else ""
+        at_once = f", {counted(own.connections, 'connection')} at once"
+        table.add_row(
+            styled(signed_percent(own.error)), styled(f"{own.outcome}: {mix_words(own.mix)}{away}{at_once}")
+        )
+    return table

@@ -1,0 +1,84 @@
+"""What a server's owner could change, what each change would save, and where that is known from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from tlstax.contract import Frozen
+from tlstax.results.inspection import InspectedServer
+from tlstax.results.interval import Interval
+
+Change = Literal["pool", "certificate", "resumption", "group", "version", "chain", "compression"]
+"""What can be changed: connections kept, the server's key, sessions resumed, the clients' groups, the TLS
+version, the certificates that are sent, the protocol's compression."""
+
+Source = Literal["given", "watched", "since its start", "assumed"]
+
+
+class SeenUse(Frozen):
+    """How clients use the server, and from where that is known. `connects_per_s` None: nobody knows.
+
+    `answer_bytes` is what a statement returns on average, as far as the server's own counters say.
+    """
+
+    connects_per_s: NonNegativeFloat | None
+    statements: PositiveInt
+    answer_bytes: PositiveInt
+    source: Source
+
+
+class Saving(Frozen):
+    """What a change saves of one connection. None: that was not measured.
+
+    `server_cpu_us` is of making the connection, `server_share` of what the server spends on it with all its
+    statements; both were measured on `measured_on`, which is the server itself or the name of a private one.
+    `time_us` was measured at the server itself, from here. `round_trips` and `bytes` were counted.
+    """
+
+    server_cpu_us: Interval | None = None
+    server_share: Interval | None = None
+    measured_on: str = ""
+    time_us: Interval | None = None
+    round_trips: float = 0.0
+    bytes: float = 0.0
+
+
+class Step(Frozen):
+    """What to do, where: lines to paste into a file, to run, or to put into a program."""
+
+    where: str
+    lines: tuple[str, ...]
+
+
+class Advised(Frozen):
+    """A change: what it is, what was seen that it mends, what it saves, and how it is done."""
+
+    change: Change
+    what: str
+    seen: str
+    saving: Saving
+    steps: tuple[Step, ...]
+
+
+class Advice(Frozen):
+    """The document that `advise --json` prints.
+
+    `advised` has the changes that are worth it, what saves most of the server first; `little` those that save
+    little here, or cost more. `stand_in` is the private server on which the server's CPU time was measured,
+    empty where there was none; `not_measured` says what could not be measured, and why. `spent_there` says
+    what measuring took of the server.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    inspected: InspectedServer
+    use: SeenUse
+    advised: tuple[Advised, ...]
+    little: tuple[Advised, ...]
+    stand_in: str
+    runs: tuple[str, ...]
+    connections_there: NonNegativeInt
+    spent_there: str
+    not_measured: tuple[str, ...]
+    status: Literal["complete", "interrupted", "failed"]

@@ -1,0 +1,89 @@
+"""What a way of using a server would cost, computed from what its parts were measured to cost."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from tlstax.contract import Frozen
+from tlstax.results.interval import Interval
+from tlstax.study.mixes import Mix
+
+
+class Calibration(Frozen):
+    """The run that the parts' costs are from.
+
+    `unexplained` is by what share the mixes of that run differ from the sum of their parts (standard
+    deviation, of the server's CPU time). `outside` says in what the mix lies outside of what was measured.
+    """
+
+    run: str
+    at: str
+    server: str
+    processor: str
+    blocks: int
+    mixes: int
+    unexplained: NonNegativeFloat
+    outside: tuple[str, ...]
+
+
+class PartCost(Frozen):
+    """What a part of a connection costs the server of CPU time, with all that there is of it in the mix."""
+
+    name: str
+    amount: PositiveFloat
+    server_cpu_us: Interval
+
+
+class Costs(Frozen):
+    """What one connection of a mix costs with all its statements.
+
+    `time_us` is how long it takes one client at a server without other work, at this distance;
+    `time_to_first_row_us` until the answer to the first statement is there. CPU times are those of a server
+    that has several clients at once.
+    """
+
+    server_cpu_us: Interval
+    client_cpu_us: Interval
+    time_us: Interval
+    time_to_first_row_us: Interval
+    round_trips: NonNegativeFloat
+    sent_bytes: NonNegativeFloat
+    received_bytes: NonNegativeFloat
+
+
+Remedy = Literal["pool", "resumption", "certificate", "group", "version"]
+
+
+class WhatIf(Frozen):
+    """The same use with one thing changed, and what that saves: of the server's CPU, and of time.
+
+    `saved_share` is of what the mix costs the server; all are negative where the change costs more.
+    """
+
+    remedy: Remedy
+    words: str
+    costs: Costs
+    saved_cpu_us: Interval
+    saved_share: Interval
+    saved_time_us: Interval
+    saved_round_trips: float
+
+
+class Prediction(Frozen):
+    """The document that `predict --json` prints.
+
+    `server_cores` is the server's CPU at `connects_per_s`, in processors; None where no rate was given.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    calibration: Calibration
+    mix: Mix
+    rtt_ms: NonNegativeFloat
+    connects_per_s: PositiveFloat | None
+    costs: Costs
+    in_the_clear: Costs
+    server_cores: Interval | None
+    parts: tuple[PartCost, ...]
+    what_if: tuple[WhatIf, ...]

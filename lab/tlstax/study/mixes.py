@@ -1,0 +1,66 @@
+"""A way of using a server: TLS, key, group, resumption, statements on a connection and their bytes."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from tlstax.contract import Frozen
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, Level
+from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
+
+P256 = "P-256"
+
+
+class Mix(Frozen):
+    """Connections of one kind: `statements` selects on each, each returning `answer_bytes`.
+
+    In the clear there is no key, group or resumption: those fields are then what they are by default. A
+    resumed connection signs nothing, and one of TLS 1.2 agrees on no group.
+    """
+
+    tls: Literal["off", "1.2", "1.3"] = "1.3"
+    certificate: str = DEFAULT_CERTIFICATE
+    group: str = P256
+    resumption: Literal["off", "on"] = "off"
+    statements: PositiveInt = Field(le=MOST_STATEMENTS)
+    answer_bytes: PositiveInt = Field(le=MOST_BYTES)
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.tls == "off" and self.resumption == "on":
+            raise ValueError("without TLS there is no session to resume")
+        return self
+
+    @classmethod
+    def of(cls, case: CaseLevels) -> Self | None:
+        """The mix that a case measures; None for one that connects otherwise or does something else."""
+        session = case.session
+        if session is None or session.statements is None or case.tls not in {"off", "1.2", "1.3"}:
+            return None
+        return cls.model_validate(
+            {
+                "tls": case.tls,
+                "certificate": case.certificate,
+                "group": case.group,
+                "resumption": case.resumption if case.is_encrypted else "off",
+                "statements": session.statements,
+                "answer_bytes": session.answer_bytes,
+            }
+        )
+
+    def levels(self) -> dict[str, Level]:
+        """The levels of a case that measures it."""
+        return {
+            "certificate": self.certificate,
+            "tls": self.tls,
+            "resumption": self.resumption,
+            "group": self.group,
+            "workload": Session(self.statements, self.answer_bytes).name,
+        }
+
+    def but(self, **changes: str | int) -> Mix:
+        """The same mix otherwise, and checked again."""
+        return Mix.model_validate(self.model_dump() | changes)

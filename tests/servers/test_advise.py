@@ -1,0 +1,96 @@
+"""`tlstax advise`: what is planted in a server is found and measured, and the server is left as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
+
+from tlstax.results.advice import Advice
+from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+WITHIN_S = 180.0
+SHORT = ("--watch", "1ms", "--budget", "8s", "--there", "5s", "--share", "50%")
+
+
+def command(url: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
+    program = [sys.executable, "-P", "-m", "tlstax", "advise", url, *SHORT, *arguments]
+    return program, {**os.environ, "TLSTAX_PASSWORD": PASSWORD}
+
+
+def advised(data: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program, environment = command(url, *arguments)
+    return subprocess.run(
+        program,
+        env={**environment, "TLSTAX_DATA": str(data)},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+
+
+def things(server: PrivateServer) -> tuple[tuple[object, ...], ...]:
+    return as_owner(server, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'lent'")
+
+
+def test_a_long_key_is_found_measured_and_nothing_is_left(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    request = CertificateRequest(key="rsa-4096", valid_for=timedelta(days=400))
+    settings = ServerSettings(buffer_pool_bytes=SMALL, certificate=request)
+    with lent(mysql_build, session, settings) as server:
+        page = tmp_path / "advice.html"
+        done = advised(tmp_path, url_of(server), "--json", "--report", str(page))
+        left = things(server)
+    assert done.returncode == 0, done.stderr
+    assert left == ()
+    found = Advice.model_validate(json.loads(done.stdout))
+    assert [own.change for own in found.advised] == ["certificate", "group"]
+    assert found.not_measured == ()
+    assert len(found.runs) == 2
+    key, group = (own.saving for own in found.advised)
+    assert key.server_cpu_us is not None
+    assert key.server_cpu_us.low is not None
+    assert key.server_cpu_us.low > 0, "signing with RSA 4096 takes many times as long as with P-256"
+    assert group.round_trips == 1
+    assert group.time_us is not None
+    assert PASSWORD not in done.stdout + done.stderr + page.read_text()
+    assert "127.0.0.1" not in page.read_text()
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_ctrl_c_ends_it_in_order_and_leaves_nothing(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    with lent(mysql_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        program, environment = command(url_of(server), "--budget", "off", "--there", "60s")
+        with subprocess.Popen(
+            program,
+            env={**environment, "TLSTAX_DATA": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            until = time.monotonic() + WITHIN_S
+            while not things(server):
+                assert time.monotonic() < until
+                assert child.poll() is None
+                time.sleep(0.02)
+            child.send_signal(signal.SIGINT)
+            said, complained = child.communicate(timeout=WITHIN_S)
+        assert things(server) == ()
+    assert child.returncode == 130
+    assert "Traceback" not in complained
+    assert "P-256 first" in said, "what was seen is printed"

@@ -1,0 +1,145 @@
+"""The lines that `tlstax advise` gives do what they say, pasted into real servers and programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from chain_of_three import chain_of_three
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
+
+from tlstax.findings.advice.steps import CLIENT_HOST, SERVER, SHELL, steps_for
+from tlstax.results.advice import Change, Step
+from tlstax.results.inspection import InspectedServer
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+WITHIN_S = 120.0
+PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
+
+
+def inspected(server: PrivateServer, **environment: str) -> InspectedServer:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tlstax", "inspect", url_of(server), "--watch", "1ms", "--json"],
+        env={**os.environ, "TLSTAX_PASSWORD": PASSWORD, **environment},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return InspectedServer.model_validate(json.loads(done.stdout))
+
+
+def agreed(found: InspectedServer, topic: str, name: str) -> bool:
+    return any(own.agreed is not None for own in found.asked if (own.topic, own.name) == (topic, name))
+
+
+def step(change: Change, server: PrivateServer, where: str) -> Step:
+    (own,) = [own for own in steps_for(change, server.version) if own.where == where]
+    return own
+
+
+def options_of(own: Step) -> tuple[str, ...]:
+    """Lines of a my.cnf as options of the command line."""
+    head, *lines = own.lines
+    assert head == "[mysqld]"
+    return tuple(f"--{'='.join(part.strip() for part in line.split('='))}" for line in lines)
+
+
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
+    request: pytest.FixtureRequest, session: Session, product: str, tmp_path: Path
+) -> None:
+    build: ServerBuild = request.getfixturevalue(product)
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    files = chain_of_three(tmp_path)
+    key.write_bytes(files.key_file.read_bytes())
+    certificate.write_bytes(files.certificate_file.read_bytes())
+    settings = replace(PLAIN, options=(f"--ssl-key={key}", f"--ssl-cert={certificate}"))
+    with lent(build, session, settings) as server:
+        for line in step("certificate", server, SHELL).lines:
+            subprocess.run(shlex.split(line), cwd=tmp_path, check=True, capture_output=True)
+        key.write_bytes((tmp_path / "server-key.pem").read_bytes())
+        certificate.write_bytes(signed((tmp_path / "server.csr").read_bytes()))
+        before = inspected(server)
+        as_owner(server, *step("certificate", server, "the server, as an administrator").lines)
+        after = inspected(server)
+    assert [own.key for own in before.chain] == ["RSA 2048"] * 3
+    assert [(own.key, own.names) for own in after.chain] == [("EC P-256", ("db.example",))]
+
+
+def signed(request_pem: bytes) -> bytes:
+    """What an authority makes of a request: a certificate with the names that were asked for."""
+    asked = x509.load_pem_x509_csr(request_pem)
+    authority, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    names = asked.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    made = (
+        x509.CertificateBuilder(subject_name=asked.subject, public_key=asked.public_key())
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority")]))
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=9))
+        .add_extension(names.value, critical=False)
+        .sign(authority, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def test_the_servers_lines_make_it_resume_and_offer_tls_1_3(
+    mysql_build: ServerBuild, session: Session
+) -> None:
+    without = replace(PLAIN, options=("--ssl-session-cache-mode=OFF", "--tls-version=TLSv1.2"))
+    with lent(mysql_build, session, without) as server:
+        before = inspected(server)
+        lines = tuple(line for change in CHANGES for line in options_of(step(change, server, SERVER)))
+    with lent(mysql_build, session, replace(PLAIN, options=lines)) as server:
+        after = inspected(server)
+    for topic, name in (("resumption", "TLS 1.2"), ("version", "TLS 1.3"), ("resumption", "TLS 1.3")):
+        assert not agreed(before, topic, name)
+        assert agreed(after, topic, name)
+
+
+CHANGES: tuple[Change, ...] = ("resumption", "version")
+
+
+def test_the_clients_openssl_cnf_saves_the_second_client_hello(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    with lent(mysql_build, session, PLAIN) as server:
+        conf = tmp_path / "openssl.cnf"
+        conf.write_text("\n".join(step("group", server, CLIENT_HOST).lines) + "\n")
+        before, after = inspected(server), inspected(server, OPENSSL_CONF=str(conf))
+    retried = [own.agreed.hello_retry for found in (before, after) for own in found.asked[:1] if own.agreed]
+    assert retried == [True, False]
+    assert before.connect is not None
+    assert after.connect is not None
+    assert before.connect.whole.round_trips - after.connect.whole.round_trips == 1
+
+
+def test_a_file_without_the_root_sends_none(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    files = chain_of_three(tmp_path)
+    options = (f"--ssl-key={files.key_file}", f"--ssl-cert={files.certificate_file}")
+    with lent(mysql_build, session, replace(PLAIN, options=options)) as server:
+        before = inspected(server)
+        pem = files.certificate_file.read_bytes().split(b"-----END CERTIFICATE-----\n")
+        files.certificate_file.write_bytes(b"-----END CERTIFICATE-----\n".join([*pem[:2], b""]))
+        as_owner(server, *step("chain", server, "the server, as an administrator").lines)
+        after = inspected(server)
+    assert before.chain[:2] == after.chain
+    assert before.chain[2].is_self_signed

@@ -1,0 +1,180 @@
+"""`--server-host`: the CPU time of a server that is not ours, read where it runs, as it is read here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from second_host import PORT, sshd_at
+from test_guest_run import PASSWORD, SMALL, as_owner
+
+from tlstax.distance.opening import open_span
+from tlstax.findings.core.outcomes import outcome
+from tlstax.observers.clock import CpuClock
+from tlstax.paths.opening import obtain_path
+from tlstax.paths.route import Span
+from tlstax.records.trial import StoredRun
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+from tlstax.store import Store
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")]
+
+WITHIN_S = 180.0
+RUN = ("--workload", "reconnect", "--tls", "1.3", "--connections", "2", "--rows", "500", "--allow-plaintext")
+
+
+@dataclass(frozen=True)
+class Far:
+    """A server on the second machine, the command that reaches it from the first, and the ssh to its host."""
+
+    server: PrivateServer
+    span: Span
+    ssh: str
+
+    @property
+    def url(self) -> str:
+        return f"mysql://ann@{self.span.far_address}:{self.server.endpoint().port}/lent"
+
+    @property
+    def host(self) -> str:
+        return f"ssh://root@{self.span.far_address}:{PORT}"
+
+    def command(self, data: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+        program = [*self.span.enter_near(), sys.executable, "-P", "-m", "tlstax"]
+        environment = {
+            **os.environ,
+            "TLSTAX_DATA": str(data),
+            "TLSTAX_PASSWORD": PASSWORD,
+            "TLSTAX_SSH": self.ssh,
+        }
+        return [*program, *arguments], environment
+
+    def run(self, data: Path, *arguments: str, ssh: str | None = None) -> subprocess.CompletedProcess[str]:
+        command, environment = self.command(data, *arguments)
+        if ssh is not None:
+            environment["TLSTAX_SSH"] = ssh
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def far(
+    session: Session, mysql_build: ServerBuild, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Far]:
+    kept = obtain_path("ssh-aes128-gcm", lambda _: None)
+    with open_span(session, lambda _: None) as span:
+        settings = ServerSettings(buffer_pool_bytes=SMALL, entering=span.enter_far())
+        with PrivateServer.start(mysql_build, session, settings) as server:
+            as_owner(
+                server,
+                "CREATE DATABASE lent",
+                f"CREATE USER ann@'%' IDENTIFIED BY '{PASSWORD}'",
+                "GRANT ALL ON lent.* TO ann@'%'",
+            )
+            with sshd_at(span, kept.program, tmp_path_factory.mktemp("sshd")) as ssh:
+                yield Far(server, span, ssh)
+
+
+def only_run(data: Path) -> StoredRun:
+    with Store.open(data / "store.sqlite") as store:
+        (summary,) = store.runs()
+        return store.load(summary.run)
+
+
+def test_the_servers_cpu_time_is_what_its_own_clock_says(far: Far, tmp_path: Path) -> None:
+    clock = CpuClock(far.server.pid)
+    before_us = clock.read_us()
+    done = far.run(tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "6s")
+    used_us = clock.read_us() - before_us
+    assert done.returncode == 0, done.stderr
+    stored = only_run(tmp_path)
+    slices = [record.slices for record in stored.measured if record.slices is not None]
+    read_us = sum(sum(own.server_cpu_us) for own in slices)
+    assert slices
+    assert 0.5 * used_us < read_us <= used_us, "most of what it used was in slices, and no more than it used"
+    costs = {
+        record.trial.case.typed.tls: outcome(record, "server_cpu_us_per_op") for record in stored.measured
+    }
+    assert costs["off"] is not None
+    assert costs["1.3"] is not None
+    assert costs["1.3"] > costs["off"]
+    assert PASSWORD not in done.stdout + done.stderr
+
+
+def test_a_host_without_the_server_is_one_sentence(far: Far, tmp_path: Path) -> None:
+    """Here, outside the second machine, nobody has the server's end of the connection."""
+    here = "sh -c 'for last; do :; done; exec sh -c \"$last\"' ssh"
+    done = far.run(tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, ssh=here)
+    assert done.returncode == 3
+    lines = [line for line in done.stderr.splitlines() if line.startswith("tlstax: ")]
+    assert len(lines) == 1
+    assert "has no connection from" in lines[0]
+    assert things(far) == set()
+
+
+def test_nothing_is_left_there_whatever_is_killed(far: Far, tmp_path: Path) -> None:
+    before = processes()
+    command, environment = far.command(
+        tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "60s"
+    )
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as child:
+        wait_for_watcher(before)
+        child.send_signal(signal.SIGKILL)
+    until = time.monotonic() + WITHIN_S
+    while processes() - before:
+        assert time.monotonic() < until, [psutil.Process(pid).cmdline() for pid in processes() - before]
+        time.sleep(0.1)
+    assert not list(Path("/tmp").glob("tlstax.????????"))  # noqa: S108
+
+
+def test_a_watcher_that_is_killed_ends_the_run_in_order(far: Far, tmp_path: Path) -> None:
+    before = processes()
+    command, environment = far.command(
+        tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "60s"
+    )
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as child:
+        watcher = wait_for_watcher(before)
+        os.kill(watcher, signal.SIGKILL)
+        _, said = child.communicate(timeout=WITHIN_S)
+    assert child.returncode == 3
+    assert "was lost" in said
+    assert "Traceback" not in said
+    assert things(far) == set()
+
+
+def things(far: Far) -> set[str]:
+    rows = as_owner(
+        far.server, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'lent'"
+    )
+    return {str(name) for (name,) in rows}
+
+
+def processes() -> set[int]:
+    """Programs of ours there, and what ssh started."""
+    names = {"ssh", "4", "sshd-session", "tlstax-watch"}
+    return {own.pid for own in psutil.process_iter(["name"]) if own.info["name"] in names}
+
+
+def wait_for_watcher(before: set[int]) -> int:
+    until = time.monotonic() + WITHIN_S
+    while True:
+        for pid in processes() - before:
+            name = psutil.Process(pid).name()
+            if name not in {"ssh", "sshd-session"}:
+                return pid
+        assert time.monotonic() < until
+        time.sleep(0.05)

@@ -1,0 +1,145 @@
+"""The way of an advice: what cannot be measured is named, and what is known by then is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
+from inspected_servers import certificate, inspected, view
+from tlstax.advice import advise as advice_module
+from tlstax.advice.advise import AdviceRequest, advise
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import parse
+from tlstax.plan.order import blocks
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.advice import Advice
+from tlstax.results.inspection import InspectedServer
+from tlstax.run.pipeline import Watcher
+from tlstax.run.preparing import Request
+from tlstax.store import Store
+from tlstax.study import Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.support.errors import Interrupted, MachineFault
+
+ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
+REQUEST = AdviceRequest(ACCESS, watch_s=1.0, there_s=10.0, like_it_s=10.0)
+PLANTED = inspected(default=view("1.3", hello_retry=True), chain=(certificate("RSA 4096"),))
+
+Measure = Callable[[Request], StoredRun]
+
+
+def truth(case: CaseLevels) -> Truth:
+    """What a case costs: 4 ms with RSA 4096, 1 ms with another key, half of it resumed."""
+    cost = 4000.0 if case.certificate == "rsa-4096" else 1000.0
+    cost = cost / 2 if case.resumes else cost
+    cost = 300.0 if not case.is_encrypted else cost
+    own = replace(TAX_TRUTHS["reconnect", "1.3", "off"], server_cpu_us_per_op=cost)
+    return own if case.reconnects else replace(own, server_cpu_us_per_op=50.0)
+
+
+def run_of(request: Request, *, status: str = "complete") -> StoredRun:
+    study: Study = request.study
+    trials: list[TrialRecord] = []
+    for number, block in enumerate(blocks(study, 1)):
+        if number == 4:
+            break
+        trials += [fake_record(trial, truth(trial.case.typed)) for trial in block]
+    header = fake_header(study).model_copy(update={"guest": request.guest is not None})
+    fields = {"header": header, "status": status, "stopped_because": "", "trials": tuple(trials)}
+    return StoredRun.model_validate(fields)
+
+
+def advice(
+    monkeypatch: pytest.MonkeyPatch,
+    found: InspectedServer = PLANTED,
+    measure: Measure = run_of,
+    request: AdviceRequest = REQUEST,
+) -> Advice:
+    monkeypatch.setattr(advice_module, "inspect", lambda *_: found)
+    monkeypatch.setattr(advice_module, "run", lambda asked, *_: measure(asked))
+    return advise(request, cast("Store", None), cast("Watcher", None))
+
+
+def test_both_runs_are_made_and_what_they_say_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Request] = []
+
+    def measure(request: Request) -> StoredRun:
+        asked.append(request)
+        return run_of(request)
+
+    found = advice(monkeypatch, measure=measure)
+    assert [request.guest for request in asked] == [None, ACCESS]
+    assert [own.change for own in found.advised] == ["certificate", "group"]
+    saved = found.advised[0].saving.server_cpu_us
+    assert saved is not None
+    assert saved.low is not None
+    assert saved.high is not None
+    assert saved.low < 3000 < saved.high
+    assert found.stand_in == "mysql-9.7"
+    assert found.advised[0].saving.measured_on == "mysql-9.7"
+    assert found.status == "complete"
+    assert found.not_measured == ()
+    assert found.connections_there > 34
+    assert "two at once at the most" in found.spent_there
+
+
+def test_a_run_that_fails_is_named_and_the_other_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def there_fails(request: Request) -> StoredRun:
+        if request.guest is not None:
+            raise MachineFault("db.example:3306 has no free connection")
+        return run_of(request)
+
+    found = advice(monkeypatch, measure=there_fails)
+    assert found.not_measured == ("times at the server itself: db.example:3306 has no free connection",)
+    assert found.advised[0].saving.server_cpu_us is not None
+    assert found.advised[0].saving.time_us is None
+    assert found.status == "complete"
+    assert found.spent_there == ""
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_ctrl_c_ends_it_and_keeps_what_is_known(monkeypatch: pytest.MonkeyPatch, stored: bool) -> None:
+    """In the middle of the first run, which keeps what it has, or before it began."""
+
+    def interrupted(request: Request) -> StoredRun:
+        assert request.guest is None, "nothing is measured after an interruption"
+        if not stored:
+            raise Interrupted
+        return run_of(request, status="interrupted")
+
+    found = advice(monkeypatch, measure=interrupted)
+    assert found.status == "interrupted"
+    assert "times at the server itself: interrupted" in found.not_measured
+    assert {own.change for own in found.advised} == {"certificate", "group"}
+    assert (found.advised[0].saving.server_cpu_us is not None) == stored
+
+
+def test_an_interrupted_inspection_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = PLANTED.model_copy(update={"status": "interrupted"})
+    found = advice(monkeypatch, cut, measure=lambda _: pytest.fail("measured"))
+    assert found.status == "interrupted"
+
+
+def test_what_is_left_out_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    without = replace(REQUEST, there_s=0, like_it_s=0)
+    found = advice(monkeypatch, measure=lambda _: pytest.fail("measured"), request=without)
+    assert found.not_measured == ("the server's CPU time: left out", "times at the server itself: left out")
+    assert {own.change for own in found.advised} == {"certificate", "group"}
+
+
+def test_without_tls_and_without_a_server_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = PLANTED.asked[0].model_copy(update={"agreed": None})
+    plain = PLANTED.model_copy(update={"asked": (none,)})
+    found = advice(monkeypatch, plain, measure=lambda _: pytest.fail("measured"))
+    assert (found.advised, found.little, found.not_measured) == ((), (), ())
+    unknown = PLANTED.model_copy(update={"word": PLANTED.word.model_copy(update={"version": "TiDB"})})
+    other = advice(monkeypatch, unknown)
+    assert other.not_measured == ("the server's CPU time: no private server is like it",)
+    odd = PLANTED.model_copy(update={"chain": (certificate("RSA 8192"),)})
+    assert advice(monkeypatch, odd).not_measured == (
+        "the server's CPU time: no private server can have a key of RSA 8192",
+    )

@@ -1,0 +1,145 @@
+"""Each thing that was planted is advised against, of a clean server nothing; what saves most comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspected_servers import certificate, inspected, program, use, view
+from tlstax.findings.advice.advise import Evidence, advised
+from tlstax.findings.advice.measured import Measured
+from tlstax.findings.advice.situation import now_of, use_of
+from tlstax.results.advice import Advised
+from tlstax.results.inspection import InspectedServer
+from tlstax.results.interval import Interval
+
+
+def ratio(point: float, half: float = 0.01) -> Interval:
+    return Interval(point=point, low=point - half, high=point + half, confidence=0.95, blocks=5)
+
+
+LIKE_IT = Measured(
+    now=1000.0,
+    statement=50.0,
+    ratios={
+        "pool": ratio(0.05),
+        "certificate": ratio(0.6),
+        "resumption": ratio(0.55),
+        "group": ratio(0.9),
+        "version": ratio(1.05),
+    },
+)
+THERE = Measured(now=2000.0, statement=100.0, ratios={"group": ratio(0.8)})
+NOTHING = Evidence(None, None)
+
+
+def advice(
+    found: InspectedServer, evidence: Evidence | None = None
+) -> tuple[tuple[Advised, ...], tuple[Advised, ...]]:
+    now = now_of(found)
+    assert now is not None
+    return advised(found, now, use_of(found, None, None, None), evidence or Evidence(LIKE_IT, THERE))
+
+
+def changes(found: InspectedServer, evidence: Evidence | None = None) -> list[str]:
+    return [own.change for own in advice(found, evidence)[0]]
+
+
+BUSY = use(100.0, 2.0)
+POOLED = use(1.0, 900.0)
+
+
+def test_of_a_clean_server_nothing_is_advised() -> None:
+    for found in (inspected(), inspected(watched=use(30.0, 900.0)), inspected(since_start=POOLED)):
+        worth, little = advice(found)
+        assert worth == ()
+        assert {own.change for own in little} == {"pool", "certificate", "resumption", "version"}
+
+
+def test_what_was_planted_is_advised_whether_it_was_measured_or_not() -> None:
+    planted = {
+        "certificate": inspected(chain=(certificate("RSA 4096"),)),
+        "resumption": inspected(resumes=("1.2",)),
+        "group": inspected(default=view("1.3", hello_retry=True)),
+        "version": inspected(default=view("1.2"), versions=("1.2",)),
+        "chain": inspected(chain=(certificate(), certificate(), certificate(is_self_signed=True))),
+        "compression": inspected(programs=(program(3, compression=True),)),
+    }
+    for change, found in planted.items():
+        for evidence in (Evidence(LIKE_IT, THERE), NOTHING):
+            assert changes(found, evidence) == [change]
+            (own,) = advice(found, evidence)[0]
+            assert own.seen
+            assert own.steps
+
+
+def test_who_connects_for_each_statement_is_told_to_keep_connections() -> None:
+    first, *_ = advice(inspected(watched=BUSY))[0]
+    assert first.change == "pool"
+    assert first.seen == "100 connections a second are made for 2 statements each"
+    assert "pool" not in changes(inspected(watched=use(100.0, 20.0)), NOTHING)
+    assert "pool" in changes(inspected(watched=use(100.0, 19.0)), NOTHING)
+
+
+def test_where_connections_are_made_often_what_saves_enough_is_advised_too() -> None:
+    assert changes(inspected(watched=BUSY)) == ["pool", "resumption", "certificate"]
+    assert changes(inspected(watched=BUSY), NOTHING) == ["pool"]
+
+
+def test_a_saving_is_of_the_connection_with_all_its_statements() -> None:
+    worth, _ = advice(inspected(chain=(certificate("RSA 4096"),), watched=BUSY))
+    own = {one.change: one.saving for one in worth}
+    key = own["certificate"]
+    assert key.server_cpu_us is not None
+    assert key.server_cpu_us.point == 400
+    assert key.server_share is not None
+    assert key.server_share.point == 400 / 1050
+    assert own["pool"].round_trips == 4
+    assert own["pool"].time_us is None
+
+
+def test_times_are_those_that_were_measured_there() -> None:
+    (own,) = advice(inspected(default=view("1.3", hello_retry=True)))[0]
+    assert own.saving.time_us is not None
+    assert own.saving.time_us.point == pytest.approx(400)
+    assert own.saving.round_trips == 1
+    assert own.saving.bytes == 0
+
+
+def test_what_saves_the_most_comes_first() -> None:
+    found = inspected(
+        default=view("1.3", hello_retry=True), resumes=("1.2",), chain=(certificate("RSA 4096"),)
+    )
+    assert changes(found) == ["resumption", "certificate", "group"]
+
+
+def test_a_chain_with_its_root_saves_the_root() -> None:
+    chain = (certificate(), certificate(size_bytes=800), certificate(is_self_signed=True, size_bytes=700))
+    (own,) = advice(inspected(chain=chain))[0]
+    assert own.saving.bytes == 700
+    assert (
+        own.seen
+        == "the server sends 3 certificates with the root among them, 2,400 bytes in each full handshake"
+    )
+    longer = (certificate(), certificate(), certificate())
+    (other,) = advice(inspected(chain=longer))[0]
+    assert "root" not in other.seen
+    assert changes(inspected(chain=chain[:2])) == []
+
+
+def test_the_cheapest_key_is_not_replaced() -> None:
+    worth, little = advice(inspected(chain=(certificate("EC P-256"),), watched=BUSY))
+    assert "certificate" not in {own.change for own in (*worth, *little)}
+    unknown, others = advice(inspected(chain=()))
+    assert "certificate" not in {own.change for own in (*unknown, *others)}
+
+
+def test_tls_1_2_by_choice_of_the_client_is_no_mistake_of_the_server() -> None:
+    worth, little = advice(inspected(default=view("1.2")))
+    assert worth == ()
+    assert [own.what for own in little if own.change == "version"] == ["TLS 1.3 in place of 1.2"]
+
+
+def test_steps_are_for_the_product_at_hand() -> None:
+    for version, line in (("9.7.4", "ALTER INSTANCE RELOAD TLS;"), ("11.8.9-MariaDB", "FLUSH SSL;")):
+        (own,) = advice(inspected(chain=(certificate("RSA 4096"),), version=version))[0]
+        assert any(line in step.lines for step in own.steps)

@@ -1,0 +1,206 @@
+"""A prediction is the sum of its parts, over the distance and at the rate asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from fake_trials import fake_header
+from tlstax.findings.core.blocks import BlockRow
+from tlstax.findings.model.calibration import (
+    CLIENT_CPU,
+    CONNECT_ROUND_TRIPS,
+    QUERY_ROUND_TRIPS,
+    RECEIVED,
+    SENT,
+    SERVER_CPU,
+    TIME,
+    Calibrated,
+    calibration_of,
+    measured_mixes,
+)
+from tlstax.findings.model.parts import parts_of
+from tlstax.findings.model.predict import outside, prediction
+from tlstax.findings.model.validate import validation_of
+from tlstax.report.prediction.text import prediction_text
+from tlstax.report.prediction.validation_text import validation_text
+from tlstax.study import Level, load_study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
+from tlstax.support.errors import UserMistake
+
+STUDY = load_study("components")
+
+CPU = {
+    "connection": 300.0,
+    "statement": 40.0,
+    "KiB": 1.5,
+    "TLS 1.3": 500.0,
+    "TLS 1.2": 450.0,
+    "TLS 1.3 resumed": 180.0,
+    "TLS 1.2 resumed": 60.0,
+    "key rsa-3072": 900.0,
+    "key rsa-4096": 2500.0,
+    "key ec-p256": -250.0,
+    "key ec-p384": 300.0,
+    "group default": 90.0,
+    "group P-384": 400.0,
+    "statement under TLS": 4.0,
+    "KiB under TLS": 0.9,
+}
+AT_ONCE = {1: 2.0, 4: 1.0}
+"""One connection at a time costs twice as much CPU time, in this world."""
+
+
+def cost(mix: Mix) -> float:
+    return sum(CPU[name] * amount for name, amount in parts_of(mix).items())
+
+
+def values_of(mix: Mix, connections: int) -> dict[str, float]:
+    round_trips = 3.0 + (mix.tls == "1.3") + 2 * (mix.tls == "1.2") + (mix.group == "default")
+    return {
+        SERVER_CPU: cost(mix) * AT_ONCE[connections],
+        CLIENT_CPU: cost(mix) / 2,
+        TIME: cost(mix) * 3,
+        SENT: 500.0 + 60 * mix.statements + (0 if mix.tls == "off" else 700),
+        RECEIVED: 300.0 + mix.statements * (80 + mix.answer_bytes),
+        CONNECT_ROUND_TRIPS: round_trips,
+        QUERY_ROUND_TRIPS: 1.0,
+    }
+
+
+def row(levels: dict[str, Level], connections: int, block: int) -> BlockRow:
+    mix = Mix.of(CaseLevels.of(levels))
+    assert mix is not None
+    of_case = {**levels, "connections": connections}
+    return BlockRow("treatment", of_case, block, "", values_of(mix, connections), {})
+
+
+def rows() -> list[BlockRow]:
+    return [
+        row(dict(levels), connections, block)
+        for levels in STUDY.treatments
+        for connections in (1, 4)
+        for block in (1, 2, 3)
+    ]
+
+
+def model() -> Calibrated:
+    return calibration_of(fake_header(STUDY), measured_mixes(rows()))
+
+
+NEW = Mix(certificate="rsa-4096", group="default", statements=10, answer_bytes=2048)
+
+
+def test_cpu_time_is_that_of_a_busy_server_and_time_that_of_one_alone() -> None:
+    found = prediction(model(), NEW).costs
+    assert found.server_cpu_us.point == pytest.approx(cost(NEW))
+    assert found.client_cpu_us.point == pytest.approx(cost(NEW) / 2)
+    assert found.time_us.point == pytest.approx(cost(NEW) * 3)
+    assert found.time_to_first_row_us.point == pytest.approx(cost(NEW.but(statements=1)) * 3)
+    assert found.server_cpu_us.blocks == 3
+
+
+def test_a_round_trip_takes_as_long_as_the_distance_says() -> None:
+    here, away = prediction(model(), NEW).costs, prediction(model(), NEW, rtt_ms=45).costs
+    assert here.round_trips == pytest.approx(15)
+    assert away.time_us.point - here.time_us.point == pytest.approx(15 * 45_000)
+    assert away.time_to_first_row_us.point - here.time_to_first_row_us.point == pytest.approx(6 * 45_000)
+    assert away.server_cpu_us == here.server_cpu_us
+
+
+def test_at_a_rate_it_is_so_many_processors() -> None:
+    assert prediction(model(), NEW).server_cores is None
+    cores = prediction(model(), NEW, connects_per_s=200).server_cores
+    assert cores is not None
+    assert cores.point == pytest.approx(cost(NEW) * 200 / 1e6)
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    found = prediction(model(), NEW)
+    assert {part.name for part in found.parts} == set(parts_of(NEW))
+    assert sum(part.server_cpu_us.point for part in found.parts) == pytest.approx(cost(NEW))
+    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 400 + 1.5 * 20)
+
+
+def test_what_saves_most_comes_first_and_what_costs_more_last() -> None:
+    found = prediction(model(), NEW, rtt_ms=10).what_if
+    saved = {one.remedy: one.saved_cpu_us.point for one in found}
+    assert saved == pytest.approx(
+        {"pool": 3390, "certificate": 2750, "resumption": 2820, "group": 90, "version": 50}
+    )
+    assert [one.saved_cpu_us.point for one in found] == sorted(saved.values(), reverse=True)
+    times = {one.remedy: one.saved_time_us.point for one in found}
+    assert times["group"] == pytest.approx(270 + 10_000)
+    trips = {one.remedy: one.saved_round_trips for one in found}
+    assert trips == pytest.approx(
+        {"pool": 5, "certificate": 0, "resumption": 0, "group": 1, "version": -1}, abs=1e-9
+    )
+    (pool,) = [one for one in found if one.remedy == "pool"]
+    assert pool.saved_share.point == pytest.approx(3390 / cost(NEW))
+
+
+def test_in_the_clear_only_a_pool_is_left() -> None:
+    found = prediction(model(), Mix(tls="off", statements=1, answer_bytes=120))
+    assert [one.remedy for one in found.what_if] == ["pool"]
+
+
+def test_what_was_not_measured_is_refused_with_what_was() -> None:
+    with pytest.raises(UserMistake, match="key ed25519") as caught:
+        prediction(model(), NEW.but(certificate="ed25519"))
+    assert "key rsa-4096" in str(caught.value.remedy)
+    with pytest.raises(UserMistake, match="no connections"):
+        calibration_of(fake_header(STUDY), [])
+
+
+def test_outside_of_the_range_it_says_so() -> None:
+    assert list(outside(model(), NEW)) == []
+    far = list(outside(model(), NEW.but(statements=33, answer_bytes=15_001)))
+    assert far == [
+        "33 statements a connection, where 1 to 32 were measured",
+        "answers of 15,001 bytes, where 120 to 15,000 were measured",
+    ]
+    assert list(outside(model(), NEW.but(answer_bytes=119))) != []
+
+
+def test_an_outcome_that_a_block_lacks_is_left_out_and_others_stay() -> None:
+    some = rows()
+    some[0] = BlockRow(some[0].role, some[0].levels, 1, "", {SERVER_CPU: 1.0}, {})
+    (first, *_) = measured_mixes(some)
+    assert set(first.values) == {SERVER_CPU}
+    assert first.blocks == 3
+
+
+def test_of_several_servers_one_is_chosen() -> None:
+    named = [
+        BlockRow(own.role, {**own.levels, "server": server}, own.block, "", own.values, {})
+        for server in ("mysql-9.7", "mariadb-11.8")
+        for own in rows()
+    ]
+    assert len(measured_mixes(named)) == 2 * len(measured_mixes(named, "mysql-9.7"))
+    assert measured_mixes(named, "mysql-8.0.33") == ()
+
+
+def test_predictions_are_set_beside_what_was_measured() -> None:
+    new = {**NEW.levels(), "connections": 4}
+    off = dict(values_of(NEW, 4))
+    off[SERVER_CPU] *= 1.2
+    busy = BlockRow("treatment", new, 1, "", off, {})
+    alone = BlockRow("treatment", {**new, "connections": 1}, 1, "", values_of(NEW, 1), {})
+    found = validation_of(model(), measured_mixes([busy, alone]), run="r", status="complete")
+    errors = {one.outcome: one.median_error for one in found.outcomes}
+    assert errors == pytest.approx({SERVER_CPU: 0.2, CLIENT_CPU: 0, TIME: 0, SENT: 0, RECEIVED: 0}, abs=1e-6)
+    within = {one.outcome: one.within_share for one in found.outcomes if one.has_interval}
+    assert within[SERVER_CPU] == 0
+    text = validation_text(found, width=100, colour=False)
+    assert "20 %" in text
+
+
+def test_on_a_terminal_each_topic_is_there() -> None:
+    found = prediction(model(), NEW.but(statements=50), rtt_ms=45, connects_per_s=200)
+    for width in (60, 100):
+        text = prediction_text(found, width=width, colour=False)
+        assert max(map(len, text.splitlines())) <= width
+        plain = " ".join(text.split())
+        assert "EC P-256 in place of RSA 4096" in plain
+        assert "processors at 200/s" in plain
+        assert "Outside of what was measured" in plain

@@ -1,0 +1,73 @@
+"""What is measured for an advice: each change beside what is now, once, and nothing that a server lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlstax.plan.advice_studies import (
+    AT_ONCE,
+    ROWS_THERE,
+    changes_like_it,
+    changes_there,
+    study_like_it,
+    study_there,
+)
+from tlstax.plan.order import cases
+from tlstax.plan.stand_ins import stand_in_for
+from tlstax.plan.turns import takes_turns
+from tlstax.study.case_levels import CaseLevels
+
+FULL = changes_there("1.3", "1.2", answer_bytes=700, resumes=True, retried=True)
+LEAST = changes_there("1.2", None, answer_bytes=120, resumes=False, retried=False)
+
+
+def test_there_only_what_clients_can_change_is_measured() -> None:
+    assert set(FULL.changed) == {"pool", "resumption", "group", "version"}
+    assert set(LEAST.changed) == {"pool"}
+    study = study_there(FULL, 30)
+    assert set(study.levels_of()) == {"tls", "resumption", "group", "workload", "connections"}
+    assert (study.rows, study.budget_s, study.levels_of()["connections"]) == (ROWS_THERE, 30, (1,))
+    measured = [case.typed for case in cases(study) if case.role != "control"]
+    assert len(measured) == 5
+    assert all(case.is_encrypted for case in measured), "nothing goes over somebody's network in the clear"
+
+
+def test_like_it_the_key_is_changed_as_well_beside_plaintext_on_both_processes() -> None:
+    changes = changes_like_it(FULL, "rsa-4096")
+    assert set(changes.changed) == {*FULL.changed, "clear", "certificate", "clear of it"}
+    study = study_like_it(changes, "mysql-8.0.33", 60)
+    assert study.levels_of()["server"] == ("mysql-8.0.33",)
+    assert study.levels_of()["connections"] == (AT_ONCE,)
+    assert set(study.levels_of()["certificate"]) == {"rsa-4096", "ec-p256"}
+    assert all(takes_turns(case.levels, study) for case in cases(study))
+    clear = [CaseLevels.of(levels).certificate for levels in study.treatments if levels["tls"] == "off"]
+    assert sorted(clear) == ["ec-p256", "rsa-4096"]
+
+
+def test_a_server_with_the_cheapest_key_needs_no_second_process() -> None:
+    changes = changes_like_it(LEAST, "ec-p256")
+    assert set(changes.changed) == {"pool", "resumption", "version", "clear"}
+    assert changes.changed["version"]["tls"] == "1.3"
+    study = study_like_it(changes, "mysql-9.7", 60)
+    assert study.levels_of()["certificate"] == ("ec-p256",)
+
+
+@pytest.mark.parametrize(
+    ("version", "specimen"),
+    [
+        ("9.7.4", "mysql-9.7"),
+        ("8.0.36-28", "mysql-8.0.33"),
+        ("8.4.2", "mysql-8.0.33"),
+        ("5.7.44-log", "mysql-8.0.33"),
+        ("5.6.51", "mysql-5.6.14"),
+        ("5.5.62", "mysql-5.5.34"),
+        ("5.1.73", None),
+        ("10.6.18-MariaDB", "mariadb-10.5"),
+        ("10.11.6-MariaDB-0+deb12u1", "mariadb-10.11"),
+        ("11.8.9-MariaDB", "mariadb-11.8"),
+        ("12.1.2-MariaDB", "mariadb-11.8"),
+        ("unknown", None),
+    ],
+)
+def test_the_nearest_server_of_the_product_stands_in(version: str, specimen: str | None) -> None:
+    assert stand_in_for(version) == specimen

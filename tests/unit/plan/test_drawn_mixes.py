@@ -1,0 +1,54 @@
+"""Mixes drawn for a validation: new, within what is known, the same for the same seed."""
+
+from __future__ import annotations
+
+from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, validation_study
+from tlstax.plan.order import cases
+from tlstax.study import load_study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
+
+COMPONENTS = load_study("components")
+
+
+def known() -> tuple[Mix, ...]:
+    found = (Mix.of(CaseLevels.of(levels)) for levels in COMPONENTS.treatments)
+    return tuple(mix for mix in found if mix is not None)
+
+
+def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
+    found = drawn(known(), 200, 1, with_distance=True)
+    mixes = [own.mix for own in found]
+    assert len(set(mixes)) == 200
+    assert not set(mixes) & set(known())
+    for mix in mixes:
+        assert 1 <= mix.statements <= 32
+        assert 120 <= mix.answer_bytes <= 15_000
+        assert mix.certificate in {own.certificate for own in known()}
+        assert (mix.tls, mix.group) in {(own.tls, own.group) for own in known()}
+    assert {mix.tls for mix in mixes} == {"off", "1.2", "1.3"}
+    assert {mix.resumption for mix in mixes} == {"off", "on"}
+
+
+def test_a_third_is_away_where_distances_can_be_made() -> None:
+    found = drawn(known(), 30, 1, with_distance=True)
+    away = [own.rtt_ms for own in found if own.rtt_ms]
+    assert len(away) == 10
+    assert all(NEAREST_MS <= rtt_ms <= FARTHEST_MS for rtt_ms in away)
+    assert not any(own.rtt_ms for own in drawn(known(), 30, 1, with_distance=False))
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    assert drawn(known(), 20, 7, with_distance=True) == drawn(known(), 20, 7, with_distance=True)
+    assert drawn(known(), 20, 7, with_distance=True) != drawn(known(), 20, 8, with_distance=True)
+
+
+def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None:
+    mixes = drawn(known(), 9, 3, with_distance=True)
+    study = validation_study(COMPONENTS, mixes, 300)
+    assert (study.name, study.budget_s) == (NAME, 300)
+    measured = [case.typed for case in cases(study) if case.role != "control"]
+    wanted = [(own.mix, own.rtt_ms, at_once) for at_once in (1, 4) for own in mixes]
+    assert sorted(map(str, ((Mix.of(case), case.rtt_ms, case.connections) for case in measured))) == sorted(
+        map(str, wanted)
+    )
