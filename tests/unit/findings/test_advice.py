@@ -20,6 +20,7 @@ def ratio(point: float, half: float = 0.01) -> Interval:
 LIKE_IT = Measured(
     now=1000.0,
     statement=50.0,
+    luck=0.03,
     ratios={
         "pool": ratio(0.05),
         "certificate": ratio(0.6),
@@ -28,7 +29,7 @@ LIKE_IT = Measured(
         "version": ratio(1.05),
     },
 )
-THERE = Measured(now=2000.0, statement=100.0, ratios={"group": ratio(0.8)})
+THERE = Measured(now=2000.0, statement=100.0, luck=0.0, ratios={"group": ratio(0.8)})
 NOTHING = Evidence(None, None)
 
 

@@ -41,7 +41,7 @@ def planted(levels: Levels, block: int) -> dict[str, float]:
 
 
 def found(study: Study = STUDY) -> Measured:
-    own = measured(planted_series(study, planted), CHANGES, SERVER_CPU)
+    own = measured(planted_series(study, planted), CHANGES, SERVER_CPU, luck=PROCESSES)
     assert own is not None
     return own
 
@@ -66,19 +66,19 @@ def test_the_luck_of_the_process_with_the_other_key_is_taken_out() -> None:
 
 def test_an_interval_has_room_for_another_process() -> None:
     exact = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
-    own = Measured(now=1000, statement=10, ratios={"group": exact}).saved("group")
+    own = Measured(now=1000, statement=10, luck=PROCESSES, ratios={"group": exact}).saved("group")
     assert own is not None
     assert (own.point, own.low, own.high) == pytest.approx(
         (500, 1000 - 500 * exp(PROCESSES), 1000 - 500 * exp(-PROCESSES))
     )
     one = Interval(point=0.5, low=None, high=None, confidence=0.95, blocks=1)
-    alone = Measured(now=1000, statement=10, ratios={"group": one}).saved("group")
+    alone = Measured(now=1000, statement=10, luck=0, ratios={"group": one}).saved("group")
     assert alone is not None
     assert (alone.point, alone.low, alone.high) == (500, None, None)
 
 
 def test_a_session_is_a_connection_and_its_further_statements() -> None:
-    own = Measured(now=1000, statement=10, ratios={})
+    own = Measured(now=1000, statement=10, luck=0, ratios={})
     assert (own.session(1), own.session(11)) == (1000, 1100)
     assert own.saved("certificate") is None
     whole = Interval(point=200, low=100, high=300, confidence=0.95, blocks=2)

@@ -22,11 +22,13 @@ PROCESSES = 0.03
 class Measured:
     """What one outcome of a connection with one statement is now, and its ratio with each change, by name.
 
-    `statement` is what a statement costs by itself on a kept connection.
+    `statement` is what a statement costs by itself on a kept connection, `luck` by what share another process
+    may differ.
     """
 
     now: float
     statement: float
+    luck: float
     ratios: Mapping[str, Interval]
 
     def saved(self, change: str) -> Interval | None:
@@ -37,8 +39,8 @@ class Measured:
         low, high = ratio.low, ratio.high
         return Interval(
             point=(1 - ratio.point) * self.now,
-            low=None if high is None else (1 - high * exp(PROCESSES)) * self.now,
-            high=None if low is None else (1 - low * exp(-PROCESSES)) * self.now,
+            low=None if high is None else (1 - high * exp(self.luck)) * self.now,
+            high=None if low is None else (1 - low * exp(-self.luck)) * self.now,
             confidence=ratio.confidence,
             blocks=ratio.blocks,
         )
@@ -48,7 +50,7 @@ class Measured:
         return self.now + (statements - 1) * self.statement
 
 
-def measured(run: Series, changes: Changes, outcome: str) -> Measured | None:
+def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) -> Measured | None:
     """What the run says of this outcome; None where it has no valid block of the connection as it is now."""
     added: dict[str, Level] = {name: levels[0] for name, levels in run.study.factors.items()}
     now = {**changes.now, **added}
@@ -61,7 +63,7 @@ def measured(run: Series, changes: Changes, outcome: str) -> Measured | None:
         for name, levels in changes.changed.items()
         if (found := _ratio(run, name, {**levels, **added}, (now, changes, added), outcome)) is not None
     }
-    return Measured(level, kept, ratios)
+    return Measured(level, kept, luck, ratios)
 
 
 def _mean(run: Series, levels: Mapping[str, Level], outcome: str) -> float | None:

@@ -15,8 +15,8 @@ ASSUMED_STATEMENTS, ASSUMED_BYTES = 10, 120
 """Of what nobody knows: a few small lookups, which is what is asked about most (docs/advising.md)."""
 
 LEAST_CONNECTS, LEAST_CONNECTS_PER_S, LEAST_UPTIME_S = 20, 1.0, 600.0
-"""Fewer connects than that in all say nothing of how clients use a server; nor do fewer a second since its start,
-for monitoring alone makes some, or a start that is not long ago."""
+"""Fewer connects in all say nothing of how clients use a server. Nor do fewer a second since its start, for
+monitoring alone makes some, or a start that is not long ago."""
 
 
 @dataclass(frozen=True)
