@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 from second_host import PORT, sshd_at
-from test_guest_run import PASSWORD, SMALL, as_owner
+from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from tlstax.distance.opening import open_span
 from tlstax.findings.core.outcomes import outcome
@@ -28,7 +28,11 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.store import Store
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="an sshd of its own needs root")]
+
+def of_second_machine(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that needs an sshd of its own, which only root can start."""
+    return pytest.mark.long(pytest.mark.skipif(os.geteuid() != 0, reason="sshd needs root")(test))
+
 
 WITHIN_S = 180.0
 RUN = ("--workload", "reconnect", "--tls", "1.3", "--connections", "2", "--rows", "500", "--allow-plaintext")
@@ -93,26 +97,59 @@ def only_run(data: Path) -> StoredRun:
         return store.load(summary.run)
 
 
-def test_the_servers_cpu_time_is_what_its_own_clock_says(far: Far, tmp_path: Path) -> None:
-    clock = CpuClock(far.server.pid)
-    before_us = clock.read_us()
-    done = far.run(tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "6s")
-    used_us = clock.read_us() - before_us
+def test_a_run_has_the_servers_cpu_time_in_slices(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    """What stands for ssh hands its command to a shell of this machine, where the server is."""
+    here = "sh -c 'for last; do :; done; exec sh -c \"$last\"' ssh"
+    with lent(mysql_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        clock = CpuClock(server.pid)
+        program = [sys.executable, "-P", "-m", "tlstax", "run", "--server", url_of(server)]
+        before_us = clock.read_us()
+        done = subprocess.run(
+            [*program, "--server-host", "ssh://db.example", *RUN, "--budget", "4s"],
+            env={
+                **os.environ,
+                "TLSTAX_DATA": str(tmp_path),
+                "TLSTAX_PASSWORD": PASSWORD,
+                "TLSTAX_SSH": here,
+            },
+            capture_output=True,
+            text=True,
+            timeout=WITHIN_S,
+            check=False,
+        )
+        used_us = clock.read_us() - before_us
     assert done.returncode == 0, done.stderr
-    stored = only_run(tmp_path)
+    assert_costs(only_run(tmp_path), used_us)
+
+
+def assert_costs(stored: StoredRun, used_us: float) -> None:
+    """Slices have much of what the server used meanwhile and no more, and TLS costs it more."""
     slices = [record.slices for record in stored.measured if record.slices is not None]
     read_us = sum(sum(own.server_cpu_us) for own in slices)
     assert slices
-    assert 0.5 * used_us < read_us <= used_us, "most of what it used was in slices, and no more than it used"
+    assert 0.3 * used_us < read_us <= used_us
     costs = {
         record.trial.case.typed.tls: outcome(record, "server_cpu_us_per_op") for record in stored.measured
     }
     assert costs["off"] is not None
     assert costs["1.3"] is not None
     assert costs["1.3"] > costs["off"]
+
+
+@of_second_machine
+def test_the_servers_cpu_time_is_what_its_own_clock_says(far: Far, tmp_path: Path) -> None:
+    clock = CpuClock(far.server.pid)
+    before_us = clock.read_us()
+    done = far.run(tmp_path, "run", "--server", far.url, "--server-host", far.host, *RUN, "--budget", "6s")
+    used_us = clock.read_us() - before_us
+    assert done.returncode == 0, done.stderr
+    assert_costs(only_run(tmp_path), used_us)
     assert PASSWORD not in done.stdout + done.stderr
 
 
+@of_second_machine
 def test_a_host_without_the_server_is_one_sentence(far: Far, tmp_path: Path) -> None:
     """Here, outside the second machine, nobody has the server's end of the connection."""
     here = "sh -c 'for last; do :; done; exec sh -c \"$last\"' ssh"
@@ -124,6 +161,7 @@ def test_a_host_without_the_server_is_one_sentence(far: Far, tmp_path: Path) -> 
     assert things(far) == set()
 
 
+@of_second_machine
 def test_nothing_is_left_there_whatever_is_killed(far: Far, tmp_path: Path) -> None:
     before = processes()
     command, environment = far.command(
@@ -141,6 +179,7 @@ def test_nothing_is_left_there_whatever_is_killed(far: Far, tmp_path: Path) -> N
     assert not list(Path("/tmp").glob("tlstax.????????"))  # noqa: S108
 
 
+@of_second_machine
 def test_a_watcher_that_is_killed_ends_the_run_in_order(far: Far, tmp_path: Path) -> None:
     before = processes()
     command, environment = far.command(

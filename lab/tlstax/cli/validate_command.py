@@ -14,7 +14,7 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.doctor.network import distance
 from tlstax.findings.model.calibration import STUDY, Calibrated
 from tlstax.findings.model.validate import validation
-from tlstax.plan.drawn_mixes import drawn, validation_study
+from tlstax.plan.drawn_mixes import drawn, references, validation_study
 from tlstax.report.prediction.validation_text import validation_text
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -49,7 +49,7 @@ def validate_command(options: ValidateOptions) -> int:
         if not with_distance:
             watcher.warn("no distances are drawn, since none can be made here (`tlstax doctor` says why)")
         mixes = drawn(model.mixes, options.mixes, seed, with_distance=with_distance)
-        study = validation_study(_components(model), mixes, budget_s)
+        study = validation_study(_components(model), references(model.mixes), mixes, budget_s)
         stored = run(Request(study=study, seed=seed), store, watcher)
     found = validation(model, stored)
     if options.json:

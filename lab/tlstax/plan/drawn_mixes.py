@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from math import exp, log
 from typing import NamedTuple
+
+from pydantic import ValidationError
 
 from tlstax.study import Study
 from tlstax.study.level_names import Level
@@ -15,7 +18,7 @@ NAME = "validation"
 
 FARTHEST_MS, NEAREST_MS = 40.0, 1.0
 
-SHARE_AWAY = 3
+SHARE_AWAY = 4
 """One in so many mixes is measured at a distance, where trials take much longer."""
 
 
@@ -40,12 +43,19 @@ def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -
     chance = random.Random(seed)  # noqa: S311
     found: list[DrawnMix] = []
     while len(found) < count:
-        mix = _drawn(known, chance)
+        mix = _possible(known, chance)
         away = with_distance and len(found) % SHARE_AWAY == SHARE_AWAY - 1
         rtt_ms = round(_between(chance, NEAREST_MS, FARTHEST_MS), 1) if away else 0.0
         if mix not in known and mix not in [own.mix for own in found]:
             found.append(DrawnMix(mix, rtt_ms))
     return tuple(found)
+
+
+def _possible(known: Sequence[Mix], chance: random.Random) -> Mix:
+    """One that can be: not every key goes with every group in TLS 1.2."""
+    while True:
+        with suppress(ValidationError):
+            return _drawn(known, chance)
 
 
 def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
@@ -69,9 +79,21 @@ def _between(chance: random.Random, low: float, high: float) -> float:
     return exp(chance.uniform(log(low), log(high)))
 
 
-def validation_study(components: Study, mixes: Sequence[DrawnMix], budget_s: float) -> Study:
+def references(known: Sequence[Mix]) -> tuple[DrawnMix, ...]:
+    """Known mixes that are measured beside new ones: how fast the machine is now shows in them.
+
+    The first of each TLS version, on one server process, nothing resumed.
+    """
+    plain = [own for own in known if own.certificate == known[0].certificate and own.resumption == "off"]
+    first = {own.tls: own for own in reversed(plain)}
+    return tuple(DrawnMix(own, 0.0) for own in plain if own in first.values())
+
+
+def validation_study(
+    components: Study, reference: Sequence[DrawnMix], mixes: Sequence[DrawnMix], budget_s: float
+) -> Study:
     """The study of the components, with these mixes in place of its own; they are compared with the first."""
-    levels = [own.levels() for own in mixes]
+    levels = [own.levels() for own in (*reference, *mixes)]
     fields = components.model_dump() | {
         "name": NAME,
         "title": "Mixes drawn at random",

@@ -16,7 +16,8 @@ Status = Literal["running", "complete", "interrupted", "failed"]
 class ValidatedCost(Frozen):
     """One cost of one mix: as predicted, and as it was measured afterwards.
 
-    `error` is how much more was measured than predicted, relative.
+    `predicted` is at the speed that the machine had when it was measured. `error` is how much more was
+    measured than predicted, relative.
     """
 
     outcome: str
@@ -44,6 +45,15 @@ class ValidatedOutcome(Frozen):
     has_interval: bool
 
 
+class Speed(Frozen):
+    """What known mixes cost when they were measured again, over what they had cost at first."""
+
+    outcome: str
+    words: str
+    factor: PositiveFloat
+    mixes: PositiveInt
+
+
 class Validation(Frozen):
     """The document that `predict --validate --json` prints: which runs it is from, how far off it was."""
 
@@ -52,6 +62,7 @@ class Validation(Frozen):
     validation_run: str
     server: str
     confidence: float
+    speeds: tuple[Speed, ...]
     outcomes: tuple[ValidatedOutcome, ...]
     costs: tuple[ValidatedCost, ...]
     status: Status

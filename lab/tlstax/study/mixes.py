@@ -8,10 +8,13 @@ from pydantic import Field, PositiveInt, model_validator
 
 from tlstax.contract import Frozen
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.level_names import DEFAULT_CERTIFICATE, Level
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, GROUPS, Level
 from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
+
+CURVES = {"ec-p256": P256, "ec-p384": "P-384"}
+"""The curve of each key that has one. In TLS 1.2 it must be among the client's groups (RFC 8422, 5.1.1)."""
 
 
 class Mix(Frozen):
@@ -32,6 +35,9 @@ class Mix(Frozen):
     def _is_possible(self) -> Self:
         if self.tls == "off" and self.resumption == "on":
             raise ValueError("without TLS there is no session to resume")
+        curve = CURVES.get(self.certificate)
+        if self.tls == "1.2" and curve is not None and self.group in GROUPS and self.group != curve:
+            raise ValueError(f"in TLS 1.2 a key on {curve} is taken only by clients that offer that group")
         return self
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, validation_study
+from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
 from tlstax.plan.order import cases
 from tlstax.study import load_study
 from tlstax.study.case_levels import CaseLevels
@@ -30,10 +30,10 @@ def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
     assert {mix.resumption for mix in mixes} == {"off", "on"}
 
 
-def test_a_third_is_away_where_distances_can_be_made() -> None:
+def test_a_quarter_is_away_where_distances_can_be_made() -> None:
     found = drawn(known(), 30, 1, with_distance=True)
     away = [own.rtt_ms for own in found if own.rtt_ms]
-    assert len(away) == 10
+    assert len(away) == 7
     assert all(NEAREST_MS <= rtt_ms <= FARTHEST_MS for rtt_ms in away)
     assert not any(own.rtt_ms for own in drawn(known(), 30, 1, with_distance=False))
 
@@ -45,10 +45,19 @@ def test_the_same_seed_draws_the_same() -> None:
 
 def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None:
     mixes = drawn(known(), 9, 3, with_distance=True)
-    study = validation_study(COMPONENTS, mixes, 300)
+    beside = references(known())
+    study = validation_study(COMPONENTS, beside, mixes, 300)
     assert (study.name, study.budget_s) == (NAME, 300)
     measured = [case.typed for case in cases(study) if case.role != "control"]
-    wanted = [(own.mix, own.rtt_ms, at_once) for at_once in (1, 4) for own in mixes]
+    wanted = [(own.mix, own.rtt_ms, at_once) for at_once in (1, 4) for own in (*beside, *mixes)]
     assert sorted(map(str, ((Mix.of(case), case.rtt_ms, case.connections) for case in measured))) == sorted(
         map(str, wanted)
     )
+
+
+def test_known_mixes_stand_beside_them_one_of_each_version() -> None:
+    found = references(known())
+    assert [own.mix.tls for own in found] == ["off", "1.3", "1.2"]
+    assert all(own.mix in known() and not own.rtt_ms for own in found)
+    assert len({own.mix.certificate for own in found}) == 1
+    assert {own.mix.resumption for own in found} == {"off"}

@@ -87,3 +87,13 @@ def test_a_mix_is_read_from_a_case_and_makes_its_levels() -> None:
     assert mix.but(resumption="off").resumption == "off"
     with pytest.raises(ValueError, match="no session"):
         mix.but(tls="off")
+
+
+def test_in_tls_1_2_a_key_goes_with_its_curve_alone() -> None:
+    for certificate, group in (("ec-p384", "P-256"), ("ec-p256", "P-384")):
+        with pytest.raises(ValueError, match="only by clients that offer that group"):
+            Mix(tls="1.2", certificate=certificate, group=group, statements=1, answer_bytes=1)
+        Mix(tls="1.3", certificate=certificate, group=group, statements=1, answer_bytes=1)
+        Mix(tls="1.2", certificate=certificate, group="default", statements=1, answer_bytes=1)
+    Mix(tls="1.2", certificate="ec-p256", group="P-256", statements=1, answer_bytes=1)
+    Mix(tls="1.2", certificate="rsa-4096", group="P-384", statements=1, answer_bytes=1)

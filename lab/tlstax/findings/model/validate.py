@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 
 from tlstax.findings.core.blocks import block_rows
+from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
     READ,
@@ -21,54 +24,98 @@ from tlstax.findings.model.calibration import (
 from tlstax.findings.model.predict import costs, server_of
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
-from tlstax.results.validation import Status, ValidatedCost, ValidatedOutcome, Validation
+from tlstax.results.validation import Speed, Status, ValidatedCost, ValidatedOutcome, Validation
+from tlstax.study.mixes import Mix
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.grouping import grouped
+
+COUNTED = (SENT, RECEIVED)
+"""Outcomes that are counts: no machine is faster at them."""
 
 
 def validation(model: Calibrated, stored: StoredRun) -> Validation:
     """Every mix of the run that the model can predict, with its costs as predicted and as measured."""
-    measured = measured_mixes(block_rows(stored, READ))
+    measured = [_as_far_as_it_was(own, stored) for own in measured_mixes(block_rows(stored, READ))]
     return validation_of(model, measured, run=stored.header.run, status=stored.status)
+
+
+def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
+    """The mix with the round trip time that was measured, somewhat longer than what was asked for."""
+    distances = [
+        record.distance
+        for record in stored.measured
+        if record.distance is not None and Mix.of(record.trial.case.typed) == own.mix
+    ]
+    seen = [each for found in distances for each in (found.before, found.after) if each is not None]
+    seen_ms = [each.median_ms for each in seen]
+    return own if not own.rtt_ms or not seen_ms else replace(own, rtt_ms=round(fmean(seen_ms), 3))
 
 
 def validation_of(
     model: Calibrated, measured: Sequence[MeasuredMix], *, run: str, status: Status
 ) -> Validation:
-    """The same of mixes that were measured in this run, which ended so."""
-    found = tuple(cost for own in measured for cost in _costs_of(model, own))
+    """The same of mixes that were measured in this run, which ended so.
+
+    Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
+    virtual machine is some per cent faster or slower an hour later.
+    """
+    again = [own for own in measured if own.mix in model.mixes and not own.rtt_ms]
+    new = [own for own in measured if own not in again]
+    then = {
+        name: [cost.measured / cost.predicted.point for cost in found] for name, found in _named(model, again)
+    }
+    speeds = {name: geometric_mean(ratios) for name, ratios in then.items()}
+    found = tuple(_at_speed(cost, speeds) for own in new for cost in _costs_of(model, own))
     names = dict.fromkeys(cost.outcome for cost in found)
     return Validation(
         calibration_run=model.header.run,
         validation_run=run,
         server=server_of(model),
         confidence=model.header.study.confidence,
+        speeds=tuple(
+            Speed(outcome=name, words=OUTCOMES[name].words, factor=factor, mixes=len(then[name]))
+            for name, factor in speeds.items()
+        ),
         outcomes=tuple(_outcome(name, [cost for cost in found if cost.outcome == name]) for name in names),
         costs=found,
         status=status,
     )
 
 
+def _named(model: Calibrated, measured: Sequence[MeasuredMix]) -> Iterator[tuple[str, list[ValidatedCost]]]:
+    """The costs of these mixes by their outcome; counts have no speed."""
+    costs = [cost for own in measured for cost in _costs_of(model, own) if cost.outcome not in COUNTED]
+    yield from grouped(costs, lambda cost: cost.outcome).items()
+
+
 def _costs_of(model: Calibrated, own: MeasuredMix) -> Iterator[ValidatedCost]:
-    """Times of what was measured with one connection at a time, CPU times of what was with several."""
+    """Times of what was measured with one connection at a time, CPU times of what was with several.
+
+    CPU times at a distance are left out: a server that waits most of the time uses some by itself, and more
+    to wake up, and that is no part of a connection.
+    """
     predicted = costs(model, own.mix, own.rtt_ms)
-    exact = {SENT: predicted.sent_bytes, RECEIVED: predicted.received_bytes}
+    counted = {SENT: predicted.sent_bytes, RECEIVED: predicted.received_bytes}
     if own.connections == min(model.fits):
         yield from _cost(own, TIME, predicted.time_us)
-        for name, point in exact.items():
+        for name, point in counted.items():
             confidence = predicted.time_us.confidence
             alone = Interval(point=point, low=None, high=None, confidence=confidence, blocks=own.blocks)
             yield from _cost(own, name, alone)
-    if own.connections == max(model.fits):
+    if own.connections == max(model.fits) and not own.rtt_ms:
         yield from _cost(own, SERVER_CPU, predicted.server_cpu_us)
         yield from _cost(own, CLIENT_CPU, predicted.client_cpu_us)
 
 
 def _cost(own: MeasuredMix, name: str, predicted: Interval) -> Iterator[ValidatedCost]:
     measured = own.values.get(name)
-    if measured is None:
-        return
+    if measured is not None:
+        yield _compared(own, name, predicted, measured)
+
+
+def _compared(own: MeasuredMix, name: str, predicted: Interval, measured: float) -> ValidatedCost:
     low, high = predicted.low or predicted.point, predicted.high or predicted.point
-    yield ValidatedCost(
+    return ValidatedCost(
         outcome=name,
         mix=own.mix,
         rtt_ms=own.rtt_ms,
@@ -77,6 +124,20 @@ def _cost(own: MeasuredMix, name: str, predicted: Interval) -> Iterator[Validate
         measured=measured,
         error=measured / predicted.point - 1,
         is_within=low <= measured <= high,
+    )
+
+
+def _at_speed(cost: ValidatedCost, speeds: Mapping[str, float]) -> ValidatedCost:
+    """The same with what was predicted at the machine's speed of now; a distance is as long at any."""
+    factor = 1.0 if cost.rtt_ms else speeds.get(cost.outcome, 1.0)
+    predicted = cost.predicted.each(lambda value: value * factor)
+    low, high = predicted.low or predicted.point, predicted.high or predicted.point
+    return cost.model_copy(
+        update={
+            "predicted": predicted,
+            "error": cost.measured / predicted.point - 1,
+            "is_within": low <= cost.measured <= high,
+        }
     )
 
 

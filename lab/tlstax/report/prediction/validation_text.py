@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -27,7 +27,17 @@ def validation_text(found: Validation, *, width: int, colour: bool) -> str:
         f"Predicted from run {found.calibration_run}; the mixes were drawn at random and measured in run "
         f"{found.validation_run}, on other processes of the server."
     )
-    return printed([*parts, Text(), styled(end)], width=width, colour=colour)
+    return printed([*parts, Text(), *map(styled, _speeds(found)), styled(end)], width=width, colour=colour)
+
+
+def _speeds(found: Validation) -> Iterator[str]:
+    """What the machine's own speed was, which is taken out."""
+    for own in found.speeds:
+        change = signed_percent(own.factor - 1)
+        yield (
+            f"{capitalised(own.words)}: {own.mixes} known mixes took {change} against when the parts were "
+            "measured, which is the machine's and taken out."
+        )
 
 
 def _errors(found: Validation) -> RenderableType:
