@@ -45,7 +45,8 @@ Host *
 OF_ITS_OWN = (
     "mount -t tmpfs none /run && mkdir /run/sshd && cp /etc/passwd {folder}/passwd && "
     "echo sshd:x:65533:65534::/run/sshd:/bin/false >> {folder}/passwd && "
-    "mount --bind {folder}/passwd /etc/passwd && exec {sshd} -D -e -f {folder}/sshd_config"
+    "mount --bind {folder}/passwd /etc/passwd && "
+    "LD_LIBRARY_PATH={libraries} exec {sshd} -r -D -e -f {folder}/sshd_config"
 )
 
 
@@ -58,7 +59,9 @@ def sshd_at(span: Span, sshd: Path, folder: Path) -> Iterator[str]:
     (folder / "known_hosts").write_text(f"[{address}]:{PORT} {host_key}\n")
     (folder / "sshd_config").write_text(SSHD.format(port=PORT, address=address, folder=folder))
     (folder / "ssh_config").write_text(SSH.format(folder=folder))
-    words = OF_ITS_OWN.format(folder=folder, sshd=sshd)
+    tree = sshd.parents[2]
+    libraries = ":".join(map(str, {own.parent for own in (tree / "usr" / "lib").rglob("*.so.*")}))
+    words = OF_ITS_OWN.format(folder=folder, sshd=sshd, libraries=libraries)
     command = [*span.enter_far(), "unshare", "--mount", "--propagation", "private", "sh", "-c", words]
     with (folder / "log").open("wb") as log, subprocess.Popen(mortal(command), stderr=log) as program:
         try:

@@ -87,7 +87,7 @@ def far(
                 f"CREATE USER ann@'%' IDENTIFIED BY '{PASSWORD}'",
                 "GRANT ALL ON lent.* TO ann@'%'",
             )
-            with sshd_at(span, kept.program, tmp_path_factory.mktemp("sshd")) as ssh:
+            with sshd_at(span, Path(str(kept.path)), tmp_path_factory.mktemp("sshd")) as ssh:
                 yield Far(server, span, ssh)
 
 

@@ -79,6 +79,10 @@ class FarClock(Clock):
         """There is one, or the process would not have been found."""
         return True
 
+    def check_there(self) -> None:
+        """MachineFault where it can no longer be read."""
+        self._process.check_there()
+
     def read_us(self) -> float:
         """Microseconds so far. MachineFault where it can no longer be read."""
         return self._process.cpu_us()

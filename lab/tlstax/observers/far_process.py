@@ -91,6 +91,10 @@ class FarProcess:
             self.close()
             raise
 
+    def check_there(self) -> None:
+        """MachineFault where the program there no longer answers."""
+        self._asked("clock")
+
     def cpu_us(self) -> float:
         """Microseconds of CPU time that the process has used. MachineFault where it can no longer be read."""
         return self._asked("clock") / 1e3

@@ -148,10 +148,12 @@ class Bench:
 
         MachineFault when one dies too often. An external server is not ours to start again:
         MachineFault when it no longer answers; where only the connection to it was cut, it is made again. Nor
-        are load machines ours to start again.
+        are load machines ours to start again, nor is what reads its clock.
         """
         if failure and self.fleet is not None:
             self.fleet.check_there()
+        if failure and self.far_clock is not None:
+            self.far_clock.check_there()
         if not failure or self.server.is_alive():
             if not self.admin.open:
                 self.admin = self.server.admin()
