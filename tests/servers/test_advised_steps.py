@@ -16,6 +16,7 @@ from chain_of_three import chain_of_three
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import NameOID
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
@@ -65,38 +66,51 @@ def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
     request: pytest.FixtureRequest, session: Session, product: str, tmp_path: Path
 ) -> None:
     build: ServerBuild = request.getfixturevalue(product)
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     files = chain_of_three(tmp_path)
-    key.write_bytes(files.key_file.read_bytes())
-    certificate.write_bytes(files.certificate_file.read_bytes())
-    settings = replace(PLAIN, options=(f"--ssl-key={key}", f"--ssl-cert={certificate}"))
+    options = (
+        f"--ssl-key={files.key_file}",
+        f"--ssl-cert={files.certificate_file}",
+        f"--ssl-ca={files.ca_file}",
+    )
+    settings = replace(PLAIN, options=options)
     with lent(build, session, settings) as server:
         for line in step("certificate", server, SHELL).lines:
             subprocess.run(shlex.split(line), cwd=tmp_path, check=True, capture_output=True)
-        key.write_bytes((tmp_path / "server-key.pem").read_bytes())
-        certificate.write_bytes(signed((tmp_path / "server.csr").read_bytes()))
         before = inspected(server)
+        files.key_file.write_bytes((tmp_path / "server-key.pem").read_bytes())
+        own, authority = signed((tmp_path / "server.csr").read_bytes())
+        files.certificate_file.write_bytes(own)
+        files.ca_file.write_bytes(authority)
         as_owner(server, *step("certificate", server, "the server, as an administrator").lines)
         after = inspected(server)
     assert [own.key for own in before.chain] == ["RSA 2048"] * 3
     assert [(own.key, own.names) for own in after.chain] == [("EC P-256", ("db.example",))]
 
 
-def signed(request_pem: bytes) -> bytes:
-    """What an authority makes of a request: a certificate with the names that were asked for."""
+def signed(request_pem: bytes) -> tuple[bytes, bytes]:
+    """What an authority makes of a request: a certificate with the names that were asked for, and its own."""
     asked = x509.load_pem_x509_csr(request_pem)
-    authority, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority")])
     names = asked.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    made = (
-        x509.CertificateBuilder(subject_name=asked.subject, public_key=asked.public_key())
-        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority")]))
+    authority = _made(name, key.public_key(), name).add_extension(
+        x509.BasicConstraints(ca=True, path_length=0), critical=True
+    )
+    own = _made(asked.subject, asked.public_key(), name).add_extension(names.value, critical=False)
+    pem = serialization.Encoding.PEM
+    return own.sign(key, hashes.SHA256()).public_bytes(pem), authority.sign(
+        key, hashes.SHA256()
+    ).public_bytes(pem)
+
+
+def _made(subject: x509.Name, key: CertificatePublicKeyTypes, issuer: x509.Name) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder(subject_name=subject, public_key=key, issuer_name=issuer)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(days=9))
-        .add_extension(names.value, critical=False)
-        .sign(authority, hashes.SHA256())
     )
-    return made.public_bytes(serialization.Encoding.PEM)
 
 
 def test_the_servers_lines_make_it_resume_and_offer_tls_1_3(
@@ -134,7 +148,11 @@ def test_a_file_without_the_root_sends_none(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:
     files = chain_of_three(tmp_path)
-    options = (f"--ssl-key={files.key_file}", f"--ssl-cert={files.certificate_file}")
+    options = (
+        f"--ssl-key={files.key_file}",
+        f"--ssl-cert={files.certificate_file}",
+        f"--ssl-ca={files.ca_file}",
+    )
     with lent(mysql_build, session, replace(PLAIN, options=options)) as server:
         before = inspected(server)
         pem = files.certificate_file.read_bytes().split(b"-----END CERTIFICATE-----\n")

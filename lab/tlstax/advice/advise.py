@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tlstax.findings.advice.advise import Evidence, advised
-from tlstax.findings.advice.measured import PROCESSES, SERVER_CPU, TIME, Measured, measured
+from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, measured
 from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.series import series_of
+from tlstax.findings.core.twins import PROCESSES
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.advice_studies import (

@@ -19,7 +19,7 @@ from tlstax.findings.model.calibration import (
     measured_mixes,
 )
 from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.predict import outside, prediction
+from tlstax.findings.model.predict import AROUND_A_ROUND_TRIP, outside, prediction
 from tlstax.findings.model.validate import validation_of
 from tlstax.report.prediction.text import prediction_text
 from tlstax.report.prediction.validation_text import validation_text
@@ -106,6 +106,9 @@ def test_a_round_trip_takes_as_long_as_the_distance_says() -> None:
     assert away.time_us.point - here.time_us.point == pytest.approx(15 * 45_000)
     assert away.time_to_first_row_us.point - here.time_to_first_row_us.point == pytest.approx(6 * 45_000)
     assert away.server_cpu_us == here.server_cpu_us
+    assert away.time_us.low is not None
+    assert here.time_us.low is not None
+    assert away.time_us.low - here.time_us.low == pytest.approx(15 * 45_000 * (1 - AROUND_A_ROUND_TRIP))
 
 
 def test_at_a_rate_it_is_so_many_processors() -> None:

@@ -13,10 +13,6 @@ from tlstax.study import Level
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
-PROCESSES = 0.03
-"""By how much two processes of one server differ in what the same costs, mostly: twins did by up to 4 %
-(docs/openssl-versions.md). It widens each interval, since what is advised is done to another process."""
-
 
 @dataclass(frozen=True)
 class Measured:

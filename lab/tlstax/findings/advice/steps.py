@@ -59,7 +59,12 @@ def _certificate(is_mariadb: bool) -> tuple[Step, ...]:
         Step(where="your authority", lines=("have server.csr signed, and save it as server-cert.pem",)),
         Step(
             where=SERVER,
-            lines=("[mysqld]", "ssl_key = /path/to/server-key.pem", "ssl_cert = /path/to/server-cert.pem"),
+            lines=(
+                "[mysqld]",
+                "ssl_key = /path/to/server-key.pem",
+                "ssl_cert = /path/to/server-cert.pem",
+                "ssl_ca = /path/to/the/authority's.pem",
+            ),
         ),
         _reloaded(is_mariadb),
     )

@@ -29,6 +29,10 @@ INSTANCE = "instance"
 """The factor whose levels are processes of the same server."""
 
 
+PROCESSES = 0.03
+"""By how much two processes of one server differ in what the same costs, where no twin was measured: twins
+did by up to 4 % (docs/openssl-versions.md)."""
+
 WIDTH = 2.0
 """Standard deviations of the luck of a pair of processes that make the floor: 95 % of a normal one's."""
 

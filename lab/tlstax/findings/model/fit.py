@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, sqrt
+from math import exp, hypot, sqrt
 
 import numpy as np
 
+from tlstax.findings.core.twins import PROCESSES
 from tlstax.findings.model.parts import Parts
 from tlstax.results.interval import Interval
 from tlstax.support.errors import UserMistake
@@ -47,7 +48,7 @@ class Fit:
     def predicted(self, parts: Parts) -> Interval:
         """What a new mix of these parts costs, on a new process of it. KeyError for an unknown one."""
         point, sd = self._point(parts)
-        scatter = sqrt((sd / point) ** 2 + self.unexplained**2) * self._reach
+        scatter = sqrt((sd / point) ** 2 + self._scatter**2) * self._reach
         return self._interval(point, point * exp(-scatter), point * exp(scatter))
 
     def cost(self, parts: Parts) -> Interval:
@@ -66,9 +67,14 @@ class Fit:
         point, sd = self._point({name: amount for name, amount in less.items() if amount})
         exchanged = [{name: amount for name, amount in less.items() if sign * amount > 0} for sign in (1, -1)]
         sizes = [self._point(own)[0] for own in exchanged if own]
-        unexplained = self.unexplained * sqrt(sum(size**2 for size in sizes))
+        unexplained = self._scatter * sqrt(sum(size**2 for size in sizes))
         half = sqrt(sd**2 + unexplained**2) * self._reach
         return self._interval(point, point - half, point + half)
+
+    @property
+    def _scatter(self) -> float:
+        """By what share another process is off, and what the parts do not explain."""
+        return hypot(self.unexplained, PROCESSES)
 
     @property
     def _reach(self) -> float:

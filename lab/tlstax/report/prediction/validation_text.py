@@ -7,11 +7,19 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.findings.core.wording import capitalised, percent, signed_percent
+from tlstax.findings.core.wording import percent, signed_percent
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.report.prediction.text import mix_words
 from tlstax.results.validation import ValidatedCost, Validation
 from tlstax.support.text import counted
+
+SHORT = {
+    "latency_mean_us": "Time of a connection",
+    "server_cpu_us_per_op": "Server CPU",
+    "client_cpu_us_per_op": "Client CPU",
+    "bytes_sent_per_op": "Bytes sent",
+    "bytes_received_per_op": "Bytes received",
+}
 
 FURTHEST = 5
 """How many of the costs that were furthest off are named."""
@@ -35,8 +43,8 @@ def _speeds(found: Validation) -> Iterator[str]:
     for own in found.speeds:
         change = signed_percent(own.factor - 1)
         yield (
-            f"{capitalised(own.words)}: {own.mixes} known mixes took {change} against when the parts were "
-            "measured, which is the machine's and taken out."
+            f"{SHORT.get(own.outcome, own.outcome)}: {own.mixes} known mixes took {change} against when the parts "
+            "were measured, which is the machine's and taken out."
         )
 
 
@@ -45,10 +53,10 @@ def _errors(found: Validation) -> RenderableType:
     table.add_column(overflow="fold")
     for _ in range(4):
         table.add_column(justify="right")
-    names = ("", "mixes", "median error", "nine in ten within", "within their interval")
+    names = ("", "mixes", "median error", "9 in 10 within", "in interval")
     table.add_row(*(styled(name, "bold") for name in names))
     for own in found.outcomes:
-        cells = (capitalised(own.words), str(own.mixes), percent(own.median_error))
+        cells = (SHORT.get(own.outcome, own.outcome), str(own.mixes), percent(own.median_error))
         share = percent(own.within_share) if own.has_interval else "exact"
         table.add_row(*map(styled, (*cells, percent(own.ninth_decile_error), share)))
     return table
@@ -62,6 +70,7 @@ def _furthest(costs: Sequence[ValidatedCost]) -> RenderableType:
         away = f", {own.rtt_ms:g} ms away" if own.rtt_ms else ""
         at_once = f", {counted(own.connections, 'connection')} at once"
         table.add_row(
-            styled(signed_percent(own.error)), styled(f"{own.outcome}: {mix_words(own.mix)}{away}{at_once}")
+            styled(signed_percent(own.error)),
+            styled(f"{SHORT.get(own.outcome, own.outcome)}: {mix_words(own.mix)}{away}{at_once}"),
         )
     return table
