@@ -8,7 +8,7 @@ import pytest
 
 from fake_trials import TAX_TRUTHS, fake_header, fake_record
 from planted_series import planted_series, wobble
-from tlstax.findings.advice.measured import SERVER_CPU, Measured, measured, share
+from tlstax.findings.advice.measured import SERVER_CPU, SPEED, Measured, measured
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.twins import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
@@ -67,11 +67,19 @@ def test_the_luck_of_the_process_with_the_other_key_is_taken_out() -> None:
 
 def test_an_interval_has_room_for_another_process() -> None:
     exact = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
-    own = Measured(now=1000, statement=10, luck=PROCESSES, ratios={"group": exact}).saved("group")
+    measured_now = Measured(now=1000, statement=10, luck=PROCESSES, ratios={"group": exact})
+    share = measured_now.saved_share("group")
+    assert share is not None
+    wide = (1 - 0.5 * exp(PROCESSES), 1 - 0.5 * exp(-PROCESSES))
+    assert (share.point, share.low, share.high) == pytest.approx((0.5, *wide))
+    own = measured_now.saved("group")
     assert own is not None
     assert (own.point, own.low, own.high) == pytest.approx(
-        (500, 1000 - 500 * exp(PROCESSES), 1000 - 500 * exp(-PROCESSES))
+        (500, 1000 * wide[0] * exp(-SPEED), 1000 * wide[1] * exp(SPEED))
     )
+    session = measured_now.saved_of_session("group", 101)
+    assert session is not None
+    assert session.point == pytest.approx(0.25)
     one = Interval(point=0.5, low=None, high=None, confidence=0.95, blocks=1)
     alone = Measured(now=1000, statement=10, luck=0, ratios={"group": one}).saved("group")
     assert alone is not None
@@ -82,8 +90,15 @@ def test_a_session_is_a_connection_and_its_further_statements() -> None:
     own = Measured(now=1000, statement=10, luck=0, ratios={})
     assert (own.session(1), own.session(11)) == (1000, 1100)
     assert own.saved("certificate") is None
-    whole = Interval(point=200, low=100, high=300, confidence=0.95, blocks=2)
-    assert share(whole, 1000).point == 0.2
+    assert own.saved_share("certificate") is None
+    assert own.saved_of_session("certificate", 3) is None
+
+
+def test_a_change_that_costs_more_has_its_ends_in_order() -> None:
+    ratio = Interval(point=1.2, low=1.1, high=1.3, confidence=0.95, blocks=9)
+    own = Measured(now=1000, statement=10, luck=0, ratios={"version": ratio}).saved("version")
+    assert own is not None
+    assert (own.low, own.point, own.high) == pytest.approx((-300 * exp(SPEED), -200, -100 * exp(-SPEED)))
 
 
 def test_without_a_valid_block_of_what_is_now_nothing_is_known() -> None:

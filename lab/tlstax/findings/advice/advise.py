@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.advice.measured import Measured, share
+from tlstax.findings.advice.measured import Measured
 from tlstax.findings.advice.programs import connected
 from tlstax.findings.advice.situation import Now
 from tlstax.findings.advice.steps import steps_for
@@ -145,10 +145,9 @@ def _of_compression(found: InspectedServer) -> Iterator[tuple[Change, str, str]]
 
 def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evidence) -> Saving:
     there, known = evidence.there, evidence.cpu(change)
-    cpu = known[0].saved(change) if known is not None else None
     return Saving(
-        server_cpu_us=cpu,
-        server_share=share(cpu, known[0].session(use.statements)) if known and cpu is not None else None,
+        server_cpu_us=known[0].saved(change) if known is not None else None,
+        server_share=known[0].saved_of_session(change, use.statements) if known is not None else None,
         measured_on=known[1] if known is not None else "",
         time_us=there.saved(change) if there is not None else None,
         round_trips=_round_trips(change, found),

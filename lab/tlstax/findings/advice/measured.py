@@ -14,6 +14,11 @@ from tlstax.study import Level
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
 
+SPEED = 0.06
+"""By how much a virtual machine may be faster or slower an hour later: known mixes cost 6 % less and 3 % more
+when they were measured again (docs/predicting.md). It is in what is said in microseconds, and in no share."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """What one outcome of a connection with one statement is now, and its ratio with each change, by name.
@@ -27,19 +32,44 @@ class Measured:
     luck: float
     ratios: Mapping[str, Interval]
 
-    def saved(self, change: str) -> Interval | None:
-        """What the change saves of a connection, in the outcome's unit; None where it was not measured."""
+    def saved_share(self, change: str) -> Interval | None:
+        """What share of a connection with one statement the change saves; None where it was not measured."""
         ratio = self.ratios.get(change)
         if ratio is None:
             return None
         low, high = ratio.low, ratio.high
         return Interval(
-            point=(1 - ratio.point) * self.now,
-            low=None if high is None else (1 - high * exp(self.luck)) * self.now,
-            high=None if low is None else (1 - low * exp(-self.luck)) * self.now,
+            point=1 - ratio.point,
+            low=None if high is None else 1 - high * exp(self.luck),
+            high=None if low is None else 1 - low * exp(-self.luck),
             confidence=ratio.confidence,
             blocks=ratio.blocks,
         )
+
+    def saved(self, change: str) -> Interval | None:
+        """What the change saves of a connection, in the outcome's unit; None where it was not measured."""
+        share = self.saved_share(change)
+        if share is None:
+            return None
+        ends = [
+            end * self.now * exp(sign * SPEED)
+            for end in (share.low, share.high)
+            if end is not None
+            for sign in (1, -1)
+        ]
+        return Interval(
+            point=share.point * self.now,
+            low=min(ends, default=None),
+            high=max(ends, default=None),
+            confidence=share.confidence,
+            blocks=share.blocks,
+        )
+
+    def saved_of_session(self, change: str, statements: int) -> Interval | None:
+        """What share it saves of a connection with so many statements; None where it was not measured."""
+        share = self.saved_share(change)
+        part = self.now / self.session(statements)
+        return None if share is None else share.each(lambda own: own * part)
 
     def session(self, statements: int) -> float:
         """What a connection costs with so many statements."""
@@ -83,8 +113,3 @@ def _ratio(
         )
         logs = {block: own - both[block] for block, own in logs.items() if block in both}
     return run.interval(logs) if logs else None
-
-
-def share(saved: Interval, whole: float) -> Interval:
-    """What is saved as a share of the whole."""
-    return saved.each(lambda us: us / whole)

@@ -43,8 +43,8 @@ def _speeds(found: Validation) -> Iterator[str]:
     for own in found.speeds:
         change = signed_percent(own.factor - 1)
         yield (
-            f"{SHORT.get(own.outcome, own.outcome)}: {own.mixes} known mixes took {change} against when the parts "
-            "were measured, which is the machine's and taken out."
+            f"{SHORT.get(own.outcome, own.outcome)}: {own.mixes} known mixes took {change} against when "
+            "the parts were measured, which is the machine's and taken out."
         )
 
 
