@@ -129,3 +129,15 @@ def test_a_wrong_password_and_a_dead_server_are_one_sentence(
         assert "Traceback" not in done.stderr
         assert len([line for line in done.stderr.splitlines() if line.startswith("tlstax: ")]) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_private_server_is_named_instead_of_an_address() -> None:
+    found = document("mariadb-11.8")
+    assert "MariaDB" in found.word.version
+    assert found.status == "complete"
+    wrong = inspected("mariadb-11.8", "--ssl-mode", "REQUIRED")
+    assert wrong.returncode == 2
+    assert "--ssl-mode needs the address of an external server" in wrong.stderr
+    unknown = inspected("mariadb-99")
+    assert unknown.returncode == 2
+    assert len([line for line in unknown.stderr.splitlines() if line.startswith("tlstax: ")]) == 1

@@ -35,13 +35,12 @@ MOST_AT_ONCE = 2
 
 @dataclass(frozen=True)
 class AdviceRequest:
-    """Whom to advise, and what is known of its use; None where that is to be seen.
+    """How a server is to be measured, and what is known of its use; None where that is to be seen.
 
     `there_s` is how long to measure at the server itself, `like_it_s` on a private one; 0 leaves it out. It
     is at work for us for `share` of that time, with one connection.
     """
 
-    access: GuestAccess
     watch_s: float
     there_s: float
     like_it_s: float
@@ -51,15 +50,15 @@ class AdviceRequest:
     answer_bytes: int | None = None
 
 
-def advise(request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
+def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
     """Inspect the server, measure what could be changed, and rank it; Ctrl-C keeps what is known.
 
     UserMistake or MachineFault where the account cannot log in. What cannot be measured is named.
     """
-    found = inspect(request.access, request.watch_s, watcher)
+    found = inspect(access, request.watch_s, watcher)
     use = use_of(found, request.connects_per_s, request.statements, request.answer_bytes)
     now = now_of(found)
-    measuring = _Measuring(request, store, watcher, is_interrupted=found.status == "interrupted")
+    measuring = _Measuring(access, request, store, watcher, is_interrupted=found.status == "interrupted")
     like_it = at_it = cpu_there = None
     if now is not None:
         changes = changes_there(
@@ -80,6 +79,7 @@ def advise(request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
 class _Measuring:
     """What is measured, and what is known of it so far: the runs, and what could not be measured and why."""
 
+    access: GuestAccess
     request: AdviceRequest
     store: Store
     watcher: Watcher
@@ -107,7 +107,7 @@ class _Measuring:
 
     def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
         """How long connections take at the server itself, and its CPU time; None where that cannot be."""
-        budget_s, guest = self.request.there_s, self.request.access
+        budget_s, guest = self.request.there_s, self.access
         stored = self._run(
             lambda: Request(
                 study_there(changes, budget_s), guest, share=self.request.share, promised=MOST_AT_ONCE

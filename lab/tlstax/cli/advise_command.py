@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +9,12 @@ from tlstax.advice.advise import AdviceRequest, advise
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.lent_server import accessed
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.advice.redact import redacted
-from tlstax.guests.access import GuestOptions, settle
+from tlstax.guests.access import GuestOptions
 from tlstax.report.advice.text import advice_text
 from tlstax.report.page.html import advice_html
 from tlstax.results.advice import Advice
@@ -45,7 +44,6 @@ def advise_command(options: AdviseOptions) -> int:
     """Advise and show it; the exit status."""
     connects, answer = options.connects, options.bytes
     request = AdviceRequest(
-        access=settle(options.guest, getpass.getpass if sys.stdin.isatty() else None),
         watch_s=quantities.seconds(options.watch, "--watch"),
         like_it_s=_length(options.budget, "--budget"),
         there_s=_length(options.there, "--there"),
@@ -58,8 +56,8 @@ def advise_command(options: AdviseOptions) -> int:
         check_writable(options.report)
     watcher = ProgressLine(quiet=options.json)
     try:
-        with open_store() as store:
-            found = advise(request, store, watcher)
+        with accessed(options.guest, watcher.step) as access, open_store() as store:
+            found = advise(access, request, store, watcher)
     finally:
         watcher.close()
     _show(redacted(found) if options.redact else found, as_json=options.json)

@@ -12,7 +12,14 @@ from tlstax.cli.options import Json, ServerHost
 inspect_app = typer.Typer()
 
 
-Url = Annotated[str, typer.Argument(help="mysql://user@host:port/schema", metavar="URL")]
+Url = Annotated[
+    str | None,
+    typer.Argument(
+        help="mysql://user@host:port/schema; or a specimen such as mysql-8.0.33, started privately. "
+        "Default: a private MySQL 9.7.",
+        metavar="URL",
+    ),
+]
 SslMode = Annotated[str | None, typer.Option(help="PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")]
 SslCa = Annotated[str | None, typer.Option(help="Trusted certificates (PEM).")]
 SslCert = Annotated[str | None, typer.Option(help="A client certificate (PEM).")]
@@ -27,7 +34,7 @@ Watch = Annotated[str, typer.Option(help="How long its counters are watched, suc
 @inspect_app.command("inspect")
 def inspect(
     context: typer.Context,
-    server: Url,
+    server: Url = None,
     ssl_mode: SslMode = None,
     ssl_ca: SslCa = None,
     ssl_cert: SslCert = None,
@@ -42,7 +49,7 @@ def inspect(
     from tlstax.guests.access import GuestOptions
 
     options = GuestOptions(
-        url=server,
+        url=server or "",
         ssl_mode=ssl_mode,
         ssl_ca=ssl_ca,
         ssl_cert=ssl_cert,
@@ -57,7 +64,7 @@ def inspect(
 @inspect_app.command("advise")
 def advise(
     context: typer.Context,
-    server: Url,
+    server: Url = None,
     connects: Annotated[
         str | None, typer.Option(help="Connections a second, such as 200/s, where that is not to be seen.")
     ] = None,
@@ -97,7 +104,7 @@ def advise(
     from tlstax.guests.access import GuestOptions
 
     guest = GuestOptions(
-        url=server,
+        url=server or "",
         ssl_mode=ssl_mode,
         ssl_ca=ssl_ca,
         ssl_cert=ssl_cert,

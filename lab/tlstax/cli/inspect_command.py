@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-import sys
-
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.lent_server import accessed
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.guests.access import GuestOptions, settle
+from tlstax.guests.access import GuestOptions
 from tlstax.inspection.inspection import inspect
 from tlstax.report.inspection.text import inspection_text
 from tlstax.support.errors import MachineFault
@@ -18,10 +16,10 @@ from tlstax.support.errors import MachineFault
 def inspect_command(options: GuestOptions, watch: str, *, as_json: bool) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
     watch_s = quantities.seconds(watch, "--watch")
-    access = settle(options, getpass.getpass if sys.stdin.isatty() else None)
     watcher = ProgressLine(quiet=as_json)
     try:
-        found = inspect(access, watch_s, watcher)
+        with accessed(options, watcher.step) as access:
+            found = inspect(access, watch_s, watcher)
     finally:
         watcher.close()
     if as_json:

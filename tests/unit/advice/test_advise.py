@@ -26,7 +26,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.support.errors import Interrupted, MachineFault
 
 ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
-REQUEST = AdviceRequest(ACCESS, watch_s=1.0, there_s=10.0, like_it_s=10.0)
+REQUEST = AdviceRequest(watch_s=1.0, there_s=10.0, like_it_s=10.0)
 PLANTED = inspected(default=view("1.3", hello_retry=True), chain=(certificate("RSA 4096"),))
 
 Measure = Callable[[Request], StoredRun]
@@ -61,7 +61,7 @@ def advice(
 ) -> Advice:
     monkeypatch.setattr(advice_module, "inspect", lambda *_: found)
     monkeypatch.setattr(advice_module, "run", lambda asked, *_: measure(asked))
-    return advise(request, cast("Store", None), cast("Watcher", None))
+    return advise(ACCESS, request, cast("Store", None), cast("Watcher", None))
 
 
 def test_both_runs_are_made_and_what_they_say_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
