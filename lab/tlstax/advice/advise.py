@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tlstax.findings.advice.advise import Evidence, advised
-from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, measured
+from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, is_asked_twice, measured
 from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.series import series_of
@@ -102,8 +102,14 @@ class _Measuring:
         changes = changes_like_it(there, now.certificate)
         budget_s = self.request.like_it_s
         stored = self._run(lambda: Request(study_like_it(changes, stand_in, budget_s)), budget_s, what)
-        self.stand_in = stand_in if stored is not None else ""
-        return None if stored is None else measured(series_of(stored), changes, SERVER_CPU, luck=PROCESSES)
+        if stored is None:
+            return None
+        self.stand_in = stand_in
+        found = measured(series_of(stored), changes, SERVER_CPU, luck=PROCESSES)
+        if now.hello_retry and found is not None and not is_asked_twice(stored, changes):
+            self.not_measured.append(f"P-256 first: {stand_in} asks for no second ClientHello")
+            return found.without("group")
+        return found
 
     def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
         """How long connections take at the server itself, and its CPU time; None where that cannot be."""

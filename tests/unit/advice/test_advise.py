@@ -29,6 +29,9 @@ ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", p
 REQUEST = AdviceRequest(watch_s=1.0, there_s=10.0, like_it_s=10.0)
 PLANTED = inspected(default=view("1.3", hello_retry=True), chain=(certificate("RSA 4096"),))
 
+ASKS = {"twice": True}
+"""Whether the private server asks for a second ClientHello."""
+
 Measure = Callable[[Request], StoredRun]
 
 
@@ -37,7 +40,7 @@ def truth(case: CaseLevels) -> Truth:
     cost = 4000.0 if case.certificate == "rsa-4096" else 1000.0
     cost = cost / 2 if case.resumes else cost
     cost = 300.0 if not case.is_encrypted else cost
-    own = replace(TAX_TRUTHS["reconnect", "1.3", "off"], server_cpu_us_per_op=cost)
+    own = replace(TAX_TRUTHS["reconnect", "1.3", "off"], server_cpu_us_per_op=cost, hello_retry=ASKS["twice"])
     return own if case.reconnects else replace(own, server_cpu_us_per_op=50.0)
 
 
@@ -47,7 +50,10 @@ def run_of(request: Request, *, status: str = "complete") -> StoredRun:
     for number, block in enumerate(blocks(study, 1)):
         if number == 4:
             break
-        trials += [fake_record(trial, truth(trial.case.typed)) for trial in block]
+        made = [fake_record(trial, truth(trial.case.typed)) for trial in block]
+        # Nobody sees the process of an external server.
+        unseen = {"server": None} if request.guest is not None else {}
+        trials += [record.model_copy(update=unseen) for record in made]
     header = fake_header(study).model_copy(update={"guest": request.guest is not None})
     fields = {"header": header, "status": status, "stopped_because": "", "trials": tuple(trials)}
     return StoredRun.model_validate(fields)
@@ -143,3 +149,17 @@ def test_without_tls_and_without_a_server_like_it(monkeypatch: pytest.MonkeyPatc
     assert advice(monkeypatch, odd).not_measured == (
         "the server's CPU time: no private server can have a key of RSA 8192",
     )
+
+
+def test_a_private_server_that_asks_once_tells_nothing_of_asking_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asks_once(request: Request) -> StoredRun:
+        monkeypatch.setitem(ASKS, "twice", False)
+        return run_of(request)
+
+    found = advice(monkeypatch, measure=asks_once)
+    group = next(own for own in found.advised if own.change == "group")
+    assert group.saving.server_share is None
+    assert group.saving.round_trips == 1
+    assert found.not_measured == ("P-256 first: mysql-9.7 asks for no second ClientHello",)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
+from tlstax.findings.core.proof import always_hello_retry
 from tlstax.findings.core.series import Series
 from tlstax.plan.advice_studies import Changes
+from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Level
+from tlstax.study.case_levels import within
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
@@ -31,6 +34,10 @@ class Measured:
     statement: float
     luck: float
     ratios: Mapping[str, Interval]
+
+    def without(self, change: str) -> Measured:
+        """The same, where this change was measured on what is not like the server."""
+        return replace(self, ratios={name: own for name, own in self.ratios.items() if name != change})
 
     def saved_share(self, change: str) -> Interval | None:
         """What share of a connection with one statement the change saves; None where it was not measured."""
@@ -113,3 +120,10 @@ def _ratio(
         )
         logs = {block: own - both[block] for block, own in logs.items() if block in both}
     return run.interval(logs) if logs else None
+
+
+def is_asked_twice(stored: StoredRun, changes: Changes) -> bool:
+    """Whether clients are asked for a second ClientHello where everything is as it is now."""
+    return always_hello_retry(
+        record for record in stored.measured if within(record.trial.case.levels, changes.now)
+    )
