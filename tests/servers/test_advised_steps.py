@@ -7,6 +7,8 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +32,20 @@ from tlstax.specimens.sessions import Session
 
 WITHIN_S = 120.0
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Where a server that runs as nobody finds its files again when it is told to reload them."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def readable(*files: Path) -> None:
+    """Let the server read them, whoever it runs as."""
+    for file in files:
+        file.chmod(0o644)
 
 
 def inspected(server: PrivateServer, **environment: str) -> InspectedServer:
@@ -63,10 +79,11 @@ def options_of(own: Step) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
 def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
-    request: pytest.FixtureRequest, session: Session, product: str, tmp_path: Path
+    request: pytest.FixtureRequest, session: Session, product: str, folder: Path
 ) -> None:
     build: ServerBuild = request.getfixturevalue(product)
-    files = chain_of_three(tmp_path)
+    files = chain_of_three(folder)
+    readable(files.key_file)
     options = (
         f"--ssl-key={files.key_file}",
         f"--ssl-cert={files.certificate_file}",
@@ -75,16 +92,17 @@ def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
     settings = replace(PLAIN, options=options)
     with lent(build, session, settings) as server:
         for line in step("certificate", server, SHELL).lines:
-            subprocess.run(shlex.split(line), cwd=tmp_path, check=True, capture_output=True)
+            subprocess.run(shlex.split(line), cwd=folder, check=True, capture_output=True)
         before = inspected(server)
-        files.key_file.write_bytes((tmp_path / "server-key.pem").read_bytes())
-        own, authority = signed((tmp_path / "server.csr").read_bytes())
+        files.key_file.write_bytes((folder / "server-key.pem").read_bytes())
+        own, authority = signed((folder / "server.csr").read_bytes())
         files.certificate_file.write_bytes(own)
         files.ca_file.write_bytes(authority)
+        readable(files.key_file)
         as_owner(server, *step("certificate", server, "the server, as an administrator").lines)
         after = inspected(server)
     assert [own.key for own in before.chain] == ["RSA 2048"] * 3
-    assert [(own.key, own.names) for own in after.chain] == [("EC P-256", ("db.example",))]
+    assert (after.chain[0].key, after.chain[0].names) == ("EC P-256", ("db.example",))
 
 
 def signed(request_pem: bytes) -> tuple[bytes, bytes]:
@@ -144,10 +162,9 @@ def test_the_clients_openssl_cnf_saves_the_second_client_hello(
     assert before.connect.whole.round_trips - after.connect.whole.round_trips == 1
 
 
-def test_a_file_without_the_root_sends_none(
-    mysql_build: ServerBuild, session: Session, tmp_path: Path
-) -> None:
-    files = chain_of_three(tmp_path)
+def test_a_file_without_the_root_sends_none(mysql_build: ServerBuild, session: Session, folder: Path) -> None:
+    files = chain_of_three(folder)
+    readable(files.key_file)
     options = (
         f"--ssl-key={files.key_file}",
         f"--ssl-cert={files.certificate_file}",
@@ -155,8 +172,10 @@ def test_a_file_without_the_root_sends_none(
     )
     with lent(mysql_build, session, replace(PLAIN, options=options)) as server:
         before = inspected(server)
-        pem = files.certificate_file.read_bytes().split(b"-----END CERTIFICATE-----\n")
-        files.certificate_file.write_bytes(b"-----END CERTIFICATE-----\n".join([*pem[:2], b""]))
+        end = b"-----END CERTIFICATE-----\n"
+        own, between, root, _ = files.certificate_file.read_bytes().split(end)
+        files.certificate_file.write_bytes(own + end + between + end)
+        files.ca_file.write_bytes(between + end + root + end)
         as_owner(server, *step("chain", server, "the server, as an administrator").lines)
         after = inspected(server)
     assert before.chain[:2] == after.chain

@@ -105,8 +105,13 @@ def _version(_: bool) -> tuple[Step, ...]:
 
 
 def _chain(is_mariadb: bool) -> tuple[Step, ...]:
-    words = "a file with the server's certificate and those between it and the root, no root"
-    return (Step(where=SERVER, lines=("[mysqld]", f"ssl_cert = {words}")), _reloaded(is_mariadb))
+    """MySQL reloads a certificate only if it can verify it with ssl_ca alone."""
+    lines = (
+        "[mysqld]",
+        "ssl_cert = a file with the server's certificate and those between it and the root, no root",
+        "ssl_ca = a file with those between and the root",
+    )
+    return (Step(where=SERVER, lines=lines), _reloaded(is_mariadb))
 
 
 def _compression(_: bool) -> tuple[Step, ...]:
