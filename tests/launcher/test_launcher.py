@@ -35,9 +35,12 @@ def test_packages_are_installed_by_hash_and_the_engine_is_built_from_its_lock(cl
     clone.start()
     (install,) = [call for call in clone.calls("python3") if "-m pip install" in call]
     assert "--require-hashes" in install
-    (build,) = clone.calls("cargo")
-    assert "--release" in build
-    assert "--locked" in build
+    engine, watch = clone.calls("cargo")
+    assert "--package tlstax-engine" in engine
+    assert "--package tlstax-watch" in watch, "linked statically, so by itself"
+    for build in (engine, watch):
+        assert "--release" in build
+        assert "--locked" in build
 
 
 def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
@@ -50,7 +53,8 @@ def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
     assert told(out, "path") == str(clone.root / "lab")
     assert told(out, "cache") == str(clone.cache)
     engine = Path(told(out, "engine"))
-    for program in ("tlstax-engine", "tlstax-floor", "tlstax-library-bench", "tlstax-flames", "tlstax-link"):
+    programs = ("engine", "floor", "library-bench", "flames", "link", "watch")
+    for program in (f"tlstax-{name}" for name in programs):
         assert engine.with_name(program).read_text() == "//! First.\n"
 
 

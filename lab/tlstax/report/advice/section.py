@@ -10,8 +10,19 @@ from tlstax.report.core.charts import ratio_chart
 from tlstax.report.core.marks import RatioMark, Style
 from tlstax.report.core.panel import Panel, at_both_widths
 from tlstax.report.core.section import Block, Charts, Claim, Claims, Dump, Items, Section
-from tlstax.results.advice import Advice, Advised
+from tlstax.results.advice import Advice, Advised, Change
 from tlstax.results.interval import Interval
+
+LABELS: dict[Change, str] = {
+    "pool": "a pool",
+    "certificate": "another key",
+    "resumption": "resumption",
+    "group": "P-256 first",
+    "version": "TLS version",
+    "chain": "shorter chain",
+    "compression": "no compression",
+}
+"""What changes are called beside a picture, which has little room."""
 
 LEAST_LEFT = 0.01
 """What is left of a cost is drawn down to a hundredth of it."""
@@ -69,7 +80,7 @@ def _marks(found: Sequence[Advised]) -> Iterator[RatioMark]:
         if saved is not None:
             left = _left(saved)
             ink = palette.LEVELS[place % len(palette.LEVELS)]
-            style = Style(own.what, ink.light, palette.SHAPES[place % len(palette.SHAPES)])
+            style = Style(LABELS[own.change], ink.light, palette.SHAPES[place % len(palette.SHAPES)])
             text = share_words(saved)
             yield RatioMark(style, *left, text=text.split(" [")[0], description=f"{own.what}: {text}")
 
