@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from tlstax.study import Study, load_study
 from tlstax.study.level_names import P256_FIRST, Level
+from tlstax.study.mixes import CHEAPEST_KEY
 from tlstax.study.workloads.sessions import Session
-
-CHEAPEST_KEY = "ec-p256"
-"""As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with that all drivers take."""
 
 AT_ONCE = 4
 """Connections at once on the private server: it is busy, as one that is worth advice is."""

@@ -13,6 +13,9 @@ from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
 
+CHEAPEST_KEY = "ec-p256"
+"""As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with that all drivers take."""
+
 CURVES = {"ec-p256": P256, "ec-p384": "P-384"}
 """The curve of each key that has one. In TLS 1.2 it must be among the client's groups (RFC 8422, 5.1.1)."""
 

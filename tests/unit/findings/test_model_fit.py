@@ -7,42 +7,20 @@ from math import exp, hypot
 import numpy as np
 import pytest
 
+from planted_parts import PLANTED, cost_of
 from tlstax.findings.core.twins import PROCESSES
 from tlstax.findings.model.fit import Fit, fitted
-from tlstax.findings.model.parts import Parts, making_it, parts_of
+from tlstax.findings.model.parts import parts_of, statements_alone
 from tlstax.study import load_study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
-
-PLANTED = {
-    "connection": 300.0,
-    "statement": 40.0,
-    "KiB": 1.5,
-    "TLS 1.3": 500.0,
-    "TLS 1.2": 450.0,
-    "TLS 1.3 resumed": 180.0,
-    "TLS 1.2 resumed": 60.0,
-    "key rsa-3072": 900.0,
-    "key rsa-4096": 2500.0,
-    "key ec-p256": -250.0,
-    "key ec-p384": 300.0,
-    "group default": 90.0,
-    "group P-384": 400.0,
-    "statement under TLS": 4.0,
-    "KiB under TLS": 0.9,
-}
-"""Microseconds; what is made up is in the order of what servers take."""
 
 
 def mixes() -> list[Mix]:
     """Those of the built-in study."""
     found = (Mix.of(CaseLevels.of(levels)) for levels in load_study("components").treatments)
     return [mix for mix in found if mix is not None]
-
-
-def cost_of(parts: Parts) -> float:
-    return sum(PLANTED[name] * amount for name, amount in parts.items())
 
 
 def fit_of(noise: np.random.Generator | None = None, sd: float = 0.0) -> Fit:
@@ -158,4 +136,5 @@ def test_parts_of_a_resumed_connection_have_no_key_and_in_tls_1_2_no_group() -> 
 
 def test_making_a_connection_has_none_of_its_statements() -> None:
     mix = Mix(certificate="rsa-4096", statements=2, answer_bytes=512)
-    assert set(making_it(mix)) == {"connection", "TLS 1.3", "key rsa-4096"}
+    made = set(parts_of(mix)) - set(statements_alone(mix))
+    assert made == {"connection", "TLS 1.3", "key rsa-4096"}

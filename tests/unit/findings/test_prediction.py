@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import fake_header
+from planted_parts import cost_of
 from tlstax.findings.core.blocks import BlockRow
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
@@ -30,29 +31,12 @@ from tlstax.support.errors import UserMistake
 
 STUDY = load_study("components")
 
-CPU = {
-    "connection": 300.0,
-    "statement": 40.0,
-    "KiB": 1.5,
-    "TLS 1.3": 500.0,
-    "TLS 1.2": 450.0,
-    "TLS 1.3 resumed": 180.0,
-    "TLS 1.2 resumed": 60.0,
-    "key rsa-3072": 900.0,
-    "key rsa-4096": 2500.0,
-    "key ec-p256": -250.0,
-    "key ec-p384": 300.0,
-    "group default": 90.0,
-    "group P-384": 400.0,
-    "statement under TLS": 4.0,
-    "KiB under TLS": 0.9,
-}
 AT_ONCE = {1: 2.0, 4: 1.0}
 """One connection at a time costs twice as much CPU time, in this world."""
 
 
 def cost(mix: Mix) -> float:
-    return sum(CPU[name] * amount for name, amount in parts_of(mix).items())
+    return cost_of(parts_of(mix))
 
 
 def values_of(mix: Mix, connections: int) -> dict[str, float]:

@@ -10,9 +10,9 @@ from tlstax.findings.advice.measured import Measured
 from tlstax.findings.advice.programs import connected
 from tlstax.findings.advice.situation import Now
 from tlstax.findings.advice.steps import steps_for
-from tlstax.plan.advice_studies import CHEAPEST_KEY
 from tlstax.results.advice import Advised, Change, Saving, SeenUse
 from tlstax.results.inspection import Certificate, InspectedServer
+from tlstax.study.mixes import CHEAPEST_KEY
 from tlstax.study.server_words import key_of
 from tlstax.study.workloads.sessions import FEW_STATEMENTS
 from tlstax.support.text import counted
@@ -26,7 +26,7 @@ ITSELF = "the server itself"
 """What CPU time was measured on that was measured there."""
 
 LONG_CHAIN = 3
-"""A server's own certificate and the one that signed it are enough; a root needs none to be sent with it."""
+"""As many certificates as a server need not send: its own and the one between it and the root are enough."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,9 @@ def advised(
     Worth it is what mends something that was seen, or saves `WORTH` at the use that was seen or given.
     """
     changes = [*_changes(found, now, use, evidence)]
-    mended = {_name(own) for own in changes if own.seen}
     worth = [own for own in changes if own.seen or _is_worth(own, use)]
-    little = [own for own in changes if own not in worth and _name(own) not in mended]
+    little = [own for own in changes if own not in worth]
     return tuple(sorted(worth, key=_rank)), tuple(sorted(little, key=_rank))
-
-
-def _name(own: Advised) -> Change:
-    return own.change
 
 
 def _rank(own: Advised) -> float:

@@ -88,7 +88,7 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
             remedy=f"name a run of `tlstax study run {STUDY}`",
         )
     ladder = grouped(measured, lambda one: one.connections)
-    fits = {connections: _fits(own, header.study.confidence) for connections, own in ladder.items()}
+    fits = {connections: dict(_fits(own, header.study.confidence)) for connections, own in ladder.items()}
     return Calibrated(header, tuple(measured), fits)
 
 
@@ -126,11 +126,7 @@ def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredM
     return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(blocks))
 
 
-def _fits(measured: Sequence[MeasuredMix], confidence: float) -> dict[str, Fit]:
-    return dict(_each_fit(measured, confidence))
-
-
-def _each_fit(measured: Sequence[MeasuredMix], confidence: float) -> Iterator[tuple[str, Fit]]:
+def _fits(measured: Sequence[MeasuredMix], confidence: float) -> Iterator[tuple[str, Fit]]:
     blocks = min(one.blocks for one in measured)
     for name in FITTED:
         known = [(parts_of(one.mix), one.values[name]) for one in measured if name in one.values]

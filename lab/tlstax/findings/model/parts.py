@@ -35,6 +35,6 @@ def parts_of(mix: Mix) -> dict[str, float]:
     return {**parts, STATEMENT + UNDER_TLS: mix.statements, KIB + UNDER_TLS: kib}
 
 
-def making_it(mix: Mix) -> dict[str, float]:
-    """The parts that are there once a connection, however many statements follow."""
-    return {name: amount for name, amount in parts_of(mix).items() if not name.startswith((STATEMENT, KIB))}
+def statements_alone(mix: Mix) -> dict[str, float]:
+    """The parts of the mix on connections that are there already."""
+    return {name: amount for name, amount in parts_of(mix).items() if name.startswith((STATEMENT, KIB))}

@@ -13,24 +13,17 @@ from tlstax.findings.model.calibration import (
     TIME,
     Calibrated,
 )
-from tlstax.findings.model.parts import KIB, STATEMENT, Parts, parts_of
+from tlstax.findings.model.parts import Parts, parts_of, statements_alone
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, Remedy, WhatIf
-from tlstax.study.mixes import P256, Mix
+from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
 from tlstax.study.server_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 
-CHEAPEST_KEY = "ec-p256"
-"""As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with of those that browsers and
-drivers all take."""
-
-
 AROUND_A_ROUND_TRIP = 0.12
 """By what share a round trip takes longer, or shorter, than its time: both sides wake up, and an answer of
-several segments may be paced (BBR spreads the first ten over a third of a round trip). Measured were 2 to 16
-%
-more."""
+several segments may be paced (BBR spreads the first ten over a third of one). It took 2 to 16 % more."""
 
 
 def prediction(
@@ -107,11 +100,6 @@ def _round_trips(model: Calibrated, parts: Parts) -> float:
 
 def _first_row(mix: Mix) -> dict[str, float]:
     return parts_of(mix.but(statements=1))
-
-
-def statements_alone(mix: Mix) -> dict[str, float]:
-    """The parts of the mix on connections that are there already."""
-    return {name: amount for name, amount in parts_of(mix).items() if name.startswith((STATEMENT, KIB))}
 
 
 def _calibration(model: Calibrated, mix: Mix) -> Calibration:

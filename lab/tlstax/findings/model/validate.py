@@ -59,13 +59,14 @@ def validation_of(
     Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
     virtual machine is some per cent faster or slower an hour later.
     """
-    again = [own for own in measured if own.mix in model.mixes and not own.rtt_ms]
+    known = set(model.mixes)
+    again = [own for own in measured if own.mix in known and not own.rtt_ms]
     new = [own for own in measured if own not in again]
     then = {
         name: [cost.measured / cost.predicted.point for cost in found] for name, found in _named(model, again)
     }
     speeds = {name: geometric_mean(ratios) for name, ratios in then.items()}
-    found = tuple(_at_speed(cost, speeds) for own in new for cost in _costs_of(model, own))
+    found = tuple(cost for own in new for cost in _costs_of(model, own, speeds))
     names = dict.fromkeys(cost.outcome for cost in found)
     return Validation(
         calibration_run=model.header.run,
@@ -88,33 +89,43 @@ def _named(model: Calibrated, measured: Sequence[MeasuredMix]) -> Iterator[tuple
     yield from grouped(costs, lambda cost: cost.outcome).items()
 
 
-def _costs_of(model: Calibrated, own: MeasuredMix) -> Iterator[ValidatedCost]:
+def _costs_of(
+    model: Calibrated, own: MeasuredMix, speeds: Mapping[str, float] | None = None
+) -> Iterator[ValidatedCost]:
     """Times of what was measured with one connection at a time, CPU times of what was with several.
 
     CPU times at a distance are left out: a server that waits most of the time uses some by itself, and more
-    to wake up, and that is no part of a connection.
+    to wake up, and that is no part of a connection. `speeds` say how much more is expected of an outcome; a
+    distance is as long at any speed.
     """
     predicted = costs(model, own.mix, own.rtt_ms)
     counted = {SENT: predicted.sent_bytes, RECEIVED: predicted.received_bytes}
+    found: dict[str, Interval] = {}
     if own.connections == min(model.fits):
-        yield from _cost(own, TIME, predicted.time_us)
+        found[TIME] = predicted.time_us
         for name, point in counted.items():
-            confidence = predicted.time_us.confidence
-            alone = Interval(point=point, low=None, high=None, confidence=confidence, blocks=own.blocks)
-            yield from _cost(own, name, alone)
+            found[name] = Interval(
+                point=point,
+                low=None,
+                high=None,
+                confidence=predicted.time_us.confidence,
+                blocks=own.blocks,
+            )
     if own.connections == max(model.fits) and not own.rtt_ms:
-        yield from _cost(own, SERVER_CPU, predicted.server_cpu_us)
-        yield from _cost(own, CLIENT_CPU, predicted.client_cpu_us)
+        found |= {SERVER_CPU: predicted.server_cpu_us, CLIENT_CPU: predicted.client_cpu_us}
+    for name, expected in found.items():
+        if name in own.values:
+            factor = 1.0 if own.rtt_ms else (speeds or {}).get(name, 1.0)
+            yield _compared(own, name, _times(expected, factor))
 
 
-def _cost(own: MeasuredMix, name: str, predicted: Interval) -> Iterator[ValidatedCost]:
-    measured = own.values.get(name)
-    if measured is not None:
-        yield _compared(own, name, predicted, measured)
+def _times(expected: Interval, factor: float) -> Interval:
+    return expected.each(lambda value: value * factor)
 
 
-def _compared(own: MeasuredMix, name: str, predicted: Interval, measured: float) -> ValidatedCost:
+def _compared(own: MeasuredMix, name: str, predicted: Interval) -> ValidatedCost:
     low, high = predicted.low or predicted.point, predicted.high or predicted.point
+    measured = own.values[name]
     return ValidatedCost(
         outcome=name,
         mix=own.mix,
@@ -124,20 +135,6 @@ def _compared(own: MeasuredMix, name: str, predicted: Interval, measured: float)
         measured=measured,
         error=measured / predicted.point - 1,
         is_within=low <= measured <= high,
-    )
-
-
-def _at_speed(cost: ValidatedCost, speeds: Mapping[str, float]) -> ValidatedCost:
-    """The same with what was predicted at the machine's speed of now; a distance is as long at any."""
-    factor = 1.0 if cost.rtt_ms else speeds.get(cost.outcome, 1.0)
-    predicted = cost.predicted.each(lambda value: value * factor)
-    low, high = predicted.low or predicted.point, predicted.high or predicted.point
-    return cost.model_copy(
-        update={
-            "predicted": predicted,
-            "error": cost.measured / predicted.point - 1,
-            "is_within": low <= cost.measured <= high,
-        }
     )
 
 
