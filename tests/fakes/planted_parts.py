@@ -20,6 +20,12 @@ PLANTED = {
     "group P-384": 400.0,
     "statement under TLS": 4.0,
     "KiB under TLS": 0.9,
+    "login mysql_native_password": -20.0,
+    **{
+        f"{name} through {path}": own
+        for path in ("ssh-aes128-gcm", "stunnel", "haproxy-tls")
+        for name, own in (("connection", 150.0), ("statement", 25.0), ("KiB", 2.5))
+    },
 }
 """Microseconds; what is made up is in the order of what servers take."""
 

@@ -17,8 +17,14 @@ import psutil
 import pytest
 
 from tlstax.clients.engine import built_beside
-from tlstax.observers.clock import CpuClock, FarClock
+from tlstax.observers import far_process
+from tlstax.observers.clock import CpuClock
+from tlstax.observers.far_clock import FarClock
 from tlstax.observers.far_process import ConnectionEnds, FarProcess, SshHost, parsed
+from tlstax.observers.perf_events import HARDWARE_EVENTS
+from tlstax.observers.process import cpu_between
+from tlstax.observers.sides import FarSide, Side
+from tlstax.observers.threads import threads_between
 from tlstax.support.errors import MachineFault, UserMistake
 
 WITHIN_S = 20.0
@@ -82,6 +88,40 @@ def test_it_finds_the_process_and_reads_its_clock_as_it_is_read_here(no_ssh: Pat
     assert programs() == []
 
 
+@pytest.mark.usefixtures("no_ssh")
+def test_what_it_has_used_is_what_is_read_here() -> None:
+    here = Side(os.getpid())
+    with connection() as ends, watched(ends) as process:
+        there = FarSide(None, far=process)
+        before, far_before = here.read_cpu(), there.read_cpu()
+        threads, far_threads = here.read_threads(), there.read_threads()
+        until = time.process_time() + 0.05
+        while time.process_time() < until:
+            pass
+        far_use, used = cpu_between(far_before, there.read_cpu()), cpu_between(before, here.read_cpu())
+        far_counts = threads_between(far_threads, there.read_threads())
+        counts = threads_between(threads, here.read_threads())
+        assert far_use is not None
+        assert used is not None
+        # Read within what is read here, so it is less; both have the work between.
+        assert 50_000 <= far_use.total_us <= used.total_us
+        assert 0 < far_counts["context_switches"] <= counts["context_switches"]
+        assert 0 <= far_counts["page_faults"] <= counts["page_faults"]
+        assert there.read_rss_bytes() is not None
+        assert set(there.read_counters()) <= {event.name for event in HARDWARE_EVENTS}
+
+
+def test_an_answer_of_another_form_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = built_beside("tlstax-watch").stat().st_size
+    talk = f"echo watching 7 2 mysqld; head -c {size} >/dev/null; read line; echo clock=1; cat >/dev/null"
+    monkeypatch.setenv("TLSTAX_SSH", f"sh -c '{talk}'")
+    with (
+        watched(ConnectionEnds("127.0.0.1:1", 1)) as process,
+        pytest.raises(MachineFault, match="where what the server used was asked for"),
+    ):
+        process.use()
+
+
 def test_the_port_goes_to_ssh(no_ssh: Path) -> None:
     with connection() as ends, watched(ends, SshHost("ann@db.example", 2222)):
         called = (no_ssh.parent / "called").read_text().splitlines()
@@ -106,6 +146,15 @@ def test_ssh_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TLSTAX_SSH", "sh -c 'echo hello; cat > /dev/null'")
     with pytest.raises(MachineFault, match="not tlstax's own program"):
         watched(ConnectionEnds("127.0.0.1:1", 1))
+
+
+def test_who_reads_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far_process, "START_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(far_process, "ANSWER_TIMEOUT_S", 0.5)
+    monkeypatch.setenv("TLSTAX_SSH", "sh -c 'exec sleep 60'")
+    with pytest.raises(MachineFault, match=r"took nothing for 0\.5 s"):
+        watched(ConnectionEnds("127.0.0.1:1", 1))
+    assert programs() == []
 
 
 @pytest.mark.usefixtures("no_ssh")

@@ -11,8 +11,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
+from tlstax.observers.clock import CpuClock
 from tlstax.results.advice import Advice
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
@@ -69,6 +71,43 @@ def test_a_long_key_is_found_measured_and_nothing_is_left(
     assert PASSWORD not in done.stdout + done.stderr + page.read_text()
     assert "127.0.0.1" not in page.read_text()
     assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.long
+def test_it_is_at_work_there_for_no_more_than_its_share(
+    mysql_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    settings = ServerSettings(buffer_pool_bytes=SMALL, cpus=(0,))
+    with lent(mysql_build, session, settings) as server:
+        little = busy_share(server, tmp_path, "10%")
+        much = busy_share(server, tmp_path, "80%")
+    # The server uses some by itself, which is not ours.
+    assert little < 0.2
+    assert much > 2 * little
+
+
+def busy_share(server: PrivateServer, data: Path, share: str) -> float:
+    """How much of a processor the server uses while it is measured there."""
+    program, environment = command(url_of(server), "--budget", "off", "--there", "20s", "--share", share)
+    clock = CpuClock(server.pid)
+    with subprocess.Popen(
+        program,
+        env={**environment, "TLSTAX_DATA": str(data)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stderr is not None
+        # By then what is measured has begun.
+        said = next(line for line in child.stderr if "trial 1 of" in line)
+        assert said
+        time.sleep(3)
+        before_us, then = clock.read_us(), time.monotonic()
+        time.sleep(6)
+        used_us, took_s = clock.read_us() - before_us, time.monotonic() - then
+        child.stderr.read()
+    assert child.returncode == 0
+    return used_us / 1e6 / took_s
 
 
 def test_ctrl_c_ends_it_in_order_and_leaves_nothing(

@@ -136,6 +136,9 @@ def assert_costs(stored: StoredRun, used_us: float) -> None:
     assert costs["off"] is not None
     assert costs["1.3"] is not None
     assert costs["1.3"] > costs["off"]
+    for record in stored.measured:
+        assert (outcome(record, "server_rss_bytes") or 0) > SMALL
+        assert (outcome(record, "server_context_switches_per_op") or 0) > 0
 
 
 @of_second_machine

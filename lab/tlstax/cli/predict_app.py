@@ -27,6 +27,12 @@ def predict(
         str, typer.Option(help="The clients' first group: P-256, or default for what the client puts first.")
     ] = "P-256",
     resumption: Annotated[str, typer.Option(help="on where clients resume sessions, else off.")] = "off",
+    auth: Annotated[
+        str, typer.Option(help="The plugin of the clients' account, or default for the server's own.")
+    ] = "default",
+    path: Annotated[
+        str, typer.Option(help="With --tls off: what carries the bytes, such as stunnel or haproxy-tls.")
+    ] = "direct",
     server: Annotated[str | None, typer.Option(help="Which server's costs, such as mysql-8.0.33.")] = None,
     run: Annotated[
         str | None, typer.Option(help="The run of the study components that it is computed from.")
@@ -56,6 +62,8 @@ def predict(
         certificate=certificate,
         group=group,
         resumption=resumption,
+        auth=auth,
+        path=path,
         server=server,
         run=run,
         json=json,

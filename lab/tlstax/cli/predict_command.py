@@ -15,6 +15,7 @@ from tlstax.findings.model.predict import prediction
 from tlstax.report.prediction.text import prediction_text
 from tlstax.store import Store
 from tlstax.study.factors import check_factor, check_level
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
@@ -31,6 +32,8 @@ class PredictOptions:
     certificate: str = "rsa-2048"
     group: str = "P-256"
     resumption: str = "off"
+    auth: str = DEFAULT_AUTH
+    path: str = DIRECT
     server: str | None = None
     run: str | None = None
     json: bool = False
@@ -62,14 +65,14 @@ def mix_of(options: PredictOptions) -> Mix:
         "statements": options.queries,
         "answer_bytes": quantities.size(options.bytes, "--bytes"),
     }
-    for name in ("tls", "certificate", "group", "resumption"):
+    for name in ("tls", "certificate", "group", "resumption", "auth", "path"):
         level = getattr(options, name)
         given[name] = check_level(check_factor(name, where=f"--{name}"), level, where=f"--{name}")
     try:
         return Mix.model_validate(given)
     except ValidationError as fault:
         error = fault.errors()[0]
-        field = str(error["loc"][0]) if error["loc"] else "resumption"
+        field = str(error["loc"][0]) if error["loc"] else error["type"]
         words = error["msg"].removeprefix("Value error, ")
         raise UserMistake(f"--{_OPTIONS.get(field, field)}: {words}") from fault
 
@@ -90,5 +93,5 @@ def calibration_in(store: Store, run: str | None, server: str | None) -> Calibra
     chosen = f" --set server={server}" if server else ""
     raise UserMistake(
         f"what the parts of a connection cost{f' to {server}' if server else ''} was not measured here yet",
-        remedy=f"`tlstax study run {STUDY}{chosen}` does that in 9 minutes",
+        remedy=f"`tlstax study run {STUDY}{chosen}` does that in 13 minutes",
     )

@@ -1,11 +1,9 @@
-"""The CPU clock of one process: what it has used, to the nanosecond, here or on another machine."""
+"""The CPU clock of one process: what it has used, to the nanosecond."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-
-from tlstax.observers.far_process import FarProcess
 
 SETTLING_S, SETTLED_US, LONGEST_SETTLING_S = 0.0001, 20.0, 0.05
 """After a slice in which connections came and went the server may go on for a moment with those that the
@@ -64,25 +62,3 @@ class CpuClock(Clock):
     def read_us(self) -> float:
         """Microseconds so far. OSError where the process has ended."""
         return 0.0 if self._clock_id is None else time.clock_gettime_ns(self._clock_id) / 1e3
-
-
-class FarClock(Clock):
-    """That of a process on another machine, read in a round trip to it; the server rests meanwhile."""
-
-    is_here = False
-
-    def __init__(self, process: FarProcess) -> None:
-        self._process = process
-
-    @property
-    def is_known(self) -> bool:
-        """There is one, or the process would not have been found."""
-        return True
-
-    def check_there(self) -> None:
-        """MachineFault where it can no longer be read."""
-        self._process.check_there()
-
-    def read_us(self) -> float:
-        """Microseconds so far. MachineFault where it can no longer be read."""
-        return self._process.cpu_us()

@@ -20,6 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
+from tlstax.observers.counters import Readings
+from tlstax.observers.perf_events import Reading
+from tlstax.observers.process import CpuReading
+from tlstax.observers.threads import Threads
 from tlstax.support.errors import MachineFault, UserMistake
 
 SSH_VARIABLE = "TLSTAX_SSH"
@@ -67,6 +71,14 @@ class ConnectionEnds:
     server_port: int
 
 
+class FarUse(NamedTuple):
+    """What a process has used so far, as the same things are read of one here."""
+
+    cpu: CpuReading
+    threads: Threads
+    counters: Readings
+
+
 class FarProcess:
     """The process at the server's end of a connection; leaving the `with` block ends the program there."""
 
@@ -79,13 +91,14 @@ class FarProcess:
         shell = _SHELL.format(size=program.stat().st_size, arguments=arguments)
         full = [*command, "-T", *port, host.host, f"exec sh -c {shlex.quote(shell)}"]
         try:
-            self._ssh = subprocess.Popen(full, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._ssh = subprocess.Popen(full, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         except OSError as error:
             remedy = f"install it, or name another command in {SSH_VARIABLE}"
             raise MachineFault(f"{command[0]} cannot be started ({error.strerror})", remedy=remedy) from error
         self._buffer = b""
         try:
-            self._send(program.read_bytes())
+            os.set_blocking(_stream(self._ssh.stdin).fileno(), False)
+            self._send(program.read_bytes(), START_TIMEOUT_S)
             self.pid, self.processors, self.name = self._introduced()
         except BaseException:
             self.close()
@@ -102,6 +115,11 @@ class FarProcess:
     def rss_bytes(self) -> int:
         """Its resident memory. MachineFault as above."""
         return self._asked("memory")
+
+    def use(self) -> FarUse:
+        """All that is known of what it has used so far. MachineFault as above."""
+        self._send(b"use\n")
+        return _use_of(self._answer(ANSWER_TIMEOUT_S), self._host)
 
     def close(self) -> None:
         """End the program there, and ssh."""
@@ -137,12 +155,19 @@ class FarProcess:
             raise MachineFault(f"{self._host} says {answer[:80]!r} where a number was asked for")
         return int(answer)
 
-    def _send(self, data: bytes) -> None:
-        try:
-            _stream(self._ssh.stdin).write(data)
-            _stream(self._ssh.stdin).flush()
-        except OSError as error:
-            raise self._lost() from error
+    def _send(self, data: bytes, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+        """MachineFault where nobody there reads it in time."""
+        until = time.monotonic() + timeout_s
+        descriptor, left = _stream(self._ssh.stdin).fileno(), memoryview(data)
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_WRITE)
+            while left:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    raise MachineFault(f"{self._host} took nothing for {timeout_s:g} s")
+                try:
+                    left = left[os.write(descriptor, left) :]
+                except OSError as error:
+                    raise self._lost() from error
 
     def _answer(self, timeout_s: float) -> str:
         """The next line. MachineFault where none comes in time, or it says what is wrong."""
@@ -168,6 +193,24 @@ class FarProcess:
             f"the connection to {self._host} was lost",
             remedy=f"see that `ssh {self._host.host}` works, and that a program may run there",
         )
+
+
+def _use_of(line: str, host: SshHost) -> FarUse:
+    """From a line of words NAME=VALUE. MachineFault where it is none."""
+    try:
+        known = dict(word.split("=") for word in line.split())
+        switches = {int(name.partition(".")[2]): int(own) for name, own in known.items() if "." in name}
+        return FarUse(
+            cpu=CpuReading(
+                total_us=int(known["clock"]) / 1e3,
+                user_ticks=int(known["user"]),
+                system_ticks=int(known["system"]),
+            ),
+            threads=Threads(switches, page_faults=int(known["faults"])),
+            counters={name: Reading(*map(int, own.split("/"))) for name, own in known.items() if "/" in own},
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise MachineFault(f"{host} says {line[:80]!r} where what the server used was asked for") from error
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

@@ -11,24 +11,17 @@ from typing import NamedTuple, Self
 
 from tlstax.mysql import status
 from tlstax.observers import process
-from tlstax.observers.counters import Counters, Readings, counted
+from tlstax.observers.counters import Readings, counted
 from tlstax.observers.process import CpuReading, cpu_between
 from tlstax.observers.processors import CpuSeries
 from tlstax.observers.profiler import Profiler, Sampled
-from tlstax.observers.threads import Threads, read_threads, threads_between
+from tlstax.observers.sides import Side
+from tlstax.observers.threads import Threads, threads_between
 from tlstax.observers.wire import read_wire, wire_between
 from tlstax.records.trial import ServerCpu
 from tlstax.records.window import ProcessUse, Window, WireUse
 
 ROOT = Path("/")
-
-
-@dataclass(frozen=True)
-class Side:
-    """A process to be watched, and its counters where it has some; `pid` is None where it is out of reach."""
-
-    pid: int | None
-    counters: Counters | None = None
 
 
 @dataclass(frozen=True)
@@ -146,8 +139,8 @@ class Watch:
     def _counts(self) -> _Counts:
         client, server = self._watched.client, self._watched.server
         return _Counts(
-            client=client.counters.read() if client.counters else {},
-            server=server.counters.read() if server.counters else {},
+            client=client.read_counters(),
+            server=server.read_counters(),
             client_threads=self._threads(client),
             server_threads=self._threads(server),
         )
@@ -156,13 +149,13 @@ class Watch:
         return wire_between(self._wire, read_wire(self._watched.client.pid, self._root))
 
     def _threads(self, side: Side) -> Threads | None:
-        return read_threads(side.pid, self._root) if side.pid and self._watched.machine else None
+        return side.read_threads(self._root) if self._watched.machine else None
 
     def _clocks(self) -> _Clocks:
         client, server = self._watched.client, self._watched.server
         return _Clocks(
-            client=process.read_cpu(client.pid) if client.pid else None,
-            server=process.read_cpu(server.pid) if server.pid else None,
+            client=client.read_cpu(),
+            server=server.read_cpu(),
             path=tuple(process.read_cpu(pid) for pid in self._watched.path),
             own_us=time.process_time_ns() / 1e3,
             at_s=time.monotonic(),
@@ -184,12 +177,12 @@ def _path_use(readings: Iterable[tuple[CpuReading | None, CpuReading | None]]) -
 
 def _use(side: Side, cpu: ServerCpu | None, counts: dict[str, int]) -> ProcessUse | None:
     """What a process used; None where it is out of reach."""
-    if side.pid is None or cpu is None:
+    if cpu is None:
         return None
     return ProcessUse(
         cpu_user_us=cpu.user_us,
         cpu_system_us=cpu.system_us,
         cpu_total_us=cpu.total_us,
-        rss_bytes=process.read_rss_bytes(side.pid),
+        rss_bytes=side.read_rss_bytes(),
         counters=counts,
     )

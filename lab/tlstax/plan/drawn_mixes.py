@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from tlstax.study import Study
-from tlstax.study.level_names import Level
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, Level
 from tlstax.study.mixes import Mix
 
 NAME = "validation"
@@ -45,6 +45,8 @@ def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -
     while len(found) < count:
         mix = _possible(known, chance)
         away = with_distance and len(found) % SHARE_AWAY == SHARE_AWAY - 1
+        if away and mix.path != DIRECT:
+            continue
         rtt_ms = round(_between(chance, NEAREST_MS, FARTHEST_MS), 1) if away else 0.0
         if mix not in known and mix not in [own.mix for own in found]:
             found.append(DrawnMix(mix, rtt_ms))
@@ -63,12 +65,16 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
     sizes = [own.answer_bytes for own in known]
     tls = chance.choice(("off", "1.2", "1.3", "1.3"))
     encrypted = tls != "off"
+    paths = () if encrypted else sorted({own.path for own in known})
+    logins = sorted({own.auth for own in known})
     return Mix.model_validate(
         {
             "tls": tls,
             "certificate": chance.choice(sorted({own.certificate for own in known})),
             "group": chance.choice(sorted({own.group for own in known if own.tls == tls}) or ["P-256"]),
             "resumption": chance.choice(("off", "off", "on")) if encrypted else "off",
+            "auth": chance.choice(logins),
+            "path": chance.choice(paths or (DIRECT,)),
             "statements": round(_between(chance, min(statements), max(statements))),
             "answer_bytes": round(_between(chance, min(sizes), max(sizes))),
         }
@@ -84,7 +90,12 @@ def references(known: Sequence[Mix]) -> tuple[DrawnMix, ...]:
 
     The first of each TLS version, on one server process, nothing resumed.
     """
-    plain = [own for own in known if own.certificate == known[0].certificate and own.resumption == "off"]
+    plain = [
+        own
+        for own in known
+        if (own.certificate, own.resumption) == (known[0].certificate, "off")
+        and (own.auth, own.path) == (DEFAULT_AUTH, DIRECT)
+    ]
     first = {own.tls: own for own in reversed(plain)}
     return tuple(DrawnMix(own, 0.0) for own in plain if own in first.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -26,6 +27,10 @@ class Asked(Frozen):
     could_ask: bool = True
 
 
+COMMON_RSA_BITS = 2048
+"""What most public authorities sign for, and servers make for themselves."""
+
+
 class Certificate(Frozen):
     """A certificate that the server shows. `key` is kind and size, `names` whom it is for, dates are UTC."""
 
@@ -39,6 +44,12 @@ class Certificate(Frozen):
     not_after: str
     size_bytes: PositiveInt
     sha256: str
+
+    @property
+    def is_costly_rsa(self) -> bool:
+        """Whether its key is an RSA key of more bits than common, which each full handshake pays for."""
+        found = re.fullmatch(r"RSA (\d+)", self.key)
+        return found is not None and int(found[1]) > COMMON_RSA_BITS
 
 
 class ServerWord(Frozen):

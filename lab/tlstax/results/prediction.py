@@ -41,11 +41,13 @@ class Costs(Frozen):
 
     `time_us` is how long it takes one client at a server without other work, at this distance;
     `time_to_first_row_us` until the answer to the first statement is there. CPU times are those of a server
-    that has several clients at once.
+    that has several clients at once; `path_cpu_us` is that of all programs between, None where there are
+    none.
     """
 
     server_cpu_us: Interval
     client_cpu_us: Interval
+    path_cpu_us: Interval | None
     time_us: Interval
     time_to_first_row_us: Interval
     round_trips: NonNegativeFloat

@@ -16,11 +16,14 @@ from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.database import Database, TableContent
-from tlstax.observers.clock import Clock, CpuClock, FarClock
+from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
+from tlstax.observers.far_clock import FarClock
+from tlstax.observers.far_process import FarProcess
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
+from tlstax.observers.sides import FarSide, Side
 from tlstax.paths.route import Route, RunningPath, Span
 from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records.trial import LibraryClaim, Machine
@@ -60,11 +63,11 @@ class Bench:
     `command` starts the engine, `clients` has the load clients of other makers by their level of `client`.
     `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
     counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
-    `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None: nothing).
-    `span` is the distance that can be put between client and server, None where none is wanted; `paths`
-    has the running programs between them, by the level of `path` and whether they lead over the distance.
-    `fleet` has the machines that the load comes from, None where it comes from here. `far_clock` is that of a
-    server on another machine, where it may be read.
+    `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None:
+    nothing). `span` is the distance that can be put between client and server, None where none is wanted;
+    `paths` has the running programs between them, by the level of `path` and whether they lead over the
+    distance. `fleet` has the machines that the load comes from, None where it comes from here. `far` is the
+    process of a server on another machine, where it may be read.
     """
 
     server: Server
@@ -84,12 +87,17 @@ class Bench:
     span: Span | None = None
     paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
     fleet: Fleet | None = None
-    far_clock: FarClock | None = None
+    far: FarProcess | None = None
 
     @property
     def server_clock(self) -> Clock:
         """The CPU clock of the server's process, here or where it runs; at 0 where it is out of reach."""
-        return self.far_clock or CpuClock(self.server.pid)
+        return FarClock(self.far) if self.far is not None else CpuClock(self.server.pid)
+
+    @property
+    def server_side(self) -> Side:
+        """The server's process as it is watched: here, where it runs, or out of reach."""
+        return FarSide(None, far=self.far) if self.far is not None else Side(self.server.pid)
 
     def client(self, levels: Levels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.
@@ -152,8 +160,8 @@ class Bench:
         """
         if failure and self.fleet is not None:
             self.fleet.check_there()
-        if failure and self.far_clock is not None:
-            self.far_clock.check_there()
+        if failure and self.far is not None:
+            self.far.check_there()
         if not failure or self.server.is_alive():
             if not self.admin.open:
                 self.admin = self.server.admin()

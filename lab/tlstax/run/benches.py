@@ -15,7 +15,6 @@ from tlstax.distance.opening import open_span
 from tlstax.guests.access import GuestAccess
 from tlstax.mysql import answering, connection_log
 from tlstax.observers import countable
-from tlstax.observers.clock import FarClock
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import check_usable, describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
@@ -384,7 +383,7 @@ def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]
     program = built_beside("tlstax-watch")
     with FarProcess(guest.host, program, ConnectionEnds(client_end, guest.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
-        bench.far_clock = FarClock(process)
+        bench.far = process
         yield
 
 

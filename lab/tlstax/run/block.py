@@ -115,7 +115,7 @@ def external(
     if not header.guest:
         return None
     (bench,) = benches.benches.values()
-    reads_afar = bench.far_clock is not None
+    reads_afar = bench.far is not None
     found = Elsewhere(promised or most_connections(study), server_facts.round_trip_s(bench.admin), reads_afar)
     block = next(blocks(study, header.seed, set()))
     for company in companies(study, block):

@@ -12,7 +12,8 @@ from tlstax.mysql import row_samples, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
-from tlstax.observers.window import Side, Watch
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watch
 from tlstax.plan import turns
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total

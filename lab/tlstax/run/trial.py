@@ -10,7 +10,8 @@ from tlstax.contract import Job
 from tlstax.mysql import connection_log, row_samples, status
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
-from tlstax.observers.window import Side, Watch
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watch
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables

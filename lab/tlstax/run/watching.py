@@ -7,7 +7,8 @@ from dataclasses import replace
 from tlstax.contract import Job
 from tlstax.mysql import status
 from tlstax.observers.counters import Counters
-from tlstax.observers.window import Side, Watched
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watched
 from tlstax.run.bench import Bench
 from tlstax.study import Levels
 from tlstax.study.case_levels import CaseLevels
@@ -18,7 +19,7 @@ def watched(levels: Levels, job: Job, bench: Bench, client: Side, others: int) -
     path = bench.route(levels).path
     sides = Watched(
         client=client,
-        server=Side(bench.server.pid),
+        server=bench.server_side,
         path=tuple(path.pids) if path else (),
     )
     if not CaseLevels.of(levels).is_observed:

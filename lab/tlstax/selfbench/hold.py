@@ -17,8 +17,9 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job, OpenLoop
 from tlstax.mysql import row_samples, status
 from tlstax.observers import process
+from tlstax.observers.sides import Side
 from tlstax.observers.turn import turn
-from tlstax.observers.window import Side, Watch, Watched
+from tlstax.observers.window import Watch, Watched
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Machine

@@ -14,7 +14,8 @@ from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import INSTRUCTIONS, Event
-from tlstax.observers.window import Side, Watch, Watched
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watch, Watched
 from tlstax.records.slices import Slices
 from tlstax.records.window import ProcessUse, Window
 from tlstax.run import columns

@@ -1,14 +1,25 @@
-"""A way of using a server: TLS, key, group, resumption, statements on a connection and their bytes."""
+"""A way of using a server: TLS, key, group, resumption, login, path, statements and their bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
+from pydantic_core import PydanticCustomError
 
 from tlstax.contract import Frozen
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.level_names import DEFAULT_CERTIFICATE, GROUPS, Level
+from tlstax.study.level_names import (
+    AUTH_PLUGINS,
+    DEFAULT_AUTH,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    GROUPS,
+    PATHS,
+    Level,
+)
+from tlstax.study.path_exclusions import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
@@ -20,28 +31,50 @@ CURVES = {"ec-p256": P256, "ec-p384": "P-384"}
 """The curve of each key that has one. In TLS 1.2 it must be among the client's groups (RFC 8422, 5.1.1)."""
 
 
+CARRYING = tuple(path for path in PATHS if path not in ENDS_TLS | BEGINS_TLS)
+"""The paths that take bytes as they come and hand them on so."""
+
+
+LOGINS = (DEFAULT_AUTH, *AUTH_PLUGINS)
+"""The plugins of the clients' account."""
+
+
 class Mix(Frozen):
     """Connections of one kind: `statements` selects on each, each returning `answer_bytes`.
 
     In the clear there is no key, group or resumption: those fields are then what they are by default. A
-    resumed connection signs nothing, and one of TLS 1.2 agrees on no group.
+    resumed connection signs nothing, and one of TLS 1.2 agrees on no group. `auth` is the plugin of the
+    client's account, `path` what carries its bytes, which is in the clear to both of its ends.
     """
 
     tls: Literal["off", "1.2", "1.3"] = "1.3"
     certificate: str = DEFAULT_CERTIFICATE
     group: str = P256
     resumption: Literal["off", "on"] = "off"
+    auth: str = DEFAULT_AUTH
+    path: str = DIRECT
     statements: PositiveInt = Field(le=MOST_STATEMENTS)
     answer_bytes: PositiveInt = Field(le=MOST_BYTES)
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
+        for field, why in self._faults():
+            raise PydanticCustomError(field, "{why}", {"why": why})
+        return self
+
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        """What cannot be: the field, and why."""
         if self.tls == "off" and self.resumption == "on":
-            raise ValueError("without TLS there is no session to resume")
+            yield "resumption", "without TLS there is no session to resume"
+        if self.auth not in LOGINS:
+            yield "auth", f"{self.auth} is not among {', '.join(LOGINS)}"
+        if self.path not in CARRYING:
+            yield "path", f"{self.path} is not among {', '.join(CARRYING)}"
+        if self.path != DIRECT and self.tls != "off":
+            yield "path", f"what TLS costs through {self.path} is not known, only what it costs without (off)"
         curve = CURVES.get(self.certificate)
         if self.tls == "1.2" and curve is not None and self.group in GROUPS and self.group != curve:
-            raise ValueError(f"in TLS 1.2 a key on {curve} is taken only by clients that offer that group")
-        return self
+            yield "group", f"in TLS 1.2 a key on {curve} is taken only by clients that offer that group"
 
     @classmethod
     def of(cls, case: CaseLevels) -> Self | None:
@@ -49,12 +82,16 @@ class Mix(Frozen):
         session = case.session
         if session is None or session.statements is None or case.tls not in {"off", "1.2", "1.3"}:
             return None
+        if case.path not in CARRYING or (case.path != DIRECT and case.is_encrypted):
+            return None
         return cls.model_validate(
             {
                 "tls": case.tls,
                 "certificate": case.certificate,
                 "group": case.group,
                 "resumption": case.resumption if case.is_encrypted else "off",
+                "auth": case.auth,
+                "path": case.path,
                 "statements": session.statements,
                 "answer_bytes": session.answer_bytes,
             }
@@ -67,6 +104,8 @@ class Mix(Frozen):
             "tls": self.tls,
             "resumption": self.resumption,
             "group": self.group,
+            "auth": self.auth,
+            "path": self.path,
             "workload": Session(self.statements, self.answer_bytes).name,
         }
 

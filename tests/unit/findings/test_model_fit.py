@@ -40,7 +40,7 @@ def test_what_was_planted_is_found_to_the_last_digit() -> None:
     new = Mix(tls="1.2", certificate="rsa-3072", group="P-384", statements=11, answer_bytes=777)
     found = fit.predicted(parts_of(new))
     assert found.point == pytest.approx(cost_of(parts_of(new)))
-    reach = 2.131 * PROCESSES
+    reach = 2.064 * PROCESSES
     assert (found.low, found.high) == pytest.approx(
         (found.point * exp(-reach), found.point * exp(reach)), rel=1e-3
     )

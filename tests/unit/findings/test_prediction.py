@@ -10,6 +10,7 @@ from tlstax.findings.core.blocks import BlockRow
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
     CONNECT_ROUND_TRIPS,
+    PATH_CPU,
     QUERY_ROUND_TRIPS,
     RECEIVED,
     SENT,
@@ -19,7 +20,7 @@ from tlstax.findings.model.calibration import (
     calibration_of,
     measured_mixes,
 )
-from tlstax.findings.model.parts import parts_of
+from tlstax.findings.model.parts import of_path, parts_of
 from tlstax.findings.model.predict import AROUND_A_ROUND_TRIP, outside, prediction
 from tlstax.findings.model.validate import validation_of
 from tlstax.report.prediction.text import prediction_text
@@ -40,10 +41,12 @@ def cost(mix: Mix) -> float:
 
 
 def values_of(mix: Mix, connections: int) -> dict[str, float]:
+    carried = of_path(parts_of(mix))
     round_trips = 3.0 + (mix.tls == "1.3") + 2 * (mix.tls == "1.2") + (mix.group == "default")
     return {
         SERVER_CPU: cost(mix) * AT_ONCE[connections],
         CLIENT_CPU: cost(mix) / 2,
+        **({PATH_CPU: 2 * cost_of(carried)} if carried else {}),
         TIME: cost(mix) * 3,
         SENT: 500.0 + 60 * mix.statements + (0 if mix.tls == "off" else 700),
         RECEIVED: 300.0 + mix.statements * (80 + mix.answer_bytes),
@@ -129,6 +132,37 @@ def test_what_saves_most_comes_first_and_what_costs_more_last() -> None:
 def test_in_the_clear_only_a_pool_is_left() -> None:
     found = prediction(model(), Mix(tls="off", statements=1, answer_bytes=120))
     assert [one.remedy for one in found.what_if] == ["pool"]
+
+
+THROUGH = Mix(tls="off", path="stunnel", statements=10, answer_bytes=2048)
+
+
+def test_through_a_path_its_own_programs_are_predicted_too() -> None:
+    found = prediction(model(), THROUGH, connects_per_s=100)
+    assert found.costs.path_cpu_us is not None
+    assert found.costs.path_cpu_us.point == pytest.approx(2 * (150 + 10 * 25 + 20 * 2.5))
+    assert found.costs.server_cpu_us.point == pytest.approx(cost(THROUGH))
+    assert found.in_the_clear.path_cpu_us is None
+    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 400 + 1.5 * 20)
+    assert [one.remedy for one in found.what_if] == ["pool"]
+    text = " ".join(prediction_text(found, width=100, colour=False).split())
+    assert "through stunnel, 10 statements of 2,048 bytes" in text
+    assert "CPU of the path 900 µs" in text
+
+
+def test_another_login_is_a_part_of_a_connection() -> None:
+    other = NEW.but(auth="mysql_native_password")
+    saved = prediction(model(), NEW).costs.server_cpu_us.point
+    assert prediction(model(), other).costs.server_cpu_us.point == pytest.approx(saved - 20)
+    assert "mysql_native_password" in prediction_text(prediction(model(), other), width=90, colour=False)
+
+
+def test_how_far_a_path_reaches_was_not_measured() -> None:
+    with pytest.raises(UserMistake, match="waits for its other end"):
+        prediction(model(), THROUGH, rtt_ms=1)
+    with pytest.raises(UserMistake, match="through ssh-aes256-ctr") as caught:
+        prediction(model(), THROUGH.but(path="ssh-aes256-ctr"))
+    assert "connection through stunnel" in str(caught.value.remedy)
 
 
 def test_what_was_not_measured_is_refused_with_what_was() -> None:

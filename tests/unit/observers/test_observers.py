@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tlstax.observers.processors import CpuSeries, difference, read_ticks
-from tlstax.observers.window import Side, Watch, Watched
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watch, Watched
 from tlstax.observers.wire import read_wire, wire_between
 from tlstax.records.window import CpuTicks
 

@@ -28,6 +28,9 @@ def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
         assert (mix.tls, mix.group) in {(own.tls, own.group) for own in known()}
     assert {mix.tls for mix in mixes} == {"off", "1.2", "1.3"}
     assert {mix.resumption for mix in mixes} == {"off", "on"}
+    assert {mix.path for mix in mixes} == {"direct", "stunnel", "haproxy-tls", "ssh-aes128-gcm"}
+    assert {mix.auth for mix in mixes} == {"default", "mysql_native_password"}
+    assert all(own.mix.path == "direct" for own in found if own.rtt_ms)
 
 
 def test_a_quarter_is_away_where_distances_can_be_made() -> None:

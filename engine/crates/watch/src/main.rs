@@ -6,8 +6,13 @@
 //!
 //! First it says `watching PID PROCESSORS NAME`, or `error: …` and ends with 1. Then it answers each `clock` with
 //! the nanoseconds of CPU time that all threads of the process have used, each `memory` with its resident bytes,
-//! and anything else, like a process that is gone, with `error: …`.
+//! each `use` with the words below, and anything else, like a process that is gone, with `error: …`.
+//!
+//! `use` is everything so far on one line: `clock=NANOSECONDS user=TICKS system=TICKS faults=N`, for each thread
+//! `switches.ID=N`, and for each event that the kernel lets it count `NAME=TIMES/ENABLED/RUNNING`, counted from the
+//! first such question on.
 
+mod counters;
 mod process;
 mod sockets;
 
@@ -15,6 +20,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::counters::Counters;
 use crate::process::Watched;
 use crate::sockets::Connection;
 
@@ -48,18 +54,28 @@ fn found(arguments: &[String], proc: &Path) -> Result<Watched, String> {
 /// Answers questions until there are no more.
 fn answer(watched: &Watched) -> std::io::Result<()> {
     said(&watched.words())?;
+    let mut counters = None;
     for line in std::io::stdin().lock().lines() {
         let found = match line?.as_str() {
-            "clock" => watched.cpu_ns(),
-            "memory" => watched.resident_bytes(),
+            "clock" => watched.cpu_ns().map(|ns| ns.to_string()),
+            "memory" => watched.resident_bytes().map(|bytes| bytes.to_string()),
+            "use" => used(watched, &mut counters),
             other => Err(format!("there is no question {other:?}")),
         };
         match found {
-            Ok(number) => said(&number.to_string())?,
+            Ok(words) => said(&words)?,
             Err(why) => said(&format!("error: {why}"))?,
         }
     }
     Ok(())
+}
+
+/// All that it has used so far; what the processor counts is counted from the first time on.
+fn used(watched: &Watched, counters: &mut Option<Counters>) -> Result<String, String> {
+    let mut words = watched.used()?;
+    let counters = counters.get_or_insert_with(|| Counters::of(&watched.threads()));
+    words.extend(counters.words());
+    Ok(words.join(" "))
 }
 
 fn said(line: &str) -> std::io::Result<()> {

@@ -75,9 +75,56 @@ impl Watched {
             .ok_or_else(|| self.gone("it has no memory"))
     }
 
+    /// Its CPU time, page faults (proc(5), `/proc/PID/stat`), and the context switches of each thread.
+    ///
+    /// Page faults include those of threads that have ended; what those switched went with them.
+    pub fn used(&self) -> Result<Vec<String>, String> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.pid))
+            .map_err(|error| self.gone(error))?;
+        let [minor, major, user, system] =
+            stat_fields(&text).ok_or_else(|| self.gone("its stat has another form"))?;
+        let mut words = vec![
+            format!("clock={}", self.cpu_ns()?),
+            format!("user={user}"),
+            format!("system={system}"),
+            format!("faults={}", minor + major),
+        ];
+        for thread in self.threads() {
+            if let Some(switches) = self.switches(thread) {
+                words.push(format!("switches.{thread}={switches}"));
+            }
+        }
+        Ok(words)
+    }
+
+    /// The ids of its threads; none where they can no longer be read.
+    pub fn threads(&self) -> Vec<i32> {
+        processes(Path::new(&format!("/proc/{}/task", self.pid))).unwrap_or_default()
+    }
+
+    /// How often a thread gave the processor away or lost it; `None` for one that has ended.
+    fn switches(&self, thread: i32) -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/task/{thread}/status", self.pid)).ok()?;
+        let counts = text
+            .lines()
+            .filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+        counts
+            .map(|(_, count)| count.trim().parse::<u64>().ok())
+            .sum()
+    }
+
     fn gone(&self, why: impl std::fmt::Display) -> String {
         format!("process {} can no longer be read ({why})", self.pid)
     }
+}
+
+/// Of a process's stat: minor and major faults, ticks in user space and in the kernel (proc(5), fields 10, 12, 14, 15).
+fn stat_fields(text: &str) -> Option<[u64; 4]> {
+    // A name may hold blanks and parentheses; the fields behind it do not.
+    let (_, behind) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some([field(10)?, field(12)?, field(14)?, field(15)?])
 }
 
 /// The ids of all processes.
@@ -98,4 +145,17 @@ fn holds(files: &Path, wanted: &str) -> Option<bool> {
             fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str() == wanted)
         }),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stat_fields;
+
+    #[test]
+    fn fields_are_counted_behind_the_last_parenthesis() {
+        let text = "7 (a (b) c) S 1 7 7 0 -1 4194560 101 102 103 104 105 106 107 108 20 0 40 0";
+        assert_eq!(stat_fields(text), Some([101, 103, 105, 106]));
+        assert_eq!(stat_fields("7 mysqld S 1"), None);
+        assert_eq!(stat_fields("7 (mysqld) S 1"), None);
+    }
 }

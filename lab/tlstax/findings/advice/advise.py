@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +18,6 @@ from tlstax.support.text import counted
 
 WORTH = 0.05
 """A change that saves less than this share of what the server spends on connections is not worth advising."""
-
-COMMON_RSA_BITS = 2048
 
 ITSELF = "the server itself"
 """What CPU time was measured on that was measured there."""
@@ -90,7 +87,7 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
     """Each change that could be made: which, in words, and what was seen that it mends, if anything."""
     yield "pool", "keep connections (a pool)", _of_use(use)
     if now.key and now.certificate != CHEAPEST_KEY:
-        yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", _of_key(now.key)
+        yield "certificate", f"{key_of(CHEAPEST_KEY)} in place of {now.key}", _of_key(found.chain)
     none = "" if now.resumes in {True, None} else f"the server resumes no sessions of TLS {now.tls}"
     yield "resumption", "resume sessions", none
     if now.hello_retry:
@@ -111,11 +108,11 @@ def _of_use(use: SeenUse) -> str:
     return f"{rate:.3g} connections a second are made for {counted(use.statements, 'statement')} each"
 
 
-def _of_key(key: str) -> str:
-    bits = re.fullmatch(r"RSA (\d+)", key)
-    if bits is None or int(bits[1]) <= COMMON_RSA_BITS:
-        return ""
-    return f"the server signs each full handshake with {key}"
+def _of_key(chain: Sequence[Certificate]) -> str:
+    for certificate in chain[:1]:
+        if certificate.is_costly_rsa:
+            return f"the server signs each full handshake with {certificate.key}"
+    return ""
 
 
 def _of_chain(chain: Sequence[Certificate]) -> Iterator[tuple[Change, str, str]]:

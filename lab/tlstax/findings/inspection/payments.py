@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from tlstax.results.inspection import Asked, Certificate, ConnectCost, Payment, Use
 from tlstax.study.workloads.sessions import FEW_STATEMENTS
 
-COMMON_RSA_BITS = 2048
-"""What servers make for themselves; more costs each full handshake more (docs/pool-or-reconnect.md)."""
-
-MEASURED = {4096: "two to four times the server's CPU of a connection with RSA 2048"}
+MEASURED = {"RSA 4096": "two to four times the server's CPU of a connection with RSA 2048"}
 """What a connection with a longer key costs MySQL 9.7 and 8.0.33 (docs/pool-or-reconnect.md)."""
 
 
@@ -64,11 +60,10 @@ def _of_resumption(asked: Sequence[Asked]) -> Iterator[Payment]:
 
 def _of_key(chain: Sequence[Certificate]) -> Iterator[Payment]:
     for certificate in chain[:1]:
-        bits = re.fullmatch(r"RSA (\d+)", certificate.key)
-        if bits and int(bits[1]) > COMMON_RSA_BITS:
+        if certificate.is_costly_rsa:
             more = "more of the server's CPU than a connection with RSA 2048"
             yield Payment(
                 what=f"the server signs each full handshake with {certificate.key}",
-                costs=MEASURED.get(int(bits[1]), more),
+                costs=MEASURED.get(certificate.key, more),
                 remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
             )

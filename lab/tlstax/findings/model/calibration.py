@@ -9,7 +9,7 @@ from statistics import fmean
 
 from tlstax.findings.core.blocks import BlockRow, block_rows
 from tlstax.findings.model.fit import Fit, fitted
-from tlstax.findings.model.parts import Parts, parts_of
+from tlstax.findings.model.parts import Parts, of_path, parts_of
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
@@ -20,13 +20,14 @@ STUDY = "components"
 """The built-in study that measures the parts."""
 
 SERVER_CPU, CLIENT_CPU, TIME = "server_cpu_us_per_op", "client_cpu_us_per_op", "latency_mean_us"
+PATH_CPU = "path_cpu_us_per_op"
 SENT, RECEIVED = "bytes_sent_per_op", "bytes_received_per_op"
 ROUND_TRIPS = "round_trips"
 CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS = "round_trips_per_connect", "round_trips_per_query"
 RATE = "ops_per_s"
 
-FITTED = (SERVER_CPU, CLIENT_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
-READ = (SERVER_CPU, CLIENT_CPU, TIME, RATE, SENT, RECEIVED, CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS)
+FITTED = (SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
+READ = (SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, RATE, SENT, RECEIVED, CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS)
 """The outcomes that are fitted, and those that are read for it."""
 
 
@@ -129,6 +130,7 @@ def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredM
 def _fits(measured: Sequence[MeasuredMix], confidence: float) -> Iterator[tuple[str, Fit]]:
     blocks = min(one.blocks for one in measured)
     for name in FITTED:
-        known = [(parts_of(one.mix), one.values[name]) for one in measured if name in one.values]
+        taken = of_path if name == PATH_CPU else dict
+        known = [(taken(parts_of(one.mix)), one.values[name]) for one in measured if name in one.values]
         if known:
             yield name, fitted(known, blocks=blocks, confidence=confidence)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
+    PATH_CPU,
     RECEIVED,
     ROUND_TRIPS,
     SENT,
@@ -13,9 +14,10 @@ from tlstax.findings.model.calibration import (
     TIME,
     Calibrated,
 )
-from tlstax.findings.model.parts import Parts, parts_of, statements_alone
+from tlstax.findings.model.parts import THROUGH, Parts, of_path, parts_of, statements_alone
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, Remedy, WhatIf
+from tlstax.study.level_names import DIRECT
 from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
 from tlstax.study.server_words import key_of
 from tlstax.support.errors import UserMistake
@@ -31,6 +33,11 @@ def prediction(
 ) -> Prediction:
     """What the mix costs at this distance and rate. UserMistake where a part of it was not measured."""
     check_known(model, mix)
+    if rtt_ms and mix.path != DIRECT:
+        raise UserMistake(
+            f"how often {mix.path} itself waits for its other end is not among the parts",
+            remedy="leave the distance out, or measure it: `tlstax study run tunnels` does",
+        )
     parts = parts_of(mix)
     whole = costs(model, mix, rtt_ms)
     rate = connects_per_s
@@ -51,7 +58,8 @@ def check_known(model: Calibrated, mix: Mix) -> None:
     """UserMistake where the run did not measure a part of the mix."""
     for name in parts_of(mix):
         if not model.knows({name: 1}):
-            known = [part for part in model.busy[SERVER_CPU].names if part.split()[0] == name.split()[0]]
+            alike = (name.split()[0], THROUGH in name)
+            known = [own for own in model.busy[SERVER_CPU].names if (own.split()[0], THROUGH in own) == alike]
             raise UserMistake(
                 f"what {name} costs was not measured in run {model.header.run}",
                 remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
@@ -59,8 +67,8 @@ def check_known(model: Calibrated, mix: Mix) -> None:
 
 
 def in_the_clear(mix: Mix) -> Mix:
-    """The same work without TLS."""
-    return Mix(tls="off", statements=mix.statements, answer_bytes=mix.answer_bytes)
+    """The same work without TLS, and without a path."""
+    return Mix(tls="off", auth=mix.auth, statements=mix.statements, answer_bytes=mix.answer_bytes)
 
 
 def costs(model: Calibrated, mix: Mix, rtt_ms: float) -> Costs:
@@ -70,9 +78,11 @@ def costs(model: Calibrated, mix: Mix, rtt_ms: float) -> Costs:
 
 def _costs_of(model: Calibrated, parts: Parts, first_row: Parts, rtt_ms: float) -> Costs:
     alone, busy = model.alone, model.busy
+    carried = of_path(parts)
     return Costs(
         server_cpu_us=busy[SERVER_CPU].predicted(parts),
         client_cpu_us=busy[CLIENT_CPU].predicted(parts),
+        path_cpu_us=busy[PATH_CPU].predicted(carried) if carried else None,
         time_us=_time(model, parts, rtt_ms),
         time_to_first_row_us=_time(model, first_row, rtt_ms),
         round_trips=alone[ROUND_TRIPS].cost(parts).point,

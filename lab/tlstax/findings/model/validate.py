@@ -12,6 +12,7 @@ from tlstax.findings.core.blocks import block_rows
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
+    PATH_CPU,
     READ,
     RECEIVED,
     SENT,
@@ -113,6 +114,8 @@ def _costs_of(
             )
     if own.connections == max(model.fits) and not own.rtt_ms:
         found |= {SERVER_CPU: predicted.server_cpu_us, CLIENT_CPU: predicted.client_cpu_us}
+        if predicted.path_cpu_us is not None:
+            found[PATH_CPU] = predicted.path_cpu_us
     for name, expected in found.items():
         if name in own.values:
             factor = 1.0 if own.rtt_ms else (speeds or {}).get(name, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from tlstax.report.advice.words import end_words, little_words, saving_lines, use_words
@@ -45,25 +46,25 @@ def _advised(found: Sequence[Advised]) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _lines(own: Advised) -> Iterator[str]:
+def _lines(own: Advised) -> Iterator[str | Padding]:
     yield own.what
     yield from saving_lines(own.saving)
     if own.seen:
         yield f"seen: {own.seen}"
     for step in own.steps:
         yield f"{step.where}:"
-        yield from (f"    {line}" for line in step.lines)
+        yield from (Padding(styled(line, "dim"), (0, 0, 0, 4)) for line in step.lines)
 
 
-def _marked(rows: Sequence[tuple[str, tuple[str, ...]]]) -> RenderableType:
+def _marked(rows: Sequence[tuple[str, tuple[str | Padding, ...]]]) -> RenderableType:
     """Each thing behind its mark: its first line plain, and what follows below it dimmed."""
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for mark, (first, *rest) in rows:
-        table.add_row(styled(mark), styled(first))
+        table.add_row(styled(mark), first if isinstance(first, Padding) else styled(first))
         for line in rest:
-            table.add_row(Text(), styled(line, "dim"))
+            table.add_row(Text(), line if isinstance(line, Padding) else styled(line, "dim"))
     return table
 
 

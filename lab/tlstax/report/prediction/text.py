@@ -12,7 +12,7 @@ from tlstax.findings.core.wording import alike, number, percent, signed
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import key_of
 from tlstax.support.text import counted
@@ -40,11 +40,14 @@ def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
 def mix_words(mix: Mix) -> str:
     """What a connection does: "TLS 1.3, RSA 4096, P-256, 10 statements of 2,048 bytes"."""
     work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes"
+    login = f"{mix.auth}, " if mix.auth != DEFAULT_AUTH else ""
+    if mix.path != DIRECT:
+        return f"through {mix.path}, {login}{work}"
     if mix.tls == "off":
-        return f"in the clear, {work}"
+        return f"in the clear, {login}{work}"
     group = "the client's first group" if mix.group == "default" else mix.group
     proof = "resumed" if mix.resumption == "on" else key_of(mix.certificate)
-    return f"TLS {mix.tls}, {proof}, {group}, {work}"
+    return f"TLS {mix.tls}, {proof}, {group}, {login}{work}"
 
 
 def _costs(found: Prediction) -> RenderableType:
@@ -53,10 +56,12 @@ def _costs(found: Prediction) -> RenderableType:
     table.add_column(no_wrap=True)
     table.add_column(justify="right", overflow="fold")
     table.add_column(justify="right", overflow="fold")
-    mode = "TLS" if found.mix.tls != "off" else "as asked"
+    mode = "TLS" if found.mix.tls != "off" else found.mix.path if found.mix.path != DIRECT else "as asked"
     table.add_row(Text(), styled(mode, "bold"), styled("in the clear", "bold"))
     for name, pick in _ROWS:
         own, clear = pick(found.costs), pick(found.in_the_clear)
+        if not own:
+            continue
         table.add_row(styled(name), styled(own), styled(clear, "dim"))
     if found.server_cores is not None and found.connects_per_s is not None:
         cores = found.in_the_clear.server_cpu_us.point * found.connects_per_s / 1e6
@@ -70,6 +75,7 @@ def _costs(found: Prediction) -> RenderableType:
 _ROWS: tuple[tuple[str, Callable[[Costs], str]], ...] = (
     ("server CPU", lambda costs: time_words(costs.server_cpu_us)),
     ("client CPU", lambda costs: time_words(costs.client_cpu_us)),
+    ("CPU of the path", lambda costs: time_words(costs.path_cpu_us) if costs.path_cpu_us else ""),
     ("time in all", lambda costs: time_words(costs.time_us)),
     ("until the first row", lambda costs: time_words(costs.time_to_first_row_us)),
     ("round trips", lambda costs: f"{costs.round_trips:.3g}"),
@@ -119,6 +125,8 @@ def part_words(name: str) -> str:
     if kind == "group":
         group = "the client's first group" if rest == "default" else rest
         return f"{group} in place of P-256"
+    if kind == "login":
+        return f"a login by {rest}"
     return {"connection": "a connection, in the clear", "KiB": "KiB of answers"}.get(name, name)
 
 

@@ -17,6 +17,7 @@ SHORT = {
     "latency_mean_us": "Time of a connection",
     "server_cpu_us_per_op": "Server CPU",
     "client_cpu_us_per_op": "Client CPU",
+    "path_cpu_us_per_op": "CPU of paths",
     "bytes_sent_per_op": "Bytes sent",
     "bytes_received_per_op": "Bytes received",
 }
