@@ -41,6 +41,12 @@ def drivers_probe(
         list[str] | None,
         typer.Option(help="One of the driver's own, such as useSSL=false; may be given several times."),
     ] = None,
+    attacks: Annotated[
+        bool,
+        typer.Option(
+            "--attacks", help="Also take TLS away from them, and ask for the password, on a private server."
+        ),
+    ] = False,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
@@ -55,6 +61,7 @@ def drivers_probe(
         costs=not no_costs,
         option=option or [],
         beside_others=beside_others,
+        attacks=attacks,
         json=json,
     )
     raise typer.Exit(probe_command(options))

@@ -38,6 +38,7 @@ class ProbeOptions:
     costs: bool = True
     option: list[str] = field(default_factory=list)
     beside_others: bool = False
+    attacks: bool = False
     json: bool = False
 
 
@@ -92,6 +93,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         budget_s=_budget_s(names, options) if options.costs else None,
         options=dict(map(_option, options.option)),
         beside_others=options.beside_others,
+        attacks=options.attacks,
     )
 
 

@@ -77,10 +77,18 @@ class TlsRequired(Frozen):
 Tls = Annotated[TlsOff | TlsOn | TlsUnset | TlsRequired, Field(discriminator="mode")]
 
 
+def _is_none(value: object) -> bool:
+    """Written only where they are known: most clients know nothing of them."""
+    return value is None
+
+
 class TlsView(Frozen):
     """What one side says was negotiated. Names as OpenSSL prints them.
 
     `resumed` is None where that side cannot tell: MariaDB's Ssl_sessions_reused stays 0 whatever happens.
+    `certificates_sent` is how many certificates the server sent (None where a session was resumed),
+    `authorities` how many the client has loaded to verify them, `client_certificate` whether it proved
+    itself by one.
     """
 
     version: str
@@ -90,6 +98,9 @@ class TlsView(Frozen):
     hello_retry: bool | None = None
     certificate_key: str | None = None
     certificate_sha256: str | None = None
+    certificates_sent: int | None = Field(default=None, exclude_if=_is_none)
+    authorities: int | None = Field(default=None, exclude_if=_is_none)
+    client_certificate: bool | None = Field(default=None, exclude_if=_is_none)
 
 
 class Negotiated(Frozen):

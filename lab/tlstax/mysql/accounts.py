@@ -6,6 +6,7 @@ from tlstax.mysql import answers
 from tlstax.mysql.credentials import (
     ADMINISTRATOR,
     LOAD_USER,
+    LOAD_USER_BY_CERTIFICATE,
     LOAD_USER_BY_PLUGIN,
     SCHEMA,
     Credentials,
@@ -41,6 +42,24 @@ def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
     """Make the second load account. Raises SqlError where the server does not have the plugin."""
     for statement in by_plugin(plugin, password):
         answers.carry_out(admin, statement)
+
+
+def make_by_certificate(admin: Database, password: str) -> None:
+    """Make the load account that also demands a client certificate (CREATE USER, REQUIRE X509)."""
+    user = f"'{LOAD_USER_BY_CERTIFICATE}'@'%'"
+    answers.carry_out(admin, f"CREATE USER {user} IDENTIFIED BY '{password}' REQUIRE X509")
+    answers.carry_out(admin, f"GRANT ALL ON `{SCHEMA}`.* TO {user}")
+
+
+def demands_certificate(admin: Database, user: str) -> bool | None:
+    """Whether the server lets this account in only with a certificate; None where there is no such account.
+
+    From mysql.user, whose ssl_type is X509 then (reference manual, "Grant Tables").
+    """
+    asked = "SELECT ssl_type FROM mysql.user WHERE User = %s"
+    for (kind,) in answers.rows(admin, asked, user, columns=1):
+        return str(kind) == "X509"
+    return None
 
 
 def plugin_of_load_account(admin: Database) -> str:

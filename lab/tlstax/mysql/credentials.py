@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 ADMINISTRATOR = "tlstax_admin"
 LOAD_USER = "tlstax_load"
 LOAD_USER_BY_PLUGIN = "tlstax_load_by_plugin"
+LOAD_USER_BY_CERTIFICATE = "tlstax_load_by_certificate"
 SCHEMA = "tlstax"
 
 PASSWORD_BYTES = 24

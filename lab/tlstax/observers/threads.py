@@ -1,4 +1,4 @@
-"""What the kernel has counted of a process's threads anyhow: context switches and page faults (proc(5))."""
+"""What the kernel has counted of a process anyhow: context switches, page faults, bytes read (proc(5))."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ _SWITCHES = re.compile(rb"voluntary_ctxt_switches:\s*(\d+)")
 """Of both kinds, voluntary and not."""
 _STATUS_BYTES = 1 << 16
 """More than /proc/PID/task/TID/status ever has, so that one read gives all of it."""
+_READ = re.compile(r"^rchar: (\d+)$", re.MULTILINE)
 _MINOR, _MAJOR = 7, 9
 """The places of minflt and majflt in /proc/PID/stat, counted from the field behind the name."""
 
 
 class Threads(NamedTuple):
-    """Context switches so far by thread id; page faults of the process, those of ended threads included."""
+    """Context switches so far by thread id; page faults of the process, those of ended threads included.
+
+    `read_bytes` are what read(2) and its kin have returned, from files for the most part, since sockets have
+    calls of their own (proc(5), /proc/PID/io, rchar); None where that is out of reach.
+    """
 
     context_switches: Mapping[int, int]
     page_faults: int
+    read_bytes: int | None = None
 
 
 def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
@@ -42,7 +48,16 @@ def read_threads(pid: int, root: Path = ROOT) -> Threads | None:
         except OSError:
             continue
         switches[int(task.rpartition("/")[2])] = sum(map(int, _SWITCHES.findall(status)))
-    return Threads(switches, int(fields[_MINOR]) + int(fields[_MAJOR]))
+    return Threads(switches, int(fields[_MINOR]) + int(fields[_MAJOR]), _read_bytes(root, pid))
+
+
+def _read_bytes(root: Path, pid: int) -> int | None:
+    try:
+        text = (root / f"proc/{pid}/io").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = _READ.search(text)
+    return int(found[1]) if found else None
 
 
 def threads_between(before: Threads | None, after: Threads | None) -> dict[str, int]:
@@ -57,6 +72,8 @@ def threads_between(before: Threads | None, after: Threads | None) -> dict[str, 
     if before.context_switches.keys() <= after.context_switches.keys():
         now, then = sum(after.context_switches.values()), sum(before.context_switches.values())
         counts["context_switches"] = now - then
+    if before.read_bytes is not None and after.read_bytes is not None:
+        counts["read_bytes"] = after.read_bytes - before.read_bytes
     return counts
 
 

@@ -54,11 +54,21 @@ class Verification(Frozen):
     get_server_public_key: bool = True
 
 
+class ClientProof(Frozen):
+    """What a client proves itself by, beside its password: files (PEM), and the account that demands them."""
+
+    account: Account
+    certificate_file: str
+    key_file: str
+
+
 class JobTerms(Frozen):
     """What all jobs of a run on one server have in common.
 
     `accounts` are those of other levels of `auth` than the server's default.
     `tables` names the table of each shape, `workloads` are the user's own, by name.
+    `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
+    with a certificate have, None where none has one.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
     """
 
@@ -73,6 +83,8 @@ class JobTerms(Frozen):
     source_addresses: tuple[str, ...] = ()
     schedule: Schedule = ClosedLoop()
     client_libraries: dict[str, str] = {}
+    trust_files: dict[int, str] = {}
+    client_proof: ClientProof | None = None
     duration_s: float
     seed: int
     timeout_s: float = 10.0
@@ -106,7 +118,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     workload = _workload(levels, terms)
     return Job(
         endpoint=terms.endpoint,
-        account=terms.accounts.get(case.auth, terms.account),
+        account=_account(case, terms),
         tls=_tls(levels, terms),
         workload=workload,
         schedule=terms.schedule,
@@ -124,6 +136,18 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         attributes={"program_name": "tlstax", "_client_version": __version__},
         driver=_driver(levels, uses_up=bool(operations) and draws_once(workload)),
     )
+
+
+def _account(case: CaseLevels, terms: JobTerms) -> Account:
+    if case.proves_client:
+        return _proof(terms).account
+    return terms.accounts.get(case.auth, terms.account)
+
+
+def _proof(terms: JobTerms) -> ClientProof:
+    if terms.client_proof is None:
+        raise RuntimeError("a client is to have a certificate, and none was made")
+    return terms.client_proof
 
 
 def longest_warmup_s(job: Job) -> float:
@@ -211,6 +235,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
         return TlsRequired(trusted_ca_file=terms.verification.ca_file)
     version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
     library, verification = case.client_tls_library, terms.verification
+    own = _proof(terms) if case.proves_client else verification
     return TlsOn(
         min_version=version,
         max_version=version,
@@ -223,9 +248,9 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
         groups=_groups(levels, version),
         weak_dh=_cipher(levels).startswith("DHE-") and version in {"1.0", "1.1"},
         verify=verification.verify,
-        ca_file=verification.ca_file,
-        certificate_file=verification.certificate_file,
-        key_file=verification.key_file,
+        ca_file=verification.ca_file if case.trust is None else terms.trust_files[case.trust],
+        certificate_file=own.certificate_file,
+        key_file=own.key_file,
         resumption=case.resumes,
         library=None if library == OWN else terms.client_libraries[library],
     )

@@ -126,18 +126,19 @@ class TableState(Frozen):
 class ServerObservation(Frozen):
     """What the server's side showed of one trial.
 
-    `status_delta` holds the change of every numeric global status counter over the client's whole
-    lifetime (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and
-    `mapped_tls_libraries` are None or empty where the server's process is out of reach. `mapped_faults` are
-    the files of faults of ours that are mapped into it, None where that was not seen. `answering_pid`
-    is the process at the other end of the laboratory's Unix socket, `program` the file that it executes,
-    `listening_port` the TCP port that it listens on, `data_directory` the server's own word for it,
-    `instructions` those of the measured window; None where they are not available. Newer stores have them
-    among the counters of `Evidence.window`, where `cpu` and `rss_bytes` stand too. `connections` are those
-    that told of themselves in the window, None where none was to; `tls_versions` is what the server accepted
-    during the trial (empty: no TLS), `durability` its setting of when a commit is on disk, None where a study
-    leaves them alone. `ia32cap` is the process's variable OPENSSL_ia32cap, empty where it has none,
-    `allowed_cpus` how many processors it may use.
+    `status_delta` holds the change of every numeric global status counter over the client's whole lifetime
+    (connections, handshakes, session cache hits…); `cpu`, `rss_bytes` and `mapped_tls_libraries` are None or
+    empty where the server's process is out of reach. `mapped_faults` are the files of faults of ours that
+    are mapped into it, None where that was not seen. `answering_pid` is the process at the other end of the
+    laboratory's Unix socket, `program` the file that it executes, `listening_port` the TCP port that it
+    listens on, `data_directory` the server's own word for it, `instructions` those of the measured window;
+    None where they are not available. Newer stores have them among the counters of `Evidence.window`, where
+    `cpu` and `rss_bytes` stand too. `connections` are those that told of themselves in the window, None
+    where none was to; `tls_versions` is what the server accepted during the trial (empty: no TLS),
+    `durability` its setting of when a commit is on disk, None where a study leaves them alone. `ia32cap` is
+    the process's variable OPENSSL_ia32cap, empty where it has none, `allowed_cpus` how many processors it
+    may use. `demands_certificate` is whether it lets the load account in only with a client certificate,
+    None where a study leaves that alone.
     """
 
     version: str
@@ -157,6 +158,7 @@ class ServerObservation(Frozen):
     durability: str | None = None
     ia32cap: str | None = None
     allowed_cpus: int | None = None
+    demands_certificate: bool | None = None
 
 
 class Verdict(Frozen):

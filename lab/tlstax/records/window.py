@@ -50,7 +50,8 @@ class ProcessUse(Frozen):
 
     `counters` holds what the kernel and the processor counted, by name, user space and kernel apart where
     they could be told apart: `instructions_user`, `cycles_kernel`, `cache_misses_user`, `context_switches`,
-    `page_faults`. What cannot be counted is missing.
+    `page_faults`, and of a
+    process here `read_bytes`, which it read from files. What cannot be counted is missing.
     """
 
     cpu_user_us: float | None = None

@@ -209,15 +209,18 @@ class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
-    `cpu_features` is what OpenSSL finds there, `certificate` one of factors.CERTIFICATES, `addresses` are
-    those that it names, the first as its common name too.
-    `counted_events` are counted of its process from before its start. With a `span`, it stands in its
-    far place. With a `fleet` it listens where that reaches it.
+    `cpu_features` is what OpenSSL finds there, `certificate` one of factors.CERTIFICATES, `chain` how many
+    it sends (None: as it does with one), `proves_clients` whether clients have one too, `addresses` are
+    those that it names, the first as its common name too. `counted_events` are counted of its process from
+    before its start. With a `span`, it stands in its far place. With a `fleet` it listens where that reaches
+    it.
     """
 
     build: ServerBuild | None = None
     tls_library: TlsLibrary | None = None
     certificate: str = DEFAULT_CERTIFICATE
+    chain: int | None = None
+    proves_clients: bool = False
     addresses: tuple[str, ...] = CertificateRequest.addresses
     fault: Fault | None = None
     cpu_features: str = OWN_FEATURES
@@ -255,7 +258,7 @@ def private_bench(
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
-        certificate=replace(certificates.requested(wanted.certificate), addresses=_named_addresses(wanted)),
+        certificate=_request(wanted),
         openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         cpu_features=wanted.cpu_features,
@@ -320,6 +323,11 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
         )
     finally:
         admin.close()
+
+
+def _request(wanted: Wanted) -> CertificateRequest:
+    own = certificates.requested(wanted.certificate, wanted.chain, clients=wanted.proves_clients)
+    return replace(own, addresses=_named_addresses(wanted))
 
 
 def _named_addresses(wanted: Wanted) -> tuple[str, ...]:

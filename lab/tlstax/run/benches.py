@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import built_beside, engine_command, engine_specimen
@@ -26,6 +26,7 @@ from tlstax.plan.cpu_shares import AskedCpus, Split, of_server
 from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
+from tlstax.run.identity import identity_terms
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
@@ -234,22 +235,17 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                 say(_starting(choice, place, len(choices), time.monotonic() - started))
             here = machine.model_copy(update={"server_cpus": cpus_of[choice]})
             try:
-                wanted = Wanted(
-                    build=specimens.servers[choice.server],
-                    tls_library=specimens.tls_libraries.get(choice.tls_library),
-                    certificate=choice.certificate,
-                    fault=specimens.faults.get(choice.fault),
-                    cpu_features=choice.cpu_features,
-                    counted_events=events if choice.observed else (),
-                    span=span,
-                    fleet=fleet,
-                )
+                wanted = replace(_wanted(study, choice, specimens, events), span=span, fleet=fleet)
                 bench = stack.enter_context(
                     private_bench(session, wanted, here, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
-            terms = {"client_libraries": libraries, "accounts": _accounts(study, bench, choice)}
+            terms = {
+                "client_libraries": libraries,
+                "accounts": _accounts(study, bench, choice),
+                **identity_terms(study, bench, choice),
+            }
             bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients
             if not all(kind_of(name).asks for name in specimens.clients):
@@ -261,6 +257,21 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                     )
             benches.add(choice, bench)
         yield benches
+
+
+def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...]) -> Wanted:
+    """The server of this choice, as its cases in the study need it."""
+    cases = (case for case in study.typed() if case.server_choice == choice)
+    return Wanted(
+        build=specimens.servers[choice.server],
+        tls_library=specimens.tls_libraries.get(choice.tls_library),
+        certificate=choice.certificate,
+        chain=choice.chain,
+        proves_clients=any(case.proves_client for case in cases),
+        fault=specimens.faults.get(choice.fault),
+        cpu_features=choice.cpu_features,
+        counted_events=events if choice.observed else (),
+    )
 
 
 def _server_cpus(machine: Machine, choice: ServerChoice) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from tlstax.checks import judged
 from tlstax.clients.client import Client
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
-from tlstax.mysql import connection_log
+from tlstax.mysql import accounts, connection_log
 from tlstax.mysql.database import SqlError
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
@@ -39,6 +39,7 @@ from tlstax.run.route_guard import Travelled
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.study import Levels, cpu_features
+from tlstax.study.case_levels import CaseLevels
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
 
@@ -169,8 +170,18 @@ def observed_of_server(
         durability=in_force.durability,
         ia32cap=process.environment_of(server.pid, cpu_features.VARIABLE) if server.pid else None,
         allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
+        demands_certificate=_demands_certificate(levels, bench),
         connections=None if bench.client_asks(levels) else connection_log.read(admin),
     )
+
+
+def _demands_certificate(levels: Levels, bench: Bench) -> bool | None:
+    """Whether the account of the case is let in only with a certificate; None where no case names that."""
+    if "client_certificate" not in levels or not isinstance(bench.server, PrivateServer):
+        return None
+    proof = bench.terms.client_proof if CaseLevels.of(levels).proves_client else None
+    user = proof.account.user if proof is not None else bench.terms.account.user
+    return accounts.demands_certificate(bench.admin, user)
 
 
 def made_ready(

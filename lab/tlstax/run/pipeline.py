@@ -15,6 +15,7 @@ from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, external, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
+from tlstax.run.key_support import accepted
 from tlstax.run.preparing import Listener, Request, begun, needs_of, opened
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import slim, spent_s
@@ -46,7 +47,8 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     needs = needs_of(request)
     with opened(request, needs, watcher) as benches:
         check_switchable(request.study, benches)
-        study = settled(request.study, benches, watcher.step, as_able=request.tls_as_able)
+        study = accepted(request.study, benches, watcher.warn)
+        study = settled(study, benches, watcher.step, as_able=request.tls_as_able)
         header = begun(request, study, needs, benches, store)
         to_its_end(header.run, lambda: _measure(request, header, benches, store, watcher), store, watcher)
     return store.load(header.run)

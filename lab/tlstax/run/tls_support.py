@@ -11,7 +11,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels, ServerChoice
-from tlstax.study.level_names import LEFT_TO_THE_DRIVER
+from tlstax.study.level_names import LEFT_TO_THE_DRIVER, OWN
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
@@ -34,7 +34,7 @@ def settled(study: Study, benches: Benches, say: Callable[[str], None], *, as_ab
     missing = {choice: lacks for choice in benches.benches if (lacks := _lacking(study, choice, benches))}
     if not missing:
         return study
-    able = {choice: _asked(benches, choice, VERSIONS) for choice in missing}
+    able = {choice: _asked(study, benches, choice, VERSIONS) for choice in missing}
     if not as_able:
         choice, lacks = next(iter(missing.items()))
         raise UserMistake(
@@ -102,22 +102,27 @@ def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
     wanted = dict.fromkeys(
         case.tls for case in study.typed() if case.server_choice == choice and case.tls in VERSIONS
     )
-    has = _asked(benches, choice, tuple(wanted))
+    has = _asked(study, benches, choice, tuple(wanted))
     return [version for version in wanted if version not in has]
 
 
-def _asked(benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> dict[str, bool]:
-    """Which of these versions the server has, and whether it resumes them; it is awake meanwhile."""
+def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Sequence[str]) -> dict[str, bool]:
+    """Which of these versions the server has, and whether it resumes them; it is awake meanwhile.
+
+    It is asked by the client's library of its first case, since not every library verifies every key.
+    """
     has = {}
+    cases = (case for case in study.typed() if case.server_choice == choice and case.is_encrypted)
+    library = next((case.client_tls_library for case in cases), OWN)
     with benches.using(choice) as bench:
         for version in versions:
-            resumes = _tried(bench, version, choice)
+            resumes = _tried(bench, version, choice, library)
             if resumes is not None:
                 has[version] = resumes
     return has
 
 
-def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
+def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bool | None:
     """Whether sessions of this version are resumed; None where the server lacks the version.
 
     A client that fails for another reason counts as a yes: the trials will show what is wrong.
@@ -125,6 +130,7 @@ def _tried(bench: Bench, version: str, choice: ServerChoice) -> bool | None:
     levels: dict[str, Level] = {
         "tls": version,
         "certificate": choice.certificate,
+        "client_tls_library": library,
         "resumption": "on",
         "workload": "reconnect",
         "connections": 1,

@@ -130,6 +130,22 @@ class PrivateServer:
         self._login(account.user, account.password).close()
         return account
 
+    def account_by_certificate(self) -> Account:
+        """A load account that is let in only with the client's certificate. MachineFault where refused."""
+        account = Account(
+            user=credentials.LOAD_USER_BY_CERTIFICATE,
+            password=self._credentials.load_password,
+            database=credentials.SCHEMA,
+        )
+        try:
+            with self.admin() as database:
+                accounts.make_by_certificate(database, account.password)
+        except SqlError as error:
+            raise MachineFault(
+                f"{self.specimen.name} makes no account that demands a certificate ({error.args[-1]})"
+            ) from error
+        return account
+
     @property
     def tables(self) -> Mapping[Shape, str]:
         """What the table of each shape is called."""

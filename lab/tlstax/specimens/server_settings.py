@@ -107,9 +107,10 @@ def listen_options(directory: Path, port: int, address: str, *, far: bool = Fals
 
 
 def tls_options(certificates: Certificates) -> list[str]:
-    """Options that name the certificates."""
+    """Options that name the certificates, and the authority of clients where they are to show one."""
+    clients = certificates.clients_ca_file
     return [
-        f"--ssl-ca={certificates.ca_file}",
+        *([f"--ssl-ca={clients}"] if clients else []),
         f"--ssl-cert={certificates.certificate_file}",
         f"--ssl-key={certificates.key_file}",
     ]

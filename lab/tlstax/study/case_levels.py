@@ -23,14 +23,29 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.server_words import certificate_words, features_words, planted_words, twin_words
+from tlstax.study.server_words import (
+    certificate_words,
+    chain_words,
+    features_words,
+    planted_words,
+    twin_words,
+)
 from tlstax.study.workloads.sessions import Session
 from tlstax.support.text import counted
 
 Choice = Level | tuple[Level, ...]
 """One level of a factor, or any of several."""
 
-SERVER_FACTORS = ("server", "tls_library", "certificate", "fault", "instance", "cpu_features", "server_cpus")
+SERVER_FACTORS = (
+    "server",
+    "tls_library",
+    "certificate",
+    "chain",
+    "fault",
+    "instance",
+    "cpu_features",
+    "server_cpus",
+)
 """The factors that choose a server; cases that agree in them share one, unless only one is observed."""
 
 STATE_FACTORS = ("tls_switch", "durability")
@@ -61,6 +76,7 @@ class ServerChoice:
     fault: str = NO_FAULT
     observed: bool = True
     certificate: str = DEFAULT_CERTIFICATE
+    chain: int | None = None
     cpu_features: str = OWN_FEATURES
     server_cpus: int | None = None
 
@@ -71,11 +87,13 @@ class ServerChoice:
         certificate = (
             "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
         )
+        chain = "" if self.chain is None else f", {chain_words(self.chain)}"
         not_observed = "" if self.observed else ", not observed"
         planted = planted_words(self.fault)
         hidden = features_words(self.cpu_features)
         cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
-        return f"{server}{over}{certificate}{planted}{hidden}{cpus}{twin_words(self.instance)}{not_observed}"
+        twin = twin_words(self.instance)
+        return f"{server}{over}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
 
 
 @dataclass(frozen=True)
@@ -112,6 +130,9 @@ class CaseLevels:
     client: str = ENGINE
     tls_switch: str = "client"
     certificate: str = DEFAULT_CERTIFICATE
+    chain: int | None = None
+    trust: int | None = None
+    client_certificate: str = "off"
     auth: str = DEFAULT_AUTH
     batch: int = 1
     durability: str | None = None
@@ -149,6 +170,11 @@ class CaseLevels:
         return self.resumption == "on"
 
     @property
+    def proves_client(self) -> bool:
+        """Whether the client proves itself by a certificate; in the clear nobody is asked for one."""
+        return self.client_certificate == "on" and self.is_encrypted
+
+    @property
     def session(self) -> Session | None:
         """What its workload's name says of statements and bytes; None of another workload."""
         return Session.named(self.workload)
@@ -179,6 +205,7 @@ class CaseLevels:
             fault=self.fault,
             observed=self.is_observed,
             certificate=self.certificate,
+            chain=self.chain,
             cpu_features=self.cpu_features,
             server_cpus=self.server_cpus,
         )

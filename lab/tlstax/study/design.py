@@ -9,7 +9,13 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
-from tlstax.study import burn_exclusions, client_exclusions, path_exclusions, unset_options
+from tlstax.study import (
+    burn_exclusions,
+    client_exclusions,
+    identity_exclusions,
+    path_exclusions,
+    unset_options,
+)
 from tlstax.study.case_levels import CaseLevels, Choice, within
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.level_names import Level, Levels
@@ -188,7 +194,7 @@ class Study(Frozen):
         server = self.abilities_of(case.server)
         wanted = Wanted(case, self.workloads, self.schedule, server)
         why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, server)
-        why = why or burn_exclusions.why_not(case)
+        why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)
         return Exclusion(levels=dict(levels), why=why) if why else None
 
     def abilities_of(self, server: str | None) -> ServerAbilities | None:

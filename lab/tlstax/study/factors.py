@@ -98,6 +98,11 @@ FACTORS: dict[str, Factor] = {
             "tls_switch", "who turns TLS off: the client by its option, or the server", ("client", "server")
         ),
         Factor("certificate", "the key of the server's certificate", CERTIFICATES),
+        Factor(
+            "chain", "how many certificates the server sends: its own, and those up to the root, without it"
+        ),
+        Factor("trust", "how many authorities are in the client's file, the server's among them"),
+        Factor("client_certificate", "does the client prove itself by a certificate?", ("off", "on")),
         Factor("auth", "the plugin by which the client's account is proved", (DEFAULT_AUTH, *AUTH_PLUGINS)),
         Factor("batch", "how many operations a driver is handed at once, to be sent as one batch"),
         Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),

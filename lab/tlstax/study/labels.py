@@ -27,7 +27,15 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.server_words import burn_words, changed_words, key_of, planted_words, twin_words
+from tlstax.study.server_words import (
+    burn_words,
+    chain_words,
+    changed_words,
+    key_of,
+    planted_words,
+    trust_words,
+    twin_words,
+)
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -75,8 +83,15 @@ _PLAIN_LEVELS: dict[str, Level] = {
 }
 """What goes without saying where a study has no other level; any other one is named even there."""
 
-USUAL: dict[str, Level] = {"path": DIRECT, "cipher": "default", "group": "default"}
+USUAL: dict[str, Level] = {
+    "path": DIRECT,
+    "cipher": "default",
+    "group": "default",
+    "chain": 1,
+    "client_certificate": "off",
+}
 """What goes without saying where it stands beside the TLS version, whatever else the study has."""
+_IDENTITY = ("chain", "trust", "client_certificate")
 _SERVER = (*SERVER_FACTORS, "client_tls_library")
 _NAMED_WHERE_VARIED = (
     *_SERVER,
@@ -88,6 +103,8 @@ _NAMED_WHERE_VARIED = (
     "slice_ms",
     "path",
     "cipher",
+    "trust",
+    "client_certificate",
     *_DISTANCE,
 )
 _LOAD = ("workload", "connections", "client", "queries", "rounds", "slice_ms")
@@ -253,12 +270,26 @@ def _words(levels: Levels, names: Collection[str], study: Study | None = None) -
     yield from _server_words(of_server, with_tls=with_tls, sound=_sound_words(study))
     if "certificate" in names and "certificate" in levels and not ("tls" in names and _is_plain(levels)):
         yield f"{key_of(levels['certificate'])} certificate"
+    if not ("tls" in names and _is_plain(levels)):
+        yield from _identity_words(
+            {name: levels[name] for name in _IDENTITY if name in names and name in levels}
+        )
     yield from way_words({name: levels[name] for name in _WAY if name in names and name in levels})
     yield from _load_words({name: levels[name] for name in _LOAD if name in names and name in levels})
     for name, words in _IN_WORDS.items():
         if name in names and name in levels:
             yield words.get(str(levels[name]), str(levels[name]))
     yield from _rest_words({name: levels[name] for name in names if name in levels})
+
+
+def _identity_words(levels: Levels) -> Iterator[str]:
+    """How long the server's chain is, what the client trusts, and whether it proves itself."""
+    if "chain" in levels:
+        yield chain_words(levels["chain"])
+    if "trust" in levels:
+        yield f"trusting {trust_words(levels['trust'])}"
+    if "client_certificate" in levels:
+        yield "with a client certificate" if levels["client_certificate"] == "on" else "no client certificate"
 
 
 def _driver_first(levels: Levels, names: Collection[str]) -> tuple[list[str], Collection[str]]:
@@ -277,7 +308,7 @@ def _rest_words(levels: Levels) -> Iterator[str]:
     yield from login_words(levels)
     if "burn" in levels:
         yield burn_words(levels["burn"])
-    named = {*_TLS, *_GROUP, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN, "burn"}
+    named = {*_TLS, *_GROUP, *_IDENTITY, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN, "burn"}
     for name in sorted(levels.keys() - named):
         if not name.startswith(OPTION):
             yield f"{name}={levels[name]}"
@@ -345,7 +376,7 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
     """
     if "server" in levels:
         yield CaseLevels.of(
-            {name: level for name, level in levels.items() if name != "certificate"}
+            {name: level for name, level in levels.items() if name not in {"certificate", "chain"}}
         ).server_choice.words()
     elif "tls_library" in levels:
         library = levels["tls_library"]

@@ -51,6 +51,7 @@ GROUPS = {
     "P-521": "secp521r1",
     "X25519": "x25519",
     "X25519MLKEM768": "X25519MLKEM768",
+    "SecP256r1MLKEM768": "SecP256r1MLKEM768",
 }
 """Levels of `group` that are one group, as OpenSSL takes it, and its name in IANA's registry "TLS Supported
 Groups"."""
@@ -77,7 +78,10 @@ LEFT_TO_THE_DRIVER = (UNSET, REQUIRED)
 OPTION = "option."
 """How the factors begin that are options of drivers; the option's own name follows."""
 
-CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384", "ed25519")
+MLDSA = ("mldsa44", "mldsa65", "mldsa87")
+"""Keys of ML-DSA (FIPS 204), by which handshakes of TLS 1.3 alone are signed (draft-ietf-tls-mldsa)."""
+
+CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384", "ed25519", *MLDSA)
 """Keys of servers' certificates."""
 
 DEFAULT_CERTIFICATE = "rsa-2048"

@@ -148,6 +148,7 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
         _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
         _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
+        _cost("client_read_bytes_per_op", "B", "bytes that the client read from files per operation"),
         _cost("path_cpu_us_per_op", "us", "CPU per operation of all programs between client and server"),
         _cost("all_cpu_us_per_op", "us", "CPU per operation of client, path and server together"),
         _cost(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tlstax.study import cpu_features
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.study.level_names import COUNT_LOCKS, GROUPS_LIFTED, NO_BURN, NO_FAULT, Level
+from tlstax.study.level_names import COUNT_LOCKS, GROUPS_LIFTED, MLDSA, NO_BURN, NO_FAULT, Level
 
 VARIANT_WORDS = {
     GROUPS_LIFTED: "its TLS groups lifted (a variant of ours)",
@@ -38,9 +38,21 @@ def certificate_words(certificate: Level) -> str:
     return f"an {key_of(certificate)} certificate"
 
 
+def chain_words(chain: Level) -> str:
+    """How many certificates a server sends: "its certificate alone", "a chain of 3"."""
+    return "its certificate alone" if int(chain) == 1 else f"a chain of {chain}"
+
+
+def trust_words(trust: Level) -> str:
+    """What a client is given to trust: "one authority", "a file of 128 authorities"."""
+    return "one authority" if int(trust) == 1 else f"a file of {int(trust):,} authorities"
+
+
 def key_of(certificate: Level) -> str:
-    """A certificate's key as clients report it: "RSA 4096", "EC P-256", "ED25519"."""
+    """A certificate's key as clients report it: "RSA 4096", "EC P-256", "ED25519", "ML-DSA-65"."""
     kind, _, size = str(certificate).partition("-")
+    if kind in MLDSA:
+        return f"ML-DSA-{kind.removeprefix('mldsa')}"
     return f"{kind.upper()} {size.upper().replace('P', 'P-')}".rstrip()
 
 

@@ -55,10 +55,11 @@ def certificate(**made: Any) -> list[Doubt]:
 
 def test_every_certificate_of_a_study_can_be_made() -> None:
     assert CERTIFICATES == KEY_KINDS
-    assert [key_of(kind) for kind in ("rsa-4096", "ec-p256", "ed25519")] == [
+    assert [key_of(kind) for kind in ("rsa-4096", "ec-p256", "ed25519", "mldsa65")] == [
         "RSA 4096",
         "EC P-256",
         "ED25519",
+        "ML-DSA-65",
     ]
 
 

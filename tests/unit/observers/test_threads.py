@@ -35,6 +35,14 @@ def test_where_a_thread_has_ended_its_switches_are_lost_and_none_are_told(tmp_pa
     assert threads_between(before, after) == {"page_faults": 0}
 
 
+def test_bytes_read_are_counted_where_the_kernel_does(tmp_path: Path) -> None:
+    roots = [process(tmp_path / name, {77: (10, 1)}, (1, 1)) for name in ("a", "b")]
+    for root, count in zip(roots, (1000, 1500), strict=True):
+        (root / f"proc/{PID}/io").write_text(f"rchar: {count}\nwchar: 7\n")
+    before, after = (read_threads(PID, root) for root in roots)
+    assert threads_between(before, after)["read_bytes"] == 500
+
+
 def test_a_process_that_is_gone_tells_nothing(tmp_path: Path) -> None:
     assert read_threads(PID, tmp_path) is None
     assert threads_between(None, None) == {}

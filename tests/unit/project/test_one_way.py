@@ -52,6 +52,8 @@ PURE_MODULES = {
     "probes.drivers": (
         "listed_table",
         "probe_costs",
+        "attack_table",
+        "attacked",
         "probe_document",
         "probe_reading",
         "probe_table",

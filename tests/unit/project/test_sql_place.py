@@ -58,7 +58,7 @@ def text_of(node: ast.AST) -> str | None:
     if isinstance(node, ast.JoinedStr):
         return "".join(text_of(part) or "{}" for part in node.values)
     if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-        return node.value.decode() if isinstance(node.value, bytes) else node.value
+        return node.value.decode(errors="replace") if isinstance(node.value, bytes) else node.value
     return None
 
 

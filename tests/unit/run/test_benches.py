@@ -299,7 +299,9 @@ def test_servers_are_asked_only_where_they_were_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         tls_support,
         "_asked",
-        lambda _, choice, versions: {v: able for v, able in has[choice].items() if v in versions},
+        lambda _study, _benches, choice, versions: {
+            v: able for v, able in has[choice].items() if v in versions
+        },
     )
     said: list[str] = []
     assert tls_support.settled(load_study("tax"), filled(load_study("tax")), said.append, as_able=True) == (

@@ -190,6 +190,8 @@ def test_certificates_verify_and_have_the_key_asked_for(tmp_path: Path, kind: ce
     key = x509.load_pem_x509_certificate(files.certificate_file.read_bytes()).public_key()
     if kind == "ed25519":
         assert isinstance(key, ed25519.Ed25519PublicKey)
+    elif kind.startswith("mldsa"):
+        assert type(key).__name__.startswith(f"MLDSA{kind.removeprefix('mldsa')}")
     else:
         assert isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey)
         assert key.key_size == int(kind.removeprefix("rsa-").removeprefix("ec-p"))

@@ -244,3 +244,16 @@ def test_fake_trials_pass_the_checks_that_real_ones_must_pass() -> None:
     """Or the tests that lean on them would test another world."""
     for record in fake_run(number_of_blocks=1, noise=0.0, invalid=False).trials:
         assert judge(record).model_dump() == {"value": "valid", "reasons": (), "notes": ()}
+
+
+def test_who_one_is_is_said_where_it_is_not_as_usual() -> None:
+    study = load_study("identity")
+    usual = {"tls": "1.3", "certificate": "ec-p256", "chain": 1, "client_certificate": "off"}
+    assert label_levels(usual, study) == "TLS 1.3, EC P-256 certificate"
+    assert label_levels({**usual, "chain": 3}, study) == "TLS 1.3, EC P-256 certificate, a chain of 3"
+    with_one = label_levels({**usual, "client_certificate": "on", "certificate": "mldsa65"}, study)
+    assert with_one == "TLS 1.3, ML-DSA-65 certificate, with a client certificate"
+    assert label_levels({"tls": "off", "chain": 3, "client_certificate": "on"}, study) == "plaintext"
+    study = load_study("trust")
+    assert label_levels({"trust": 1}, study) == "trusting one authority"
+    assert label_levels({"trust": 512}, study) == "trusting a file of 512 authorities"

@@ -114,6 +114,7 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "statements_per_op",
         "warmup_s",
         "cold_us_per_op",
+        "client_read_bytes_per_op",
         "path_cpu_us_per_op",
         "all_cpu_us_per_op",
         "observers_cpu_us",

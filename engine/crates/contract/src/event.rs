@@ -40,6 +40,15 @@ pub struct TlsView {
     pub certificate_key: Option<String>,
     /// Fingerprint of the server's certificate.
     pub certificate_sha256: Option<String>,
+    /// How many certificates the server sent; none where a session was resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificates_sent: Option<u32>,
+    /// How many authorities the client has loaded to verify it with; none where it cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<u32>,
+    /// Whether the client proved itself by a certificate; none where it cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<bool>,
 }
 
 /// What both sides said of one and the same connection, and for how many it was so.

@@ -34,13 +34,26 @@ pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Opti
         hello_retry: None,
         certificate_key: None,
         certificate_sha256: None,
+        certificates_sent: None,
+        authorities: None,
+        client_certificate: None,
     })
+}
+
+/// What the client brings to a handshake, as far as its library says.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientProof {
+    /// How many authorities it trusts.
+    pub authorities: Option<u32>,
+    /// Whether it proved itself by a certificate of its own.
+    pub has_certificate: Option<bool>,
 }
 
 /// The client's view from its library.
 pub fn client_view(
     seen: &tlstax_tls::Negotiated,
     certificate: Option<&PeerCertificate>,
+    own: ClientProof,
 ) -> TlsView {
     TlsView {
         version: seen.version.to_owned(),
@@ -50,6 +63,9 @@ pub fn client_view(
         hello_retry: seen.hello_retry,
         certificate_key: certificate.map(|certificate| certificate.key.clone()),
         certificate_sha256: certificate.map(|certificate| certificate.sha256.clone()),
+        certificates_sent: certificate.and_then(|certificate| certificate.sent),
+        authorities: own.authorities,
+        client_certificate: own.has_certificate,
     }
 }
 

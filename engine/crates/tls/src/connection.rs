@@ -261,6 +261,17 @@ impl Connection {
         self.handle.peer_certificate()
     }
 
+    /// Whether the client proved itself by a certificate of its own; `None` where the library does not
+    /// say.
+    pub fn client_certificate(&self) -> Option<bool> {
+        self.handle.has_signed()
+    }
+
+    /// How many authorities the client trusts, as far as they are loaded.
+    pub fn authorities(&self) -> Option<u32> {
+        self.handle.authorities()
+    }
+
     /// Takes the session that is best offered next time, if there is one that is new.
     ///
     /// A TLS 1.3 server sends its tickets after the handshake, so they come with the first read; a

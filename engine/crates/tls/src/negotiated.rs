@@ -27,4 +27,7 @@ pub struct PeerCertificate {
     pub key: String,
     /// SHA-256 of its DER encoding, in lower-case hexadecimal.
     pub sha256: String,
+    /// How many certificates the server sent, this one among them; `None` on a resumed connection,
+    /// where it sends none.
+    pub sent: Option<u32>,
 }

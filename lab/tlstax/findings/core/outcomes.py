@@ -272,10 +272,18 @@ def _events(record: TrialRecord) -> dict[str, float]:
             times = _whole(counters, name)
             if times is not None:
                 found[f"{side}_{name}_per_op"] = times
+    read = _read_bytes(record)
+    if read is not None:
+        found["client_read_bytes_per_op"] = read
     if window is None and record.server is not None and record.server.instructions is not None:
         found["server_instructions_per_op"] = record.server.instructions
     operations = record.watched_operations
     return {name: times / operations for name, times in found.items()} if operations else {}
+
+
+def _read_bytes(record: TrialRecord) -> int | None:
+    client = record.window.client if record.window is not None else None
+    return client.counters.get("read_bytes") if client is not None else None
 
 
 def _whole(counters: Mapping[str, int], name: str) -> int | None:

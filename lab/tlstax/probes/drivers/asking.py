@@ -23,7 +23,8 @@ from tlstax.contract import (
 from tlstax.mysql import status
 from tlstax.mysql.statement_log import StatementLog
 from tlstax.plan.jobs import job_for
-from tlstax.probes.drivers.probed import INSERT, Asked, Refusal, TlsAsked
+from tlstax.probes.drivers.attacked import TlsAsked
+from tlstax.probes.drivers.probed import INSERT, Asked, Refusal
 from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study import Level
@@ -75,6 +76,18 @@ def connected(ask: Ask, command: Sequence[str], bench: Bench) -> Asked:
     """Carry out the job for its own sake: whether the driver does it at all. Raises MachineFault."""
     with _tap(bench) as tap:
         return _done(ask, command, bench, tap)
+
+
+def done_at(ask: Ask, command: Sequence[str], bench: Bench, endpoint: Endpoint) -> str:
+    """Carry out the job at another door than the server's; why it was refused, empty where it was done."""
+    try:
+        with LoadClient(command, _job(ask, bench, endpoint)) as client:
+            client.wait_ready(READY_WITHIN_S)
+            client.go()
+            client.wait_done(DONE_WITHIN_S)
+    except ClientFailure as failure:
+        return str(failure)
+    return ""
 
 
 def _tap(bench: Bench) -> AbstractContextManager[Tap]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
@@ -14,10 +15,12 @@ from tlstax.mysql.database import SqlError
 from tlstax.mysql.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
 from tlstax.probes.drivers.asking import Ask, asked, connected
+from tlstax.probes.drivers.attacked import TlsAsked
+from tlstax.probes.drivers.attacks import Ambush, attacks, made_ambush
 from tlstax.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
 from tlstax.probes.drivers.probe_document import ProbeDocument
 from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
-from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, TlsAsked, Tried
+from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, Tried
 from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher, run
@@ -48,7 +51,8 @@ Obtain = Callable[[str, Callable[[str], None]], ClientProgram]
 class ProbeRequest:
     """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
 
-    `options` are given to each driver word by word, where it is otherwise as by default. Where costs are
+    `options` are given to each driver word by word, where it is otherwise as by default. With `attacks` each
+    is also set on a hostile wire. Where costs are
     measured and another run is measuring, this one waits, or with `beside_others` goes on at once.
     """
 
@@ -58,6 +62,7 @@ class ProbeRequest:
     options: Mapping[str, str] = field(default_factory=dict)
     obtain: Obtain = field(default=obtain_client)
     beside_others: bool = False
+    attacks: bool = False
 
 
 @dataclass
@@ -134,6 +139,7 @@ def _gather(
         if not isinstance(bench.server, PrivateServer):
             raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
+        ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
         probing = {
             name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
             for name, program in programs.items()
@@ -142,6 +148,8 @@ def _gather(
         for place, (name, driver) in enumerate(probing.items()):
             watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
             so_far.gathered[name] = driver.gathered()
+            if request.attacks:
+                so_far.gathered[name] = driver.attacked(so_far.gathered[name], ambush)
         _show_expired(probing, so_far, served, watcher)
 
 
@@ -191,6 +199,18 @@ class _Probing:
             words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
             return known.model_copy(update={"failed": words})
         return known
+
+    def attacked(self, known: Gathered, ambush: Ambush) -> Gathered:
+        """What is known, and what the driver does on a hostile wire; nothing of one that cannot log in."""
+        if known.failed is not None:
+            return known
+        ask = replace(self._ask, verify=known.verified or "identity")
+        try:
+            found = tuple(attacks(ask, self._command, ambush))
+        except (MachineFault, SqlError, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known.model_copy(update={"attacks": found})
 
     def _jobs(self, known: Gathered) -> Gathered:
         done = self._first()

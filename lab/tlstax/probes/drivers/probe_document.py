@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import ErrorKind, Frozen
+from tlstax.probes.drivers.attacked import Attack
 from tlstax.probes.drivers.probed import Tried
 from tlstax.results.interval import Interval
 
@@ -57,9 +58,10 @@ class DriverRow(Frozen):
 
     `options` are those that it was given. A field is None where it could not be determined. `required` says
     what it does when TLS is required and nothing else is said, `verifies_*_when_required` what it checks
-    then. `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted`
-    have both ways, the latter set to verify. `verified_by` names what showed it, `failed` says why there is
-    no more, and `failed_as` (contract/README.md) its kind if the driver said it.
+    then. `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted` have
+    both ways, the latter set to verify. `attacks` are what it did on a hostile wire, where it was set on
+    one. `verified_by` names what showed it, `failed` says why there is no more, and `failed_as`
+    (contract/README.md) its kind if the driver said it.
     """
 
     name: str
@@ -99,6 +101,7 @@ class DriverRow(Frozen):
     steady: bool | None = None
     warmup_s: float | None = None
     certificates: tuple[Tried, ...] = ()
+    attacks: tuple[Attack, ...] = ()
     verified_by: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tlstax.contract import TlsView
+from tlstax.probes.drivers.attacked import TlsAsked
 from tlstax.probes.drivers.probe_costs import DriverCosts, WayCosts
 from tlstax.probes.drivers.probe_document import DriverRow, TlsShown, Way
-from tlstax.probes.drivers.probed import Asked, Certificate, Gathered, TlsAsked
+from tlstax.probes.drivers.probed import Asked, Certificate, Gathered
 from tlstax.probes.drivers.statements_sent import disagreement, encrypted_by_log, pings, sent
 from tlstax.records.capture import Conversation, TlsSeen
 from tlstax.study.driver_catalogue import Driver
@@ -41,6 +42,7 @@ def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = N
         "failed": gathered.failed,
         "failed_as": gathered.failed_as,
         "certificates": gathered.tried,
+        "attacks": gathered.attacks,
     }
     ready = next((one.ready for one in gathered.asked if one.ready is not None), None)
     if ready is not None:

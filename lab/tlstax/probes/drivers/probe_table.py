@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.probes.drivers.attack_table import attack_tables
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
 from tlstax.report.core.printed import printed
 
@@ -50,6 +51,8 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     if probed:
         parts += _tls_tables(probed, notes, wide=wide)
         parts += [*_table("Round trips", _TRIPS, probed, _trips, notes), Text(COUNTING, style="dim"), Text()]
+    if any(row.attacks for row in probed):
+        parts += attack_tables(probed)
     costed = [row for row in probed if any(_costs(way) for way in (row.plain, row.encrypted))]
     if costed:
         parts += _table("Time, in \u00b5s", _COSTS, costed, lambda row: _cells(_times(row)), notes)

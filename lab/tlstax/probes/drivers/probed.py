@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax.contract import ErrorKind, Frozen, Ready
+from tlstax.probes.drivers.attacked import Attack, TlsAsked
 from tlstax.records.capture import Capture
 from tlstax.records.statement_log import Logged
-
-TlsAsked = Literal["unset", "off", "required", "verified"]
-"""What the driver was given for TLS: nothing, to leave it, that there must be some and nothing else, or that
-there must be some and what to check."""
 
 Certificate = Literal["right", "unknown authority", "other host", "expired"]
 """What a server shows: a certificate in order, one whose authority the driver's runtime does not know, one
@@ -63,9 +60,10 @@ class Tried(Frozen):
 class Gathered(Frozen):
     """All that was gathered of one driver.
 
-    `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some certificates
-    could not be shown. `verified` is the strictest check of certificates that the driver could be set to.
-    `failed` is why there is no more, in a sentence, `failed_as` its kind where the driver said it.
+    `asked` has the jobs through the tap, `tried` the certificates; `why_not_tried` says why some
+    certificates could not be shown, `attacks` what it did on a hostile wire. `verified` is the strictest
+    check of certificates that the driver could be set to. `failed` is why there is no more, in a sentence,
+    `failed_as` its kind where the driver said it.
     """
 
     name: str
@@ -76,6 +74,7 @@ class Gathered(Frozen):
     tried: tuple[Tried, ...] = ()
     why_not_tried: str = ""
     verified: Literal["identity", "ca", "none"] | None = None
+    attacks: tuple[Attack, ...] = ()
     failed: str | None = None
     failed_as: ErrorKind | None = None
 

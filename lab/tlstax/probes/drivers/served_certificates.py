@@ -136,5 +136,5 @@ def _made(directory: Path) -> Path:
 
 
 def _copied(own: Certificates, directory: Path) -> Certificates:
-    copies = [Path(shutil.copy2(file, _made(directory))) for file in _files(own)]
-    return Certificates(*copies)
+    ca, certificate, key = (Path(shutil.copy2(file, _made(directory))) for file in _files(own))
+    return Certificates(ca, certificate, key)

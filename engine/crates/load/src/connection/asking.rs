@@ -296,8 +296,12 @@ impl Connection {
             None => None,
             Some(tls) => {
                 let certificate = tls.peer_certificate();
+                let own = proof::ClientProof {
+                    authorities: tls.authorities(),
+                    has_certificate: tls.client_certificate(),
+                };
                 tls.negotiated()
-                    .map(|seen| proof::client_view(&seen, certificate.as_ref()))
+                    .map(|seen| proof::client_view(&seen, certificate.as_ref(), own))
             }
         };
         let proof = Negotiated {

@@ -32,7 +32,30 @@ impl ConnectionHandle {
         Some(PeerCertificate {
             key: certificate.key()?,
             sha256: certificate.sha256()?,
+            sent: self.certificates_sent(),
         })
+    }
+
+    /// How many certificates the peer sent. A resumed session remembers them, and none were sent.
+    fn certificates_sent(&self) -> Option<u32> {
+        if self.agreement().is_resumed() {
+            return None;
+        }
+        let symbols = &self.api.symbols;
+        // SAFETY: live; the stack is null or lives as long as the session, which outlives its use
+        // here, and the answer for null is a negative number.
+        let count =
+            unsafe { (symbols.OPENSSL_sk_num)((symbols.SSL_get_peer_cert_chain)(self.as_ptr())) };
+        u32::try_from(count).ok()
+    }
+
+    /// Whether this side signed the handshake, which a client does with a certificate of its own;
+    /// `None` where the library does not say.
+    pub(crate) fn has_signed(&self) -> Option<bool> {
+        let signature_kind = self.api.symbols.SSL_get_signature_type_nid?;
+        let mut kind = 0;
+        // SAFETY: live; the number is written or left alone.
+        Some(unsafe { signature_kind(self.as_ptr(), &raw mut kind) } == 1)
     }
 }
 

@@ -183,6 +183,18 @@ impl ContextHandle {
         self.checked(answer == 1)
     }
 
+    /// How many authorities are trusted so far: what is loaded at once from a file, not what is looked
+    /// up in a directory when it is needed.
+    pub(crate) fn authorities(&self) -> Option<u32> {
+        let symbols = &self.api.symbols;
+        // SAFETY: live, and so are its store and the store's objects; nothing else loads into it here.
+        let count = unsafe {
+            let store = (symbols.SSL_CTX_get_cert_store)(self.as_ptr());
+            (symbols.OPENSSL_sk_num)((symbols.X509_STORE_get0_objects)(store))
+        };
+        u32::try_from(count).ok()
+    }
+
     pub(crate) fn use_certificate(&mut self, file: &CStr) -> Result<(), String> {
         let load = self.api.symbols.SSL_CTX_use_certificate_chain_file;
         // SAFETY: live; a C string.

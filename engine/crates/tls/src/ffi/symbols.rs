@@ -22,6 +22,8 @@ opaque!(
     SSL_CIPHER,
     BIO,
     X509,
+    X509_STORE,
+    STACK,
     VERIFY_PARAM,
     EVP_PKEY,
     EVP_PKEY_CTX,
@@ -138,6 +140,10 @@ symbol_table! {
         fn SSL_CTX_set_default_verify_paths(*mut SSL_CTX) -> c_int;
         fn SSL_CTX_use_certificate_chain_file(*mut SSL_CTX, *const c_char) -> c_int;
         fn SSL_CTX_use_PrivateKey_file(*mut SSL_CTX, *const c_char, c_int) -> c_int;
+        fn SSL_get_peer_cert_chain(*const SSL) -> *const STACK;
+        fn SSL_CTX_get_cert_store(*const SSL_CTX) -> *mut X509_STORE;
+        fn X509_STORE_get0_objects(*const X509_STORE) -> *const STACK;
+        fn OPENSSL_sk_num(*const STACK) -> c_int;
         fn SSL_CTX_check_private_key(*const SSL_CTX) -> c_int;
         fn SSL_CTX_set_default_passwd_cb(*mut SSL_CTX, PasswordCallback);
         fn SSL_CTX_sess_set_new_cb(*mut SSL_CTX, NewSessionCallback);
@@ -240,6 +246,7 @@ symbol_table! {
         fn EVP_PKEY_derive(*mut EVP_PKEY_CTX, *mut c_uchar, *mut usize) -> c_int;
     }
     optional {
+        fn SSL_get_signature_type_nid(*const SSL, *mut c_int) -> c_int;
         // 3.0 and later.
         fn ERR_get_error_all(*mut *const c_char, *mut c_int, *mut *const c_char,
             *mut *const c_char, *mut c_int) -> c_ulong;

@@ -1,0 +1,36 @@
+"""What clients trust and prove themselves by at a private server: files and an account for its cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tlstax.plan.jobs import ClientProof
+from tlstax.run.bench import Bench
+from tlstax.specimens.certificates import write_authorities
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.study import Study
+from tlstax.study.case_levels import ServerChoice
+
+
+def identity_terms(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Any]:
+    """The fields of the server's job terms that its cases need for `trust` and `client_certificate`.
+
+    Files of authorities are written beside the server's own, and go with them.
+    """
+    if not isinstance(bench.server, PrivateServer):
+        return {}
+    cases = [case for case in study.typed() if case.server_choice == choice]
+    files = bench.server.certificates
+    trusted: dict[int, str] = {}
+    for count in dict.fromkeys(case.trust for case in cases if case.trust is not None):
+        file = files.ca_file.with_name(f"authorities-{count}.pem")
+        write_authorities(file, files.ca_file, count)
+        trusted[count] = str(file)
+    if files.client is None:
+        return {"trust_files": trusted}
+    proof = ClientProof(
+        account=bench.server.account_by_certificate(),
+        certificate_file=str(files.client.certificate_file),
+        key_file=str(files.client.key_file),
+    )
+    return {"trust_files": trusted, "client_proof": proof}

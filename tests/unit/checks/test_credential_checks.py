@@ -1,0 +1,95 @@
+"""A trial whose chain, trusted authorities or client certificate is not its case's is found out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from check_by_check import doubts
+from fake_trials import fake_record, tax_truth
+from tlstax.checks import credentials
+from tlstax.plan.order import cases
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.study import Level, load_study
+
+PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
+
+
+def record(case: Any = TLS, *, demands: bool | None = None, **view: Any) -> TrialRecord:
+    """A trial whose client's library says this of each connection."""
+    made = fake_record(Trial(block=0, position=0, case=case), tax_truth(case), duration_s=0.1)
+    assert made.ready is not None
+    assert made.server is not None
+    seen = tuple(
+        one.model_copy(update={"client": one.client and one.client.model_copy(update=view)})
+        for one in made.ready.negotiated
+    )
+    ready = made.ready.model_copy(update={"negotiated": seen})
+    server = made.server.model_copy(update={"demands_certificate": demands})
+    return made.model_copy(update={"ready": ready, "server": server})
+
+
+def levels(case: Any = TLS, **more: Level) -> dict[str, Level]:
+    return {**case.levels, **more}
+
+
+@pytest.mark.parametrize(
+    ("sent", "wanted", "weights"),
+    [
+        (3, 3, []),
+        (1, 1, []),
+        (2, 3, [("invalid", "the server sent a chain of 2, where the case has a chain of 3")]),
+        (2, 1, [("invalid", "the server sent a chain of 2, where the case has its certificate alone")]),
+        (None, 3, [("unknown", "it is not known whether the server sent a chain of 3")]),
+    ],
+)
+def test_the_chain_that_came_is_the_cases(
+    sent: int | None, wanted: int, weights: list[tuple[str, str]]
+) -> None:
+    assert doubts(credentials.chain, record(certificates_sent=sent), levels(chain=wanted)) == weights
+
+
+def test_a_resumed_session_shows_no_chain() -> None:
+    assert doubts(credentials.chain, record(certificates_sent=None, resumed=True), levels(chain=3)) == []
+
+
+def test_what_the_client_trusts_is_the_cases() -> None:
+    assert doubts(credentials.trust, record(authorities=128), levels(trust=128)) == []
+    assert doubts(credentials.trust, record(authorities=1), levels(trust=128)) == [
+        ("invalid", "the client trusted one authority, where the case has a file of 128 authorities")
+    ]
+    ((weight, _),) = doubts(credentials.trust, record(authorities=None), levels(trust=128))
+    assert weight == "unknown"
+
+
+def test_a_driver_does_not_tell_and_was_given_no_other_file() -> None:
+    by_driver = levels(trust=128, chain=2, client="pymysql-1.2")
+    for check in (credentials.trust, credentials.chain):
+        ((weight, words),) = doubts(check, record(), by_driver)
+        assert weight == "note"
+        assert "does not report" in words
+
+
+def client_certificate(wanted: str, **made: Any) -> list[str]:
+    found = doubts(credentials.client_certificate, record(**made), levels(client_certificate=wanted))
+    return [weight for weight, _ in found]
+
+
+def test_the_client_proves_itself_where_the_case_has_it_and_the_server_demands_it() -> None:
+    assert client_certificate("on", client_certificate=True, demands=True) == []
+    assert client_certificate("off", client_certificate=False, demands=False) == []
+    assert client_certificate("on", client_certificate=False, demands=True) == ["invalid"]
+    assert client_certificate("off", client_certificate=True, demands=False) == ["invalid"]
+    assert client_certificate("on", client_certificate=True, demands=False) == ["invalid"]
+    assert client_certificate("off", client_certificate=False, demands=True) == ["invalid"]
+    assert client_certificate("on", client_certificate=True, demands=None) == ["unknown"]
+    assert client_certificate("on", client_certificate=None, demands=True) == ["unknown"]
+    assert client_certificate("on", client_certificate=False, demands=True, resumed=True) == []
+
+
+def test_where_the_case_names_none_of_it_nothing_is_asked() -> None:
+    for check in (credentials.chain, credentials.trust, credentials.client_certificate):
+        assert doubts(check, record(), levels()) == []
+        plain = levels(PLAIN, chain=3, trust=16, client_certificate="on")
+        assert doubts(check, record(PLAIN), plain) == []
