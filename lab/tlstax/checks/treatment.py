@@ -229,7 +229,26 @@ def work(trial: Complete) -> Iterator[Doubt]:
         weight = "invalid" if trial.case.workload in workloads.NAMES else "note"
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
+        yield from _without_samples(trial)
+
+
+def _without_samples(trial: Complete) -> Iterator[Doubt]:
+    """A client keeps no result that is too large for it; then the bytes that came say that it was whole."""
+    asked = workloads.by_numbers(trial.case.workload)
+    if not isinstance(asked, workloads.Rows) or not asked.is_too_large_to_keep:
         yield Doubt("unknown", "no row was kept to be checked at the server")
+        return
+    wire, wanted = trial.done.wire, asked.rows * asked.row_bytes * trial.done.operations
+    if wire is None:
+        yield Doubt("unknown", "results were too large to be kept, and how many bytes came is not known")
+    elif wire.bytes_received < wanted:
+        yield Doubt(
+            "invalid", f"{wire.bytes_received:,} bytes came, fewer than the {wanted:,} of the rows asked for"
+        )
+    else:
+        yield Doubt(
+            "note", "results were too large to be kept and checked; as many bytes came as were asked for"
+        )
 
 
 def _shows_rows(trial: Complete) -> bool:

@@ -1,4 +1,4 @@
-"""The commands that measure no database: `self-bench` and `library-bench`, and their options."""
+"""The commands that are no study: `self-bench`, `library-bench`, `storm`, `memory`; and their options."""
 
 from __future__ import annotations
 
@@ -150,3 +150,63 @@ def library_bench(
             )
         )
     )
+
+
+@benches_app.command("storm")
+def storm(
+    within: Annotated[str, typer.Option(help="How soon connections have to be up, such as 1s.")] = "1s",
+    share: Annotated[str, typer.Option(help="How many of them, such as 99%.")] = "99%",
+    most: Annotated[int, typer.Option(min=16, help="The largest storm that is tried.")] = 2000,
+    server: Annotated[
+        str | None, typer.Option(help="Which private server, such as mysql-8.0.33. Default: MySQL 9.7.")
+    ] = None,
+    back_log: Annotated[
+        int | None, typer.Option(min=1, help="The server's back_log; 4096 where it is not said.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None,
+    beside_others: BesideOthers = False,
+    json: Json = False,
+) -> None:
+    """The largest storm of connections that a private server takes in time, in the clear and under TLS."""
+    from tlstax.cli.storm_command import StormOptions, storm_command
+
+    options = StormOptions(
+        within=within,
+        share=share,
+        most=most,
+        server=server,
+        back_log=back_log,
+        seed=seed,
+        beside_others=beside_others,
+        json=json,
+    )
+    raise typer.Exit(storm_command(options))
+
+
+@benches_app.command("memory")
+def memory(
+    server: Annotated[
+        str | None, typer.Option(help="Which private server, such as mariadb-11.8. Default: MySQL 9.7.")
+    ] = None,
+    tls_library: Annotated[
+        str | None, typer.Option(help="The TLS library under it, such as openssl-3.6.")
+    ] = None,
+    certificate: Annotated[str, typer.Option(help="The key of its certificate.")] = "rsa-2048",
+    connections: Annotated[str, typer.Option(help="How many are kept, ascending.")] = "100,500,2000",
+    rounds: Annotated[int, typer.Option(min=1, help="Processes of the server for each kind.")] = 3,
+    beside_others: BesideOthers = False,
+    json: Json = False,
+) -> None:
+    """What a connection that is kept costs a private server in memory, in the clear and under TLS."""
+    from tlstax.cli.memory_command import MemoryOptions, memory_command
+
+    options = MemoryOptions(
+        server=server,
+        tls_library=tls_library,
+        certificate=certificate,
+        connections=connections,
+        rounds=rounds,
+        beside_others=beside_others,
+        json=json,
+    )
+    raise typer.Exit(memory_command(options))

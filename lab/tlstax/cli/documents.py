@@ -20,7 +20,9 @@ from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
+from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
+from tlstax.probes.storms.document import StormDocument
 from tlstax.results.advice import Advice
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
@@ -55,6 +57,8 @@ PRINTED = (
     Printed("runs-list", RunListing, ("runs list --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
+    Printed("memory", MemoryDocument, ("memory --json",)),
+    Printed("storm", StormDocument, ("storm --json",)),
     Printed("specimens-list", Listing, ("specimens list --json",)),
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),

@@ -6,6 +6,7 @@ Source: MySQL reference manual, "Information Functions" and "Server System Varia
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlstax.mysql import answers
@@ -63,3 +64,10 @@ def requires_tls(database: Database) -> bool | None:
     """
     found = answers.rows(database, "SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'", columns=2)
     return str(found[0][1]).upper() in {"ON", "1"} if found else None
+
+
+def variables(database: Database, names: Sequence[str]) -> dict[str, str]:
+    """What these system variables are set to, as far as the server has them. Raises SqlError."""
+    asked = answers.rows(database, "SHOW GLOBAL VARIABLES", columns=2)
+    found = {str(name): str(value) for name, value in asked}
+    return {name: found[name] for name in names if name in found}

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 from tlstax.contract import Frozen
 from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen
+from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.distance import Distances, TunnelWorth
@@ -21,6 +22,7 @@ from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.scaling import Scaling
+from tlstax.results.trust import TrustCost
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -351,6 +353,8 @@ class RunDocument(Frozen):
     statements: tuple[StatementResult, ...] = ()
     pool: tuple[PoolSaving, ...] = ()
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
+    bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
+    trust: tuple[TrustCost, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None

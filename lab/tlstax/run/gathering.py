@@ -46,6 +46,9 @@ from tlstax.tap.capturing import Captured
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""
 
+CONNECT_S = 0.05
+"""A connection may take so long to be made: sysbench reads its certificates anew for each."""
+
 FAILURES = (ClientFailure, MachineFault, SqlError, OSError)
 """What may go wrong at a client or a server, and is no defect."""
 
@@ -219,3 +222,8 @@ def _fill_authentication_cache(server: Server) -> None:
     this login fails, the load client's own is what is reported.
     """
     server.is_alive()
+
+
+def ready_within_s(job: Job) -> float:
+    """How long to wait for `ready`: what one connection may take, and some time for each of them."""
+    return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S

@@ -25,17 +25,16 @@ from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Machine
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.cpus import machine_of
-from tlstax.run.gathering import GRACE_S
+from tlstax.run.gathering import GRACE_S, ready_within_s
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Observation
-from tlstax.selfbench.seat import ready_within_s
 from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_settings import bounded_connections
-from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from tlstax.specimens.server_settings import check_connections
+from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
 
 SERVER = "mariadb-11.8"
@@ -73,7 +72,7 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     UserMistake where this machine's limits do not allow that many; MachineFault where the client or the
     server failed.
     """
-    check_limits(request.connections)
+    check_connections(f"--hold {request.connections}", request.connections, SPARE_CONNECTIONS)
     machine = machine_of(request.cpus)
     needs = Needs(
         rows=ROWS,
@@ -109,18 +108,6 @@ def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, machine: Machine
             raise
         return HoldRun(header=header, pairs=tuple(pairs), status="interrupted")
     return HoldRun(header=header, pairs=tuple(pairs))
-
-
-def check_limits(connections: int) -> None:
-    """UserMistake when a server may not open that many files here, before one is fetched or started."""
-    needed = connections + SPARE_CONNECTIONS
-    most = bounded_connections(needed)
-    if most < needed:
-        raise UserMistake(
-            f"--hold {connections} needs a server that accepts {needed} connections, and the limit of open "
-            f"files allows {most} here",
-            remedy="ask for fewer, or raise the limit (ulimit -Hn)",
-        )
 
 
 def _pair(tls: HeldTls, request: HoldRequest, bench: Bench, say: Say) -> HeldPair:

@@ -21,13 +21,10 @@ from tlstax.records.window import ProcessUse, Window
 from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.columns import Turn
-from tlstax.run.gathering import FAILURES, GRACE_S, why_it_broke_off
+from tlstax.run.gathering import FAILURES, GRACE_S, ready_within_s, why_it_broke_off
 from tlstax.selfbench.plan import Lengths, Trial
 from tlstax.selfbench.proof import Work, failed
 from tlstax.selfbench.records import Instructions, InTurns, Observation
-
-CONNECT_S = 0.05
-"""A connection may take so long to be made: sysbench reads its certificates anew for each."""
 
 
 class Seat:
@@ -190,11 +187,6 @@ class Seat:
         measured = columns.of(turns, None, of_server=self._clock.is_known, of_path=False, of_storm=False)
         took_s = round(time.monotonic() - self._began_s, 3)
         return Slices(sitting=0, length_s=length_s, took_s=took_s, **measured)
-
-
-def ready_within_s(job: Job) -> float:
-    """How long to wait for `ready`: what one connection may take, and some time for each of them."""
-    return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
 
 
 def _instructions(client: ProcessUse | None) -> Instructions | None:

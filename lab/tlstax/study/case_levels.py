@@ -87,7 +87,7 @@ class ServerChoice:
         certificate = (
             "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
         )
-        chain = "" if self.chain is None else f", {chain_words(self.chain)}"
+        chain = "" if self.chain in {None, 1} else f", {chain_words(self.chain or 1)}"
         not_observed = "" if self.observed else ", not observed"
         planted = planted_words(self.fault)
         hidden = features_words(self.cpu_features)

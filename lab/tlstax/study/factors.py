@@ -28,7 +28,9 @@ from tlstax.study.level_names import (
     UNSET,
     WORKLOADS,
 )
-from tlstax.study.workloads.sessions import FORM, Session
+from tlstax.study.workloads import by_numbers
+from tlstax.study.workloads.bulk import FORM as BULK_FORM
+from tlstax.study.workloads.sessions import FORM
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
@@ -73,7 +75,7 @@ class Factor:
         if self.nanoseconds:
             return f"{', '.join(self.levels or ())}, and from 0ns to 9999999ns, as in 400ns"
         if self.levels is not None:
-            return ", ".join((*self.levels, *((FORM,) if self.sessions else ())))
+            return ", ".join((*self.levels, *((FORM, BULK_FORM) if self.sessions else ())))
         return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
 
 
@@ -192,7 +194,7 @@ def check_level(
     elif isinstance(level, str) and (
         level in known
         or (factor.nanoseconds and _NANOSECONDS.fullmatch(level))
-        or (factor.sessions and Session.named(level))
+        or (factor.sessions and by_numbers(level))
     ):
         return level
     hint = closest(str(level), known)

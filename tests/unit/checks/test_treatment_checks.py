@@ -22,7 +22,7 @@ from tlstax.checks.treatment import (
     server_counts,
     work,
 )
-from tlstax.contract import Handshakes, Negotiated
+from tlstax.contract import Handshakes, Negotiated, Wire
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Level, workloads
 
@@ -354,3 +354,21 @@ def test_what_writes_shows_no_rows_to_be_asked_for_again() -> None:
 )
 def test_which_version_a_level_names(version: str, level: str, *, is_it: bool) -> None:
     assert is_of_level(version, level) is is_it
+
+
+@pytest.mark.parametrize(
+    ("bytes_received", "weight"),
+    [(20_000_000, "note"), (16_773_120, "note"), (16_773_119, "invalid"), (None, "unknown")],
+)
+def test_of_results_too_large_to_keep_the_bytes_say_that_they_were_whole(
+    bytes_received: int | None, weight: str
+) -> None:
+    bare = with_done(record_of(PLAIN), row_samples=(), operations=1)
+    assert bare.done is not None
+    came = {"bytes_sent": 1, "segments_sent": None, "segments_received": None}
+    wire = Wire(bytes_received=bytes_received, **came) if bytes_received else None
+    large = with_done(bare, wire=wire)
+    ((found, _),) = doubts(work, large, {**PLAIN.levels, "workload": "rows-1638x10240"})
+    assert found == weight
+    ((small, _),) = doubts(work, large, {**PLAIN.levels, "workload": "rows-10x10240"})
+    assert small == "unknown"

@@ -160,9 +160,26 @@ def test_another_login_is_a_part_of_a_connection() -> None:
 def test_how_far_a_path_reaches_was_not_measured() -> None:
     with pytest.raises(UserMistake, match="waits for its other end"):
         prediction(model(), THROUGH, rtt_ms=1)
-    with pytest.raises(UserMistake, match="through ssh-aes256-ctr") as caught:
+    with pytest.raises(UserMistake, match="what ssh-aes256-ctr carries was not measured") as caught:
         prediction(model(), THROUGH.but(path="ssh-aes256-ctr"))
-    assert "connection through stunnel" in str(caught.value.remedy)
+    assert "stunnel" in str(caught.value.remedy)
+    with pytest.raises(UserMistake, match="login mysql_native_password"):
+        prediction(model(), THROUGH.but(auth="mysql_native_password"))
+
+
+def test_what_a_path_does_not_keep_to_says_nothing_of_connections_without_it() -> None:
+    odd = [
+        BlockRow(
+            own.role, own.levels, own.block, "", {**own.values, SERVER_CPU: own.values[SERVER_CPU] * off}, {}
+        )
+        for own in rows()
+        if (mix := Mix.of(CaseLevels.of(own.levels)))
+        for off in (2.0 if mix.path == "stunnel" and mix.statements == 8 else 1.0,)
+    ]
+    found = calibration_of(fake_header(STUDY), measured_mixes(odd))
+    assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
+    assert found.through["haproxy-tls"].busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
+    assert found.through["stunnel"].busy[SERVER_CPU].unexplained > 0.02
 
 
 def test_what_was_not_measured_is_refused_with_what_was() -> None:

@@ -49,6 +49,8 @@ PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
+    "probes.memory": ("document", "slopes", "table"),
+    "probes.storms": ("document", "search", "table"),
     "probes.drivers": (
         "listed_table",
         "probe_costs",

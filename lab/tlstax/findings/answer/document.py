@@ -7,6 +7,7 @@ from tlstax.findings.answer import caveats
 from tlstax.findings.answer.never_valid import never_valid
 from tlstax.findings.answer.statements import statements
 from tlstax.findings.answer.turn_caveats import of_turns
+from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
@@ -31,6 +32,7 @@ from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.findings.scaling.laws import scalings
+from tlstax.findings.trust.costs import trust_costs
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
@@ -45,8 +47,7 @@ def document(stored: StoredRun) -> RunDocument:
     there where the study has them or is too large to be told case by case. Raises MachineFault where a
     stored histogram cannot be decoded.
     """
-    header = stored.header
-    study = header.study
+    header, study = stored.header, stored.header.study
     values = valid_values(study, stored.measured)
     found = estimates(study, stored.measured, values)
     busy = caveats.busy_clients(study, found, values)
@@ -72,6 +73,8 @@ def document(stored: StoredRun) -> RunDocument:
         statements=statements(measured),
         pool=savings(measured),
         scaling=scalings(measured),
+        bulk=bulk(measured),
+        trust=trust_costs(measured),
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log
 from statistics import fmean
 
@@ -12,6 +12,7 @@ from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import Parts, of_path, parts_of
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
@@ -26,9 +27,9 @@ ROUND_TRIPS = "round_trips"
 CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS = "round_trips_per_connect", "round_trips_per_query"
 RATE = "ops_per_s"
 
-FITTED = (SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
+FITTED = (SERVER_CPU, CLIENT_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
 READ = (SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, RATE, SENT, RECEIVED, CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS)
-"""The outcomes that are fitted, and those that are read for it."""
+"""The outcomes that are fitted for every connection, and those that are read for it."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,21 @@ class MeasuredMix:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What the parts cost, by how many connections worked at once and by outcome; and what was measured."""
+    """What the parts cost, by how many connections worked at once and by outcome; and what was measured.
+
+    `fits` are those of connections without a path. `through` has for each path a calibration of its own, from
+    what went through it and what did the same in the clear: a path may keep to the sum of its parts less than
+    a server does, and says nothing of what others cost.
+    """
 
     header: RunHeader
     measured: tuple[MeasuredMix, ...]
     fits: Mapping[int, Mapping[str, Fit]]
+    through: Mapping[str, Calibrated] = field(default_factory=dict)
+
+    def carrying(self, mix: Mix) -> Calibrated:
+        """The calibration that knows the mix's path; this one where it has none, or where it is not known."""
+        return self.through.get(mix.path, self)
 
     @property
     def alone(self) -> Mapping[str, Fit]:
@@ -88,9 +99,19 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
             f"run {header.run} measured no connections by their statements",
             remedy=f"name a run of `tlstax study run {STUDY}`",
         )
-    ladder = grouped(measured, lambda one: one.connections)
-    fits = {connections: dict(_fits(own, header.study.confidence)) for connections, own in ladder.items()}
-    return Calibrated(header, tuple(measured), fits)
+    confidence = header.study.confidence
+    direct = [one for one in measured if one.mix.path == DIRECT]
+    same = [one for one in direct if one.mix.tls == "off" and one.mix.auth == DEFAULT_AUTH]
+    carried = grouped([one for one in measured if one.mix.path != DIRECT], lambda one: one.mix.path)
+    own_cpu = _fits_by_connections(
+        [one for several in carried.values() for one in several], (PATH_CPU,), confidence
+    )
+    through = {}
+    for path, own in carried.items():
+        fits = _fits_by_connections([*same, *own], FITTED, confidence)
+        with_own = {connections: {**of_all, **own_cpu[connections]} for connections, of_all in fits.items()}
+        through[path] = Calibrated(header, (*same, *own), with_own)
+    return Calibrated(header, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
 
 
 def measured_mixes(rows: Iterable[BlockRow], server: str | None = None) -> tuple[MeasuredMix, ...]:
@@ -127,9 +148,19 @@ def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredM
     return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(blocks))
 
 
-def _fits(measured: Sequence[MeasuredMix], confidence: float) -> Iterator[tuple[str, Fit]]:
+def _fits_by_connections(
+    measured: Sequence[MeasuredMix], outcomes: Sequence[str], confidence: float
+) -> dict[int, dict[str, Fit]]:
+    """A fit of each outcome, for each number of connections at once."""
+    ladder = grouped(measured, lambda one: one.connections)
+    return {connections: dict(_fits(own, outcomes, confidence)) for connections, own in ladder.items()}
+
+
+def _fits(
+    measured: Sequence[MeasuredMix], outcomes: Sequence[str], confidence: float
+) -> Iterator[tuple[str, Fit]]:
     blocks = min(one.blocks for one in measured)
-    for name in FITTED:
+    for name in outcomes:
         taken = of_path if name == PATH_CPU else dict
         known = [(taken(parts_of(one.mix)), one.values[name]) for one in measured if name in one.values]
         if known:

@@ -14,7 +14,7 @@ from tlstax.findings.model.calibration import (
     TIME,
     Calibrated,
 )
-from tlstax.findings.model.parts import THROUGH, Parts, of_path, parts_of, statements_alone
+from tlstax.findings.model.parts import Parts, of_path, parts_of, statements_alone
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, Remedy, WhatIf
 from tlstax.study.level_names import DIRECT
@@ -33,6 +33,7 @@ def prediction(
 ) -> Prediction:
     """What the mix costs at this distance and rate. UserMistake where a part of it was not measured."""
     check_known(model, mix)
+    everything, model = model, model.carrying(mix)
     if rtt_ms and mix.path != DIRECT:
         raise UserMistake(
             f"how often {mix.path} itself waits for its other end is not among the parts",
@@ -47,7 +48,7 @@ def prediction(
         rtt_ms=rtt_ms,
         connects_per_s=rate,
         costs=whole,
-        in_the_clear=costs(model, in_the_clear(mix), rtt_ms),
+        in_the_clear=costs(everything, in_the_clear(mix), rtt_ms),
         server_cores=None if rate is None else whole.server_cpu_us.each(lambda us: us * rate / 1e6),
         parts=tuple(_part_costs(model, parts)),
         what_if=tuple(what_if(model, mix, rtt_ms)),
@@ -55,11 +56,18 @@ def prediction(
 
 
 def check_known(model: Calibrated, mix: Mix) -> None:
-    """UserMistake where the run did not measure a part of the mix."""
+    """UserMistake where the run did not measure a part of the mix, or its path."""
+    if mix.path != DIRECT and mix.path not in model.through:
+        raise UserMistake(
+            f"what {mix.path} carries was not measured in run {model.header.run}",
+            remedy=f"measured are {enumerated(model.through)}"
+            if model.through
+            else "run the study `components` with it",
+        )
+    own_model = model.carrying(mix)
     for name in parts_of(mix):
-        if not model.knows({name: 1}):
-            alike = (name.split()[0], THROUGH in name)
-            known = [own for own in model.busy[SERVER_CPU].names if (own.split()[0], THROUGH in own) == alike]
+        if not own_model.knows({name: 1}):
+            known = [own for own in own_model.busy[SERVER_CPU].names if own.split()[0] == name.split()[0]]
             raise UserMistake(
                 f"what {name} costs was not measured in run {model.header.run}",
                 remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
@@ -73,7 +81,7 @@ def in_the_clear(mix: Mix) -> Mix:
 
 def costs(model: Calibrated, mix: Mix, rtt_ms: float) -> Costs:
     """What a connection of the mix costs with its statements."""
-    return _costs_of(model, parts_of(mix), _first_row(mix), rtt_ms)
+    return _costs_of(model.carrying(mix), parts_of(mix), _first_row(mix), rtt_ms)
 
 
 def _costs_of(model: Calibrated, parts: Parts, first_row: Parts, rtt_ms: float) -> Costs:

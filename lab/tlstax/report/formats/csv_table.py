@@ -19,6 +19,8 @@ phase.
 What connections and statements take at a distance has the role "distance", a claim that this grows "claim of
 distance", and when a tunnel is worth it in place of TLS (the baseline) "tunnel".
 How throughput grows has the role "scaling", a row for each parameter of the law; the caveats have the sizes.
+Bytes a second and their costs have the role "bulk"; the caveats have the payload and the length of rows.
+What files of authorities cost has the role "trust"; the caveats have their number.
 Of drivers, "driver default" says what one did when nothing was said of TLS (value: statements an operation),
 "driver split" has a row for each part of what an operation takes longer than with the older driver, and
 "driver split share" its share of the whole; "warm-up" has the CPU per operation of the first slice, and as
@@ -47,6 +49,7 @@ import csv
 from collections.abc import Callable, Iterator
 from io import StringIO
 
+from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.connect import csv_rows as connect
 from tlstax.report.core.csv_row import Row, Value, amount, levels, sides
 from tlstax.report.core.untrusted import printable
@@ -58,6 +61,7 @@ from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
+from tlstax.report.trust import csv_rows as trust
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.study.outcomes import UNITS
 
@@ -156,6 +160,8 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     connect.rows,
     distance.rows,
     scaling.rows,
+    bulk.rows,
+    trust.rows,
     drivers.rows,
     connect.captured_rows,
     locks.rows,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
+from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
 from tlstax.report.core import facts
 from tlstax.report.core.section import Detail, Items, Section
@@ -21,6 +22,7 @@ from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
+from tlstax.report.trust import section as trust
 from tlstax.results.document import RunDocument
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
@@ -32,6 +34,8 @@ COMPARED: tuple[Topic, ...] = (
     agreement.sections,
     distance.sections,
     scaling.sections,
+    bulk.sections,
+    trust.sections,
     drivers.sections,
     connect.sections,
 )
@@ -44,6 +48,8 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     drivers.sections,
     distance.sections,
     scaling.sections,
+    bulk.sections,
+    trust.sections,
     connect.sections,
 )
 """The same behind the page's overview, also without a finding."""

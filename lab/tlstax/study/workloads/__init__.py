@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tlstax.contract import Workload
 from tlstax.study.level_names import WORKLOADS as NAMES
 from tlstax.study.workloads import people, storm, sysbench_oltp, words
+from tlstax.study.workloads.bulk import Rows, Sent
 from tlstax.study.workloads.effects import (
     RowsChanged,
     can_be_shared,
@@ -25,9 +26,11 @@ __all__ = [
     "KEPT",
     "NAMES",
     "TABLES",
+    "Rows",
     "RowsChanged",
     "Shape",
     "built_in",
+    "by_numbers",
     "can_be_repeated",
     "can_be_shared",
     "changes_data",
@@ -71,13 +74,18 @@ _BUILT_IN = {
 
 def built_in(name: str, table: str, rows: int) -> Workload:
     """The workload of that name over ids 1 to `rows` of `table`. KeyError for another name."""
-    session = Session.named(name)
-    return session.workload(table, rows) if session else _BUILT_IN[name].made(table, rows)
+    sized = by_numbers(name)
+    return sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
+
+
+def by_numbers(name: str) -> Session | Rows | Sent | None:
+    """What a name with numbers in it stands for; None for another one."""
+    return Session.named(name) or Rows.named(name) or Sent.named(name)
 
 
 def table_of(name: str) -> Shape:
     """The shape of the table that the built-in workload works on. KeyError for another name."""
-    return "sbtest" if Session.named(name) else _BUILT_IN[name].table
+    return "sbtest" if by_numbers(name) else _BUILT_IN[name].table
 
 
 def changes_data(name: str) -> bool:
@@ -99,6 +107,6 @@ def can_be_repeated(name: str) -> bool:
 
 def in_words(name: str) -> str:
     """What the workload is called in a report; a name that is not built in stands for itself."""
-    if session := Session.named(name):
-        return session.words
+    if sized := by_numbers(name):
+        return sized.words
     return _BUILT_IN[name].words if name in _BUILT_IN else name

@@ -1,0 +1,50 @@
+"""`tlstax memory`: its options into a request, what is shown meanwhile, and how it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.probes.memory.measure import MemoryRequest, memory, sizes_of
+from tlstax.probes.memory.table import memory_text
+from tlstax.study.factors import check_factor, check_level
+from tlstax.study.level_names import DEFAULT_CERTIFICATE
+
+
+@dataclass(frozen=True)
+class MemoryOptions:
+    """The options of `tlstax memory` as they were typed."""
+
+    server: str | None = None
+    tls_library: str | None = None
+    certificate: str = DEFAULT_CERTIFICATE
+    connections: str = "100,500,2000"
+    rounds: int = 3
+    beside_others: bool = False
+    json: bool = False
+
+
+def memory_command(options: MemoryOptions) -> int:
+    """Measure and show it; the exit status. UserMistake for an option that cannot be."""
+    factor = check_factor("certificate", where="--certificate")
+    request = MemoryRequest(
+        sizes=sizes_of(options.connections.split(",")),
+        rounds=options.rounds,
+        server=options.server,
+        tls_library=options.tls_library,
+        certificate=str(check_level(factor, options.certificate, where="--certificate")),
+        beside_others=options.beside_others,
+    )
+    line = ProgressLine(quiet=options.json)
+    try:
+        found = memory(request, line.step, line.warn)
+    finally:
+        line.close()
+    if options.json:
+        show_json(found.model_dump_json(indent=2) + "\n")
+    else:
+        colour = colourful()
+        show(memory_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    return INTERRUPTED if found.status == "interrupted" else 0

@@ -1,0 +1,114 @@
+"""From cases by the sizes of their statements to bytes a second, and CPU time a MiB. Pure.
+
+The payload is what the workload's name says: R rows of B bytes, or B bytes sent. Rows of one length are one
+curve, since a row costs something by itself; results of one row are another, whatever its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
+from typing import NamedTuple
+
+from tlstax.findings.core.series import Series, frozen
+from tlstax.results.bulk import BulkCurve, BulkPoint, Direction
+from tlstax.results.interval import Interval
+from tlstax.study import Level, Levels
+from tlstax.study.labels import group_label, label_levels
+from tlstax.study.workloads import by_numbers
+from tlstax.study.workloads.bulk import Rows, Sent
+from tlstax.support.grouping import grouped
+
+WORKLOAD = "workload"
+RATE, SERVER_CPU, CLIENT_CPU = "ops_per_s", "server_cpu_us_per_op", "client_cpu_us_per_op"
+MIB = 1 << 20
+
+
+class Sized(NamedTuple):
+    """A case and the size of its statements; `row_bytes` None where bytes are sent."""
+
+    levels: Levels
+    payload_bytes: int
+    row_bytes: int | None
+    rows: int
+
+    @property
+    def curve(self) -> tuple[Direction, int | None]:
+        """Which way its bytes go, and in rows of which length; None for one row, and for what is sent."""
+        if self.row_bytes is None:
+            return "sent", None
+        return "received", self.row_bytes if self.rows > 1 else None
+
+
+def bulk(series: Series) -> tuple[BulkCurve, ...]:
+    """A curve for each case that was measured at several sizes, in the plan's order."""
+    sized = [own for case in series.cases.values() if (own := _sized(case.levels)) is not None]
+    curves = grouped(sized, lambda own: (frozen(own.levels, WORKLOAD), own.curve))
+    return tuple(curve for steps in curves.values() if (curve := _curve(series, steps)) is not None)
+
+
+def _sized(levels: Levels) -> Sized | None:
+    found = by_numbers(str(levels.get(WORKLOAD, "")))
+    if isinstance(found, Rows):
+        return Sized(levels, found.rows * found.row_bytes, found.row_bytes, found.rows)
+    return Sized(levels, found.sent_bytes, None, 0) if isinstance(found, Sent) else None
+
+
+def _curve(series: Series, steps: Sequence[Sized]) -> BulkCurve | None:
+    ordered = sorted(steps, key=lambda own: own.payload_bytes)
+    points = tuple(point for own in ordered if (point := _point(series, own)) is not None)
+    if not points:
+        return None
+    case: dict[str, Level] = {name: level for name, level in ordered[0].levels.items() if name != WORKLOAD}
+    direction, row_bytes = ordered[0].curve
+    return BulkCurve(
+        case=case,
+        label=", ".join(filter(None, (label_levels(case, series.study), group_label(case, series.study)))),
+        direction=direction,
+        row_bytes=row_bytes,
+        points=points,
+        further_server_us=_further(series, ordered, SERVER_CPU),
+        further_client_us=_further(series, ordered, CLIENT_CPU),
+    )
+
+
+def _point(series: Series, own: Sized) -> BulkPoint | None:
+    mib = log(own.payload_bytes / MIB)
+    rate = _interval(series, series.logs(own.levels, RATE), mib)
+    if rate is None:
+        return None
+    return BulkPoint(
+        payload_bytes=own.payload_bytes,
+        row_bytes=own.row_bytes,
+        mib_per_s=rate,
+        server_cpu_us_per_mib=_interval(series, series.logs(own.levels, SERVER_CPU), -mib),
+        client_cpu_us_per_mib=_interval(series, series.logs(own.levels, CLIENT_CPU), -mib),
+        server_to_plaintext=_to_plaintext(series, own.levels),
+    )
+
+
+def _to_plaintext(series: Series, levels: Levels) -> Interval | None:
+    """Against the study's baseline of the same statement, where that is plaintext and this is not."""
+    baseline = series.own_baseline(levels)
+    if baseline.get("tls") != "off" or levels.get("tls") == "off":
+        return None
+    return series.interval(series.log_ratios(levels, baseline, SERVER_CPU))
+
+
+def _interval(series: Series, logs: Mapping[int, float], further: float) -> Interval | None:
+    return series.interval({block: value + further for block, value in logs.items()})
+
+
+def _further(series: Series, ordered: Sequence[Sized], outcome: str) -> Interval | None:
+    """What each further MiB costs, by block; None of one size, or where a block says it costs nothing."""
+    least, most = ordered[0], ordered[-1]
+    mib = (most.payload_bytes - least.payload_bytes) / MIB
+    few, many = series.logs(least.levels, outcome), series.logs(most.levels, outcome)
+    slopes = {block: (exp(many[block]) - exp(few[block])) / mib for block in _both(few, many)} if mib else {}
+    if not slopes or min(slopes.values()) <= 0:
+        return None
+    return series.interval({block: log(slope) for block, slope in slopes.items()})
+
+
+def _both(few: Mapping[int, float], many: Mapping[int, float]) -> Iterator[int]:
+    yield from sorted(few.keys() & many.keys())

@@ -1,0 +1,1 @@
+"""What files of many authorities cost a connect, driver by driver."""

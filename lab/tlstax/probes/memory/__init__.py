@@ -1,0 +1,1 @@
+"""What a connection that is kept costs a server in memory."""

@@ -1,0 +1,1 @@
+"""Bulk, as tables, a picture and rows."""

@@ -1,0 +1,42 @@
+"""Bulk, as rows for spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.report.core.csv_row import Row, amount, levels
+from tlstax.results.bulk import BulkCurve, BulkPoint
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+
+MIB_PER_S = "MiB a second"
+
+
+def rows(document: RunDocument) -> Iterator[Row]:
+    """A row for each figure of each size, then what a further MiB costs."""
+    for curve in document.bulk:
+        for point in curve.points:
+            for outcome, unit, value in _figures(point):
+                yield _row(curve, outcome, unit, value, f"{point.payload_bytes} bytes {curve.direction}")
+        for side, further in (("server", curve.further_server_us), ("client", curve.further_client_us)):
+            if further is not None:
+                yield _row(curve, f"{side} CPU of a further MiB", "us", further, curve.direction)
+
+
+def _figures(point: BulkPoint) -> Iterator[tuple[str, str, Interval]]:
+    yield MIB_PER_S, "MiB/s", point.mib_per_s
+    for name, value in (("server", point.server_cpu_us_per_mib), ("client", point.client_cpu_us_per_mib)):
+        if value is not None:
+            yield f"{name} CPU of a MiB", "us", value
+
+
+def _row(curve: BulkCurve, outcome: str, unit: str, value: Interval, what: str) -> Row:
+    size = f"; rows of {curve.row_bytes} bytes" if curve.row_bytes else ""
+    return {
+        "role": "bulk",
+        "outcome": outcome,
+        "unit": unit,
+        **levels("case", curve.case),
+        **amount(value),
+        "caveats": f"{what}{size}",
+    }

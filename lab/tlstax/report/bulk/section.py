@@ -1,0 +1,81 @@
+"""Bulk, as a section: bytes a second and CPU time by the size of a statement, a table for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tlstax.findings.core.wording import percent
+from tlstax.report.bulk.charts import bulk_charts
+from tlstax.report.bulk.words import kind_words, size_words
+from tlstax.report.core import figures
+from tlstax.report.core.section import Detail, Section, Words
+from tlstax.report.core.table import Table
+from tlstax.results.bulk import BulkCurve, BulkPoint
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+from tlstax.support.grouping import grouped
+
+TITLE = "Bytes a second, and what they cost"
+FURTHER = "each further\nMiB"
+READING = (
+    "Of the values alone, without MySQL's or TLS's own bytes; geometric means over blocks{intervals}. Each "
+    "further MiB: from the smallest size to the largest, without what a statement costs by itself."
+)
+INTERVALS = ", with half the width of their {confidence} intervals"
+
+Pick = Callable[[BulkPoint], Interval | None]
+
+
+def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
+    """Three tables for each kind of statement: rate, server CPU, client CPU; nothing without."""
+    if not document.bulk:
+        return
+    narrow = detail == "short"
+    intervals = "" if narrow else INTERVALS.format(confidence=percent(document.design.confidence))
+    tables = tuple(_tables(document.bulk, narrow=narrow))
+    drawn = bulk_charts(document.bulk) if detail == "page" else ()
+    yield Section((*drawn, *tables, Words(READING.format(intervals=intervals), aside=True)), TITLE)
+
+
+def _tables(found: Sequence[BulkCurve], *, narrow: bool) -> Iterator[Table]:
+    for curves in grouped(found, _kind).values():
+        what = kind_words(curves[0])
+        heads = tuple(size_words(point.payload_bytes) for point in curves[0].points)
+        yield _table(f"MiB/s: {what}", heads, curves, lambda point: point.mib_per_s, narrow=narrow)
+        for side, pick, further in _COSTS:
+            rows = tuple(
+                (*_cells(curve, pick, narrow=narrow), _cell(further(curve), narrow=narrow))
+                for curve in curves
+            )
+            title = f"CPU time of the {side}, µs a MiB: {what}"
+            yield Table(title, (*heads, FURTHER), rows, ())
+
+
+_COSTS: tuple[tuple[str, Pick, Callable[[BulkCurve], Interval | None]], ...] = (
+    ("server", lambda point: point.server_cpu_us_per_mib, lambda curve: curve.further_server_us),
+    ("client", lambda point: point.client_cpu_us_per_mib, lambda curve: curve.further_client_us),
+)
+
+
+def _kind(curve: BulkCurve) -> tuple[object, ...]:
+    """What shares a table: the same way, rows, and sizes."""
+    return curve.direction, curve.row_bytes, tuple(point.payload_bytes for point in curve.points)
+
+
+def _table(
+    title: str, heads: tuple[str, ...], curves: Sequence[BulkCurve], pick: Pick, *, narrow: bool
+) -> Table:
+    return Table(title, heads, tuple(_cells(curve, pick, narrow=narrow) for curve in curves), ())
+
+
+def _cells(curve: BulkCurve, pick: Pick, *, narrow: bool) -> tuple[str, ...]:
+    return (curve.label, *(_cell(pick(point), narrow=narrow) for point in curve.points))
+
+
+def _cell(found: Interval | None, *, narrow: bool) -> str:
+    if found is None:
+        return figures.NOTHING
+    point = figures.significant(found.point)
+    if narrow or found.low is None or found.high is None:
+        return point
+    return f"{point} ±{figures.significant((found.high - found.low) / 2, 2)}"

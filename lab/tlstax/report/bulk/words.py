@@ -1,0 +1,24 @@
+"""What kinds of statements and sizes are called."""
+
+from __future__ import annotations
+
+from tlstax.results.bulk import BulkCurve
+
+_KIB, _MIB = 1 << 10, 1 << 20
+
+
+def kind_words(curve: BulkCurve) -> str:
+    """Which way the bytes go, and in which rows: "results in rows of 10 KiB"."""
+    if curve.direction == "sent":
+        return "sent in a statement"
+    if curve.row_bytes is None:
+        return "results of one row"
+    return f"results in rows of {size_words(curve.row_bytes)}"
+
+
+def size_words(size_bytes: int) -> str:
+    """A number of bytes as people write it: "64 B", "16 KiB", "1.6 MiB"."""
+    if size_bytes < _KIB:
+        return f"{size_bytes} B"
+    unit, name = (_KIB, "KiB") if size_bytes < _MIB else (_MIB, "MiB")
+    return f"{size_bytes / unit:.3g} {name}"

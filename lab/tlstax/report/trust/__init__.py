@@ -1,0 +1,1 @@
+"""Files of many authorities, as sentences, tables and rows."""

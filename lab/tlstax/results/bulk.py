@@ -1,0 +1,46 @@
+"""How many bytes a second go through a connection, and what each costs, as frozen types."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import PositiveInt
+
+from tlstax.contract import Frozen
+from tlstax.results.interval import Interval
+from tlstax.study import Level
+
+Direction = Literal["received", "sent"]
+
+
+class BulkPoint(Frozen):
+    """Statements of one size: `payload_bytes` are those of the values alone, without any protocol's own.
+
+    `row_bytes` is how long each row is, None where bytes are sent. CPU times are those of a MiB, None where
+    they are not known; `server_to_plaintext` is the ratio of the server's to the same in the clear, None of
+    plaintext itself.
+    """
+
+    payload_bytes: PositiveInt
+    row_bytes: PositiveInt | None
+    mib_per_s: Interval
+    server_cpu_us_per_mib: Interval | None
+    server_to_plaintext: Interval | None
+    client_cpu_us_per_mib: Interval | None
+
+
+class BulkCurve(Frozen):
+    """One case over the sizes of its statements: the smallest first.
+
+    `case` lacks the workload. `further_server_us` and `further_client_us` are what each further MiB costs
+    from the smallest size to the largest, without what a statement costs by itself; None where that is not
+    known.
+    """
+
+    case: dict[str, Level]
+    label: str
+    direction: Direction
+    row_bytes: PositiveInt | None
+    points: tuple[BulkPoint, ...]
+    further_server_us: Interval | None
+    further_client_us: Interval | None

@@ -1,0 +1,50 @@
+"""Results and statements of any size, on a real server: as many bytes as they say, and their curves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import Home
+
+from tlstax.findings.core.outcomes import outcome
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.store import Store
+
+ROW_BYTES_OF_PROTOCOL = 4 + 3
+"""A packet's header, and the length of a value of more than 250 bytes ("Protocol::LengthEncodedInteger")."""
+
+RECORD_BYTES = 22
+"""What TLS 1.3 adds to a record: header, type, AEAD's tag (RFC 8446, 5.2)."""
+
+
+def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: ServerBuild) -> None:
+    assert mysql_build
+    home = Home(tmp_path / "data")
+    few = (
+        "workload=rows-1x1000,rows-2000x1000,sent-300000",
+        "tls=off,1.3",
+    )
+    asked = [part for level in few for part in ("--set", level)]
+    done = home.run("study", "run", "bytes", *asked, "--budget", "6s", "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    curves = {(curve["case"]["cipher"], curve["direction"], curve["row_bytes"]) for curve in document["bulk"]}
+    assert len(curves) == 4 * 3
+    with Store.open(home.data / "store.sqlite") as store:
+        (summary,) = store.runs()
+        measured = store.load(summary.run).measured
+    for record in measured:
+        case = record.trial.case.typed
+        sent, received = (outcome(record, f"bytes_{way}_per_op") for way in ("sent", "received"))
+        assert sent is not None
+        assert received is not None
+        if case.workload == "sent-300000":
+            assert 300_000 < sent < 300_000 + 200 + (300_000 // 16_384 + 1) * RECORD_BYTES
+        if case.workload == "rows-2000x1000":
+            rows = 2000 * (1000 + ROW_BYTES_OF_PROTOCOL)
+            # Servers write pieces of their own lengths: a record may be as short as a few KiB.
+            assert rows < received < rows * (1 + RECORD_BYTES / 1000) + 500
+            plain = case.tls == "off"
+            assert (received < rows + 500) == plain

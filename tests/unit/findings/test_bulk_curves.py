@@ -1,0 +1,120 @@
+"""Bytes a second and what they cost: planted costs of a statement and of a byte are found again."""
+
+from __future__ import annotations
+
+from math import exp
+
+import pytest
+
+from tlstax.findings.bulk.curves import MIB, bulk
+from tlstax.findings.core.series import Series, frozen
+from tlstax.report.bulk.charts import bulk_charts
+from tlstax.report.bulk.csv_rows import rows as csv_rows
+from tlstax.report.bulk.section import sections
+from tlstax.report.bulk.words import size_words
+from tlstax.results.bulk import BulkCurve
+from tlstax.results.document import RunDocument
+from tlstax.study import Case, Level, load_study
+
+STUDY = load_study("bytes")
+WIGGLE = (-0.01, 0.0, 0.01)
+A_STATEMENT, A_MIB = 40.0, 900.0
+UNDER_TLS = {"off": 1.0, "1.3": 1.5}
+SIZES = {
+    "rows-1x1024": 1024,
+    "rows-1x1048576": 1 << 20,
+    "rows-100x100": 10_000,
+    "rows-10000x100": 1_000_000,
+    "sent-64": 64,
+}
+
+
+def levels_of(workload: str, tls: str) -> dict[str, Level]:
+    cipher = "default" if tls == "off" else "TLS_AES_128_GCM_SHA256"
+    return {"server": "a", "workload": workload, "tls": tls, "cipher": cipher, "connections": 1}
+
+
+def cost_us(payload_bytes: int, tls: str) -> float:
+    return A_STATEMENT + A_MIB * UNDER_TLS[tls] * payload_bytes / MIB
+
+
+def series() -> Series:
+    cases, values = {}, {}
+    for workload, payload in SIZES.items():
+        for tls in UNDER_TLS:
+            levels = levels_of(workload, tls)
+            cases[frozen(levels)] = Case(levels=levels, role="treatment")
+            values[frozen(levels)] = {
+                block: {
+                    "ops_per_s": 1e6 / cost_us(payload, tls) * exp(wiggle),
+                    "server_cpu_us_per_op": cost_us(payload, tls) * exp(wiggle),
+                }
+                for block, wiggle in enumerate(WIGGLE)
+            }
+    return Series(study=STUDY, cases=cases, values=values, controls={})
+
+
+def found() -> dict[tuple[str, str, int | None], BulkCurve]:
+    return {(curve.case["tls"], curve.direction, curve.row_bytes): curve for curve in bulk(series())}  # type: ignore[misc]
+
+
+def test_rows_of_one_length_are_a_curve_and_what_is_sent_is_another() -> None:
+    assert set(found()) == {
+        (tls, direction, row_bytes)
+        for tls in UNDER_TLS
+        for direction, row_bytes in (("received", None), ("received", 100), ("sent", None))
+    }
+    curve = found()["off", "received", None]
+    assert [point.payload_bytes for point in curve.points] == [1024, 1 << 20]
+    assert "workload" not in curve.case
+
+
+@pytest.mark.parametrize("tls", UNDER_TLS)
+def test_what_each_further_mib_costs_is_what_was_planted(tls: str) -> None:
+    curve = found()[tls, "received", None]
+    assert curve.further_server_us is not None
+    assert curve.further_server_us.point == pytest.approx(A_MIB * UNDER_TLS[tls], rel=1e-3)
+    assert curve.further_client_us is None
+    small, large = curve.points
+    assert large.mib_per_s.point == pytest.approx(1e6 / cost_us(1 << 20, tls))
+    assert small.server_cpu_us_per_mib is not None
+    assert small.server_cpu_us_per_mib.point == pytest.approx(1024 * cost_us(1024, tls))
+
+
+def test_one_size_has_no_slope() -> None:
+    assert found()["off", "sent", None].further_server_us is None
+
+
+def test_against_plaintext_it_is_the_planted_ratio() -> None:
+    large = found()["1.3", "received", None].points[-1]
+    assert large.server_to_plaintext is not None
+    assert large.server_to_plaintext.point == pytest.approx(cost_us(1 << 20, "1.3") / cost_us(1 << 20, "off"))
+    assert found()["off", "received", None].points[0].server_to_plaintext is None
+
+
+def document() -> RunDocument:
+    return RunDocument.model_construct(bulk=bulk(series()), design=STUDY)
+
+
+def test_it_is_told_in_tables_a_picture_and_rows() -> None:
+    (narrow,) = sections(document(), "short")
+    (page,) = sections(document(), "page")
+    assert len(page.blocks) > len(narrow.blocks)
+    assert len(bulk_charts(document().bulk)) == 2
+    told = list(csv_rows(document()))
+    assert {row["outcome"] for row in told} == {
+        "MiB a second",
+        "server CPU of a MiB",
+        "server CPU of a further MiB",
+    }
+    assert all(row["role"] == "bulk" for row in told)
+    assert list(sections(RunDocument.model_construct(bulk=(), design=STUDY), "page")) == []
+
+
+def test_sizes_are_said_as_people_write_them() -> None:
+    assert [size_words(size) for size in (64, 1024, 16_384, 1_677_312)] == [
+        "64 B",
+        "1 KiB",
+        "16 KiB",
+        "1.6 MiB",
+    ]
