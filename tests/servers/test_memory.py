@@ -12,7 +12,8 @@ from tlstax.probes.memory.document import MemoryDocument
 from tlstax.specimens.server_build import ServerBuild
 
 
-@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
 def test_each_further_connection_costs_memory_and_tls_more(
     request: pytest.FixtureRequest, tmp_path: Path, product: str
 ) -> None:

@@ -81,6 +81,23 @@ def test_what_each_further_mib_costs_is_what_was_planted(tls: str) -> None:
     assert small.server_cpu_us_per_mib.point == pytest.approx(1024 * cost_us(1024, tls))
 
 
+def test_a_size_without_a_valid_trial_does_not_count() -> None:
+    some = series()
+    for key in list(some.values):
+        if dict(key)["workload"] == "rows-1x1048576":
+            del some.values[key]  # type: ignore[attr-defined]
+    cases = dict(some.cases)
+    more = levels_of("rows-1x524288", "off")
+    cases[frozen(more)] = Case(levels=more, role="treatment")
+    costs = {block: {"server_cpu_us_per_op": cost_us(1 << 19, "off")} for block in range(3)}
+    values = {**some.values, frozen(more): costs}
+    curves = bulk(Series(study=STUDY, cases=cases, values=values, controls={}))
+    wanted = ("off", "received", None)
+    (curve,) = (own for own in curves if (own.case["tls"], own.direction, own.row_bytes) == wanted)
+    assert curve.further_server_us is not None
+    assert curve.further_server_us.point == pytest.approx(A_MIB, rel=0.01)
+
+
 def test_one_size_has_no_slope() -> None:
     assert found()["off", "sent", None].further_server_us is None
 

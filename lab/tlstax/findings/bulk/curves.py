@@ -100,8 +100,12 @@ def _interval(series: Series, logs: Mapping[int, float], further: float) -> Inte
 
 
 def _further(series: Series, ordered: Sequence[Sized], outcome: str) -> Interval | None:
-    """What each further MiB costs, by block; None of one size, or where a block says it costs nothing."""
-    least, most = ordered[0], ordered[-1]
+    """What each further MiB costs, by block; None of one size, or where a block says it costs nothing.
+
+    Sizes of which no trial was valid do not count.
+    """
+    known = [own for own in ordered if series.logs(own.levels, outcome)] or ordered
+    least, most = known[0], known[-1]
     mib = (most.payload_bytes - least.payload_bytes) / MIB
     few, many = series.logs(least.levels, outcome), series.logs(most.levels, outcome)
     slopes = {block: (exp(many[block]) - exp(few[block])) / mib for block in _both(few, many)} if mib else {}
