@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from tlstax.probes.drivers.door import door
+from tlstax.probes.drivers.hostile_wire import FULL_AUTHENTICATION, REQUEST_PUBLIC_KEY
 from tlstax.probes.drivers.login_packets import (
     CLIENT_SSL,
     PATIENCE_S,
@@ -22,8 +22,6 @@ from tlstax.probes.drivers.login_packets import (
     unmasked,
 )
 
-FULL_AUTHENTICATION = b"\x01\x04"
-REQUEST_PUBLIC_KEY = b"\x02"
 SWITCH_TO_CLEAR = b"\xfemysql_clear_password\x00"
 
 Trick = Literal["own key", "clear password"]
@@ -43,24 +41,9 @@ class ManInTheMiddle:
     passwords: list[str] = field(default_factory=list)
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
 
-    @contextmanager
-    def listening(self) -> Iterator[int]:
+    def listening(self) -> AbstractContextManager[int]:
         """The port on 127.0.0.1 where he listens, while he does."""
-        with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
-
-            def serve() -> None:
-                while True:
-                    try:
-                        client, _ = listener.accept()
-                    except OSError:
-                        return
-                    threading.Thread(target=self._between, args=(client,)).start()
-
-            thread = threading.Thread(target=serve)
-            thread.start()
-            yield listener.getsockname()[1]
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(PATIENCE_S)
+        return door("127.0.0.1", self._between, PATIENCE_S)
 
     def _between(self, client: socket.socket) -> None:
         address = ("127.0.0.1", self.server_port)

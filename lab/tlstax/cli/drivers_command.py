@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe import ProbeRequest, probe
@@ -45,11 +46,7 @@ class ProbeOptions:
 def list_command(*, as_json: bool) -> int:
     """Show every driver that is known; the exit status."""
     found = listed_drivers()
-    if as_json:
-        show_json(found.model_dump_json(indent=2) + "\n")
-    else:
-        colour = colourful()
-        show(listed_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(listed_text, found), as_json=as_json)
     return 0
 
 
@@ -60,11 +57,7 @@ def probe_command(options: ProbeOptions) -> int:
     MachineFault then where none could be probed.
     """
     found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
-    if options.json:
-        show_json(found.model_dump_json(indent=2) + "\n")
-    else:
-        colour = colourful()
-        show(probe_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(probe_text, found), as_json=options.json)
     if found.status == "interrupted":
         return INTERRUPTED
     if options.option and all(row.failed_as == "bad_job" for row in found.drivers):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from functools import partial
+
+from tlstax.cli.streams import show_found
 from tlstax.machines.listing import MachineListing
 from tlstax.machines.listing_table import listing_text
 from tlstax.machines.on_ray import connected
@@ -14,9 +16,5 @@ def machines_command(address: str, *, as_json: bool) -> int:
     with Parcels() as parcels, connected(address, parcels) as cluster:
         machines, round_trips = cluster.survey(cluster.nodes())
     listing = MachineListing(address=address, machines=tuple(machines), round_trips=tuple(round_trips))
-    if as_json:
-        show_json(listing.model_dump_json(indent=2) + "\n")
-    else:
-        colour = colourful()
-        show(listing_text(listing, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(listing, partial(listing_text, listing), as_json=as_json)
     return 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.probes.memory.measure import MemoryRequest, memory, sizes_of
 from tlstax.probes.memory.table import memory_text
 from tlstax.study.factors import check_factor, check_level
@@ -42,9 +43,5 @@ def memory_command(options: MemoryOptions) -> int:
         found = memory(request, line.step, line.warn)
     finally:
         line.close()
-    if options.json:
-        show_json(found.model_dump_json(indent=2) + "\n")
-    else:
-        colour = colourful()
-        show(memory_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(memory_text, found), as_json=options.json)
     return INTERRUPTED if found.status == "interrupted" else 0

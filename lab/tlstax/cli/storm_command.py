@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.probes.storms.measure import StormRequest, storm_limits
 from tlstax.probes.storms.table import storm_text
 from tlstax.support.errors import UserMistake
@@ -37,11 +38,7 @@ def storm_command(options: StormOptions) -> int:
         found = storm_limits(_request(options), line.step, line.warn)
     finally:
         line.close()
-    if options.json:
-        show_json(found.model_dump_json(indent=2) + "\n")
-    else:
-        colour = colourful()
-        show(storm_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(storm_text, found), as_json=options.json)
     return INTERRUPTED if found.status == "interrupted" else 0
 
 

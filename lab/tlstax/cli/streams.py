@@ -13,13 +13,14 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
 from tlstax.support.errors import MachineFault
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from pydantic import BaseModel
 
 NEAREST = "nearest"
 """The name of our handler of encoding errors (see codecs.register_error)."""
@@ -44,6 +45,14 @@ _ASCII = str.maketrans(
     }
 )
 """What our own texts use beyond ASCII, and what comes nearest to it."""
+
+
+class InText(Protocol):
+    """What makes a text for a terminal so wide, with colours or without."""
+
+    def __call__(self, *, width: int, colour: bool) -> str:
+        """The text, of lines of `width` at the most."""
+        ...
 
 
 class NobodyReads(Exception):
@@ -82,6 +91,15 @@ def show_json(document: str, *, remedy: str = "") -> None:
     """Write a JSON document to standard output, and lose nothing of it. Raises as `show` does."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     _write(escaped_json(document, in_ascii=codecs.lookup(encoding).name != "utf-8"), remedy)
+
+
+def show_found(found: BaseModel, text: InText, *, as_json: bool) -> None:
+    """Write what was found: as the JSON document that it is, or as the text that `text` makes of it."""
+    if as_json:
+        show_json(found.model_dump_json(indent=2) + "\n")
+    else:
+        colour = colourful()
+        show(text(width=terminal_width(), colour=colour), coloured=colour)
 
 
 def show_page(page: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tlstax.contract import TcpEndpoint
 from tlstax.probes.drivers.attacked import Gift, Trick
+from tlstax.probes.drivers.door import door
 from tlstax.probes.drivers.login_packets import (
     CLIENT_SSL,
     framed,
@@ -72,27 +72,8 @@ class HostileWire:
     @contextmanager
     def listening(self) -> Iterator[TcpEndpoint]:
         """Where they listen, while they do."""
-        with socket.create_server((NO_LOCALHOST, 0), backlog=64) as listener:
-            threads: list[threading.Thread] = []
-
-            def serve() -> None:
-                while True:
-                    try:
-                        driver, _ = listener.accept()
-                    except OSError:
-                        return
-                    thread = threading.Thread(target=self._between, args=(driver,), daemon=True)
-                    threads.append(thread)
-                    thread.start()
-
-            accepting = threading.Thread(target=serve, daemon=True)
-            accepting.start()
-            try:
-                yield TcpEndpoint(host=NO_LOCALHOST, port=int(listener.getsockname()[1]))
-            finally:
-                listener.shutdown(socket.SHUT_RDWR)
-                for thread in (accepting, *threads):
-                    thread.join(2 * PATIENCE_S)
+        with door(NO_LOCALHOST, self._between, 2 * PATIENCE_S) as port:
+            yield TcpEndpoint(host=NO_LOCALHOST, port=port)
 
     def _between(self, driver: socket.socket) -> None:
         """One connection. Who hangs up has refused."""

@@ -60,7 +60,8 @@ def memory(request: MemoryRequest, say: Say, warn: Say) -> MemoryDocument:
     failed.
     """
     check_connections(f"--connections {max(request.sizes)}", max(request.sizes), SPARE_CONNECTIONS)
-    so_far, status = _SoFar([]), "complete"
+    so_far = _SoFar([])
+    status: Literal["complete", "interrupted"] = "complete"
     with turn(warn, beside_others=request.beside_others):
         try:
             for number in range(request.rounds):
@@ -68,7 +69,7 @@ def memory(request: MemoryRequest, say: Say, warn: Say) -> MemoryDocument:
                     _process(request, tls, number, so_far, say)
         except Interrupted:
             status = "interrupted"
-    return _document(request, so_far, "complete" if status == "complete" else "interrupted")
+    return _document(request, so_far, status)
 
 
 def _process(request: MemoryRequest, tls: Tls, number: int, so_far: _SoFar, say: Say) -> None:

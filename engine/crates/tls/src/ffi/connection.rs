@@ -307,12 +307,12 @@ impl ConnectionHandle {
         }
     }
 
-    /// What was agreed on with the peer.
     /// How many authorities its context trusts.
     pub(crate) fn authorities(&self) -> Option<u32> {
         self.context.authorities()
     }
 
+    /// What was agreed on with the peer.
     pub(crate) fn agreement(&self) -> Agreement<'_> {
         // SAFETY: live for as long as `self`, which the answer borrows.
         unsafe { Agreement::of(self.api, self.as_ptr(), self.is_complete()) }
