@@ -23,6 +23,12 @@ def predict(
     certificate: Annotated[
         str, typer.Option(help="The server's key, such as rsa-4096 or ec-p256.")
     ] = "rsa-2048",
+    chain: Annotated[
+        int, typer.Option(help="How many certificates the server sends: its own, and those up to the root.")
+    ] = 1,
+    client_certificate: Annotated[
+        str, typer.Option(help="on where clients prove themselves by a certificate, else off.")
+    ] = "off",
     group: Annotated[
         str, typer.Option(help="The clients' first group: P-256, or default for what the client puts first.")
     ] = "P-256",
@@ -60,6 +66,8 @@ def predict(
         rtt_ms=rtt_ms,
         tls=tls,
         certificate=certificate,
+        chain=chain,
+        client_certificate=client_certificate,
         group=group,
         resumption=resumption,
         auth=auth,

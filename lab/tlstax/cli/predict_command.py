@@ -30,6 +30,8 @@ class PredictOptions:
     rtt_ms: float = 0.0
     tls: str = "1.3"
     certificate: str = "rsa-2048"
+    chain: int = 1
+    client_certificate: str = "off"
     group: str = "P-256"
     resumption: str = "off"
     auth: str = DEFAULT_AUTH
@@ -65,16 +67,16 @@ def mix_of(options: PredictOptions) -> Mix:
         "statements": options.queries,
         "answer_bytes": quantities.size(options.bytes, "--bytes"),
     }
-    for name in ("tls", "certificate", "group", "resumption", "auth", "path"):
-        level = getattr(options, name)
-        given[name] = check_level(check_factor(name, where=f"--{name}"), level, where=f"--{name}")
+    for name in ("tls", "certificate", "chain", "client_certificate", "group", "resumption", "auth", "path"):
+        where = f"--{name.replace('_', '-')}"
+        given[name] = check_level(check_factor(name, where=where), str(getattr(options, name)), where=where)
     try:
         return Mix.model_validate(given)
     except ValidationError as fault:
         error = fault.errors()[0]
         field = str(error["loc"][0]) if error["loc"] else error["type"]
         words = error["msg"].removeprefix("Value error, ")
-        raise UserMistake(f"--{_OPTIONS.get(field, field)}: {words}") from fault
+        raise UserMistake(f"--{_OPTIONS.get(field, field).replace('_', '-')}: {words}") from fault
 
 
 _OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}

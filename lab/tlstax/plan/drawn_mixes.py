@@ -11,12 +11,19 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from tlstax.study import Study
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, Level
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, Level, authority_key
 from tlstax.study.mixes import Mix
 
 NAME = "validation"
 
 FARTHEST_MS, NEAREST_MS = 40.0, 1.0
+
+LARGEST_AWAY_BYTES, LARGEST_CARRIED_BYTES = 15_000, 15_000
+"""Of answers at a distance, where larger ones take further round trips, and through a path: as far as the
+parts go."""
+
+MOST_BYTES_EACH = 4 << 20
+"""Of all answers on one connection: with more, too few connections fit in a slice."""
 
 SHARE_AWAY = 4
 """One in so many mixes is measured at a distance, where trials take much longer."""
@@ -36,8 +43,8 @@ class DrawnMix(NamedTuple):
 def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -> tuple[DrawnMix, ...]:
     """So many mixes within the range of the known ones, none of which is one of them, nor drawn twice.
 
-    Keys and groups are drawn from those that are known; statements and bytes on a scale of logarithms, so
-    that small ones come as often as large ones.
+    Keys, chains, clients' certificates and groups are drawn from those that are known; statements and bytes
+    on a scale of logarithms, so that small ones come as often as large ones.
     """
     # Nothing secret is drawn, and the same seed draws the same mixes.
     chance = random.Random(seed)  # noqa: S311
@@ -47,7 +54,11 @@ def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -
         away = with_distance and len(found) % SHARE_AWAY == SHARE_AWAY - 1
         if away and mix.path != DIRECT:
             continue
+        if away and mix.answer_bytes > LARGEST_AWAY_BYTES:
+            continue
         rtt_ms = round(_between(chance, NEAREST_MS, FARTHEST_MS), 1) if away else 0.0
+        if mix.statements * mix.answer_bytes > MOST_BYTES_EACH:
+            continue
         if mix not in known and mix not in [own.mix for own in found]:
             found.append(DrawnMix(mix, rtt_ms))
     return tuple(found)
@@ -66,19 +77,32 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
     tls = chance.choice(("off", "1.2", "1.3", "1.3"))
     encrypted = tls != "off"
     paths = () if encrypted else sorted({own.path for own in known})
-    logins = sorted({own.auth for own in known})
+    path = chance.choice(paths or (DIRECT,))
+    largest = max(sizes) if path == DIRECT else min(max(sizes), LARGEST_CARRIED_BYTES)
+    resumption = chance.choice(("off", "off", "on")) if encrypted else "off"
+    certificate = chance.choice(sorted({own.certificate for own in known}))
+    is_full = encrypted and resumption == "off"
+    proves = sorted({own.client_certificate for own in known if own.certificate == certificate})
     return Mix.model_validate(
         {
             "tls": tls,
-            "certificate": chance.choice(sorted({own.certificate for own in known})),
+            "certificate": certificate,
+            "chain": chance.choice(_chains(known, certificate)) if is_full else 1,
+            "client_certificate": chance.choice(proves) if is_full else "off",
             "group": chance.choice(sorted({own.group for own in known if own.tls == tls}) or ["P-256"]),
-            "resumption": chance.choice(("off", "off", "on")) if encrypted else "off",
-            "auth": chance.choice(logins),
-            "path": chance.choice(paths or (DIRECT,)),
+            "resumption": resumption,
+            "auth": chance.choice(sorted({own.auth for own in known})),
+            "path": path,
             "statements": round(_between(chance, min(statements), max(statements))),
-            "answer_bytes": round(_between(chance, min(sizes), max(sizes))),
+            "answer_bytes": round(_between(chance, min(sizes), largest)),
         }
     )
+
+
+def _chains(known: Sequence[Mix], certificate: str) -> list[int]:
+    """The lengths of chains that are known of authorities with such keys, and one certificate alone."""
+    key = authority_key(certificate)
+    return sorted({1, *(own.chain for own in known if authority_key(own.certificate) == key)})
 
 
 def _between(chance: random.Random, low: float, high: float) -> float:
@@ -94,6 +118,7 @@ def references(known: Sequence[Mix]) -> tuple[DrawnMix, ...]:
         own
         for own in known
         if (own.certificate, own.resumption) == (known[0].certificate, "off")
+        and (own.chain, own.client_certificate) == (1, "off")
         and (own.auth, own.path) == (DEFAULT_AUTH, DIRECT)
     ]
     first = {own.tls: own for own in reversed(plain)}

@@ -12,7 +12,7 @@ from tlstax.study import Exclusion, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.design import Case
 from tlstax.study.labels import full_label
-from tlstax.study.level_names import MLDSA
+from tlstax.study.level_names import HYBRIDS, MLDSA
 
 NOT_EVERYWHERE = frozenset({"ed25519", *MLDSA})
 """Keys that not every server signs with, nor every client verifies."""
@@ -45,7 +45,7 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
 def _in_question(study: Study) -> Iterator[Levels]:
     for levels in study.included():
         case = CaseLevels.of(levels)
-        if case.is_encrypted and (case.certificate in NOT_EVERYWHERE or "MLKEM" in case.group):
+        if case.is_encrypted and (case.certificate in NOT_EVERYWHERE or case.group in HYBRIDS):
             yield levels
 
 

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tlstax.plan.addresses import FAR_ADDRESS
+from tlstax.study.level_names import authority_key
 
 KeyKind = Literal[
     "rsa-1024",
@@ -180,9 +181,7 @@ def _new_key(kind: KeyKind) -> PrivateKey:
 
 
 def _kind_of_authority(kind: KeyKind) -> KeyKind:
-    if kind.startswith("rsa"):
-        return "rsa-2048"
-    return kind if kind.startswith("mldsa") else "ec-p256"
+    return KEY_KINDS[KEY_KINDS.index(authority_key(kind))]
 
 
 class Signer(NamedTuple):

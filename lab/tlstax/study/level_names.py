@@ -60,6 +60,9 @@ P256_FIRST = "P-256-first"
 """The level of `group` that offers P-256 with a key share, and all others after it: the remedy for a server
 that accepts only P-curves."""
 
+HYBRIDS = ("X25519MLKEM768", "SecP256r1MLKEM768")
+"""Groups that add ML-KEM to a curve, in TLS 1.3 alone (draft-ietf-tls-ecdhe-mlkem)."""
+
 GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
 """Levels of `group` that are lists, as OpenSSL takes them: the client sends a key share for the first."""
 
@@ -85,6 +88,14 @@ CERTIFICATES = ("rsa-1024", "rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p
 """Keys of servers' certificates."""
 
 DEFAULT_CERTIFICATE = "rsa-2048"
+
+
+def authority_key(certificate: str) -> str:
+    """The key of the authorities above a certificate with this key, and so of what a chain is made of."""
+    if certificate in MLDSA:
+        return certificate
+    return "rsa-2048" if certificate.startswith("rsa") else "ec-p256"
+
 
 DURABILITY = {"full": 1, "write": 2, "none": 0}
 """Levels of `durability` and the value of innodb_flush_log_at_trx_commit that each stands for: at a commit,

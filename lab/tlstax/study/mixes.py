@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from tlstax.contract import Frozen
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.identity_exclusions import why_not
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     DEFAULT_AUTH,
@@ -23,6 +24,9 @@ from tlstax.study.path_exclusions import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
+
+LONGEST_CHAIN = 3
+"""Of the certificates that a server sends, those of authorities up to the root among them, without it."""
 
 CHEAPEST_KEY = "ec-p256"
 """As secure as RSA 3072 (NIST SP 800-57, part 1), and the cheapest to sign with that all drivers take."""
@@ -43,12 +47,16 @@ class Mix(Frozen):
     """Connections of one kind: `statements` selects on each, each returning `answer_bytes`.
 
     In the clear there is no key, group or resumption: those fields are then what they are by default. A
-    resumed connection signs nothing, and one of TLS 1.2 agrees on no group. `auth` is the plugin of the
-    client's account, `path` what carries its bytes, which is in the clear to both of its ends.
+    resumed connection signs nothing, and one of TLS 1.2 agrees on no group. `chain` is how many certificates
+    the server sends, and with `client_certificate` the client sends one with a key of the same kind. `auth`
+    is the plugin of the client's account, `path` what carries its bytes, which is in the clear to both of
+    its ends.
     """
 
     tls: Literal["off", "1.2", "1.3"] = "1.3"
     certificate: str = DEFAULT_CERTIFICATE
+    chain: int = Field(default=1, ge=1, le=LONGEST_CHAIN)
+    client_certificate: Literal["off", "on"] = "off"
     group: str = P256
     resumption: Literal["off", "on"] = "off"
     auth: str = DEFAULT_AUTH
@@ -66,6 +74,10 @@ class Mix(Frozen):
         """What cannot be: the field, and why."""
         if self.tls == "off" and self.resumption == "on":
             yield "resumption", "without TLS there is no session to resume"
+        if self.tls == "off" and self.client_certificate == "on":
+            yield "client_certificate", "without TLS nobody is asked for a certificate"
+        if impossible := why_not(CaseLevels.of(self.levels())):
+            yield "certificate", impossible
         if self.auth not in LOGINS:
             yield "auth", f"{self.auth} is not among {', '.join(LOGINS)}"
         if self.path not in CARRYING:
@@ -88,6 +100,8 @@ class Mix(Frozen):
             {
                 "tls": case.tls,
                 "certificate": case.certificate,
+                "chain": case.chain or 1,
+                "client_certificate": case.client_certificate if case.is_encrypted else "off",
                 "group": case.group,
                 "resumption": case.resumption if case.is_encrypted else "off",
                 "auth": case.auth,
@@ -101,6 +115,8 @@ class Mix(Frozen):
         """The levels of a case that measures it."""
         return {
             "certificate": self.certificate,
+            "chain": self.chain,
+            "client_certificate": self.client_certificate,
             "tls": self.tls,
             "resumption": self.resumption,
             "group": self.group,

@@ -41,6 +41,11 @@ def test_options_are_a_mix() -> None:
     [
         (PredictOptions(tls="1.1"), "--tls"),
         (PredictOptions(tls="2"), "--tls"),
+        (PredictOptions(chain=4), "--chain"),
+        (PredictOptions(chain=0), "--chain"),
+        (PredictOptions(client_certificate="yes"), "--client-certificate"),
+        (PredictOptions(tls="off", client_certificate="on"), "--client-certificate"),
+        (PredictOptions(tls="1.2", certificate="mldsa44"), "--certificate"),
         (PredictOptions(certificate="rsa-512"), "--certificate"),
         (PredictOptions(group="P-1"), "--group"),
         (PredictOptions(resumption="maybe"), "--resumption"),

@@ -16,6 +16,9 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
+STUDENT_41 = 2.0195
+"""The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""
+
 
 def mixes() -> list[Mix]:
     """Those of the built-in study."""
@@ -40,7 +43,7 @@ def test_what_was_planted_is_found_to_the_last_digit() -> None:
     new = Mix(tls="1.2", certificate="rsa-3072", group="P-384", statements=11, answer_bytes=777)
     found = fit.predicted(parts_of(new))
     assert found.point == pytest.approx(cost_of(parts_of(new)))
-    reach = 2.064 * PROCESSES
+    reach = STUDENT_41 * PROCESSES
     assert (found.low, found.high) == pytest.approx(
         (found.point * exp(-reach), found.point * exp(reach)), rel=1e-3
     )
@@ -58,9 +61,9 @@ def test_what_a_change_saves_is_the_difference_of_its_parts() -> None:
 def test_a_part_that_was_not_measured_is_not_known() -> None:
     fit = fit_of()
     assert fit.knows(parts_of(mixes()[0]))
-    assert not fit.knows({"key ed25519": 1})
-    with pytest.raises(KeyError, match="ed25519"):
-        fit.cost({"key ed25519": 1})
+    assert not fit.knows({"key mldsa87": 1})
+    with pytest.raises(KeyError, match="mldsa87"):
+        fit.cost({"key mldsa87": 1})
 
 
 def test_too_few_mixes_are_no_fit() -> None:
@@ -132,6 +135,33 @@ def test_parts_of_a_resumed_connection_have_no_key_and_in_tls_1_2_no_group() -> 
         "KiB under TLS": 1,
     }
     assert set(parts_of(Mix(tls="off", statements=1, answer_bytes=1))) == {"connection", "statement", "KiB"}
+
+
+def test_a_chain_and_a_client_certificate_are_parts_of_full_handshakes() -> None:
+    mix = Mix(certificate="rsa-4096", chain=3, client_certificate="on", statements=1, answer_bytes=512)
+    own = parts_of(mix)
+    assert own["chain rsa-2048"] == 2, "authorities of RSA have keys of 2048 bits"
+    assert own["client rsa-4096"] == 1
+    assert not any(name.startswith("chain") for name in parts_of(mix.but(resumption="on")))
+    assert parts_of(mix.but(resumption="on"))["client rsa-4096 resumed"] == 1
+    assert "chain mldsa65" in parts_of(mix.but(certificate="mldsa65"))
+    with pytest.raises(ValueError, match="nobody is asked"):
+        mix.but(tls="off")
+
+
+def test_what_tls_1_3_alone_has_is_refused_before_it() -> None:
+    with pytest.raises(ValueError, match="mldsa65 signs"):
+        Mix(tls="1.2", certificate="mldsa65", statements=1, answer_bytes=1)
+    with pytest.raises(ValueError, match="X25519MLKEM768 is a group"):
+        Mix(tls="1.2", group="X25519MLKEM768", statements=1, answer_bytes=1)
+
+
+def test_bytes_beyond_16_kib_of_an_answer_are_a_part_of_their_own() -> None:
+    own = parts_of(Mix(statements=2, answer_bytes=20 << 10))
+    assert own["KiB"] == own["KiB under TLS"] == 2 * 16
+    assert own["KiB beyond 16"] == own["KiB beyond 16 under TLS"] == 2 * 4
+    assert "KiB beyond 16" not in parts_of(Mix(statements=2, answer_bytes=16 << 10))
+    assert "KiB beyond 16" in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
 
 
 def test_making_a_connection_has_none_of_its_statements() -> None:

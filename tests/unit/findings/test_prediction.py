@@ -129,6 +129,14 @@ def test_what_saves_most_comes_first_and_what_costs_more_last() -> None:
     assert pool.saved_share.point == pytest.approx(3390 / cost(NEW))
 
 
+def test_only_changes_that_can_be_are_computed() -> None:
+    for certificate in ("ec-p384", "mldsa65"):
+        found = prediction(model(), NEW.but(certificate=certificate, group="P-256"))
+        assert "version" not in [one.remedy for one in found.what_if], f"{certificate} is not for TLS 1.2"
+    older = prediction(model(), NEW.but(tls="1.2", group="P-384"))
+    assert [one.remedy for one in older.what_if if one.remedy == "certificate"] == []
+
+
 def test_in_the_clear_only_a_pool_is_left() -> None:
     found = prediction(model(), Mix(tls="off", statements=1, answer_bytes=120))
     assert [one.remedy for one in found.what_if] == ["pool"]
@@ -182,9 +190,26 @@ def test_what_a_path_does_not_keep_to_says_nothing_of_connections_without_it() -
     assert found.through["stunnel"].busy[SERVER_CPU].unexplained > 0.02
 
 
+def test_chains_clients_and_large_answers_have_words_and_costs() -> None:
+    mix = NEW.but(certificate="mldsa65", chain=3, client_certificate="on", answer_bytes=64 << 10)
+    found = prediction(model(), mix)
+    assert found.costs.server_cpu_us.point == pytest.approx(cost(mix))
+    text = " ".join(prediction_text(found, width=120, colour=False).split())
+    assert "TLS 1.3, ML-DSA-65, a chain of 3, a client certificate, the client's first group" in text
+    assert "2 × further certificate of an authority with ML-DSA-65" in text
+    assert "a client certificate with ML-DSA-65" in text
+    assert "480 × KiB of answers beyond the first 16 of each" in text
+
+
+def test_an_answer_that_fills_more_than_a_first_flight_has_no_time_at_a_distance() -> None:
+    with pytest.raises(UserMistake, match="16,385 bytes"):
+        prediction(model(), NEW.but(answer_bytes=(16 << 10) + 1), rtt_ms=10)
+    prediction(model(), NEW.but(answer_bytes=16 << 10), rtt_ms=10)
+
+
 def test_what_was_not_measured_is_refused_with_what_was() -> None:
-    with pytest.raises(UserMistake, match="key ed25519") as caught:
-        prediction(model(), NEW.but(certificate="ed25519"))
+    with pytest.raises(UserMistake, match="key mldsa87") as caught:
+        prediction(model(), NEW.but(certificate="mldsa87"))
     assert "key rsa-4096" in str(caught.value.remedy)
     with pytest.raises(UserMistake, match="no connections"):
         calibration_of(fake_header(STUDY), [])
@@ -192,12 +217,11 @@ def test_what_was_not_measured_is_refused_with_what_was() -> None:
 
 def test_outside_of_the_range_it_says_so() -> None:
     assert list(outside(model(), NEW)) == []
-    far = list(outside(model(), NEW.but(statements=33, answer_bytes=15_001)))
+    far = list(outside(model(), NEW.but(statements=33, answer_bytes=119)))
     assert far == [
         "33 statements a connection, where 1 to 32 were measured",
-        "answers of 15,001 bytes, where 120 to 15,000 were measured",
+        "answers of 119 bytes, where 120 to 1,048,576 were measured",
     ]
-    assert list(outside(model(), NEW.but(answer_bytes=119))) != []
 
 
 def test_an_outcome_that_a_block_lacks_is_left_out_and_others_stay() -> None:

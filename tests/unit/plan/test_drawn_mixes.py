@@ -23,14 +23,20 @@ def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
     assert not set(mixes) & set(known())
     for mix in mixes:
         assert 1 <= mix.statements <= 32
-        assert 120 <= mix.answer_bytes <= 15_000
+        assert 120 <= mix.answer_bytes <= 1 << 20
+        assert mix.statements * mix.answer_bytes <= 4 << 20
+        assert mix.chain == 1 or (mix.tls != "off" and mix.resumption == "off")
         assert mix.certificate in {own.certificate for own in known()}
         assert (mix.tls, mix.group) in {(own.tls, own.group) for own in known()}
     assert {mix.tls for mix in mixes} == {"off", "1.2", "1.3"}
     assert {mix.resumption for mix in mixes} == {"off", "on"}
     assert {mix.path for mix in mixes} == {"direct", "stunnel", "haproxy-tls", "ssh-aes128-gcm"}
     assert {mix.auth for mix in mixes} == {"default", "mysql_native_password"}
+    assert {mix.chain for mix in mixes} == {1, 2, 3}
+    assert {mix.client_certificate for mix in mixes} == {"off", "on"}
+    assert any(mix.answer_bytes > 16 << 10 for mix in mixes)
     assert all(own.mix.path == "direct" for own in found if own.rtt_ms)
+    assert all(own.mix.answer_bytes <= 15_000 for own in found if own.rtt_ms or own.mix.path != "direct")
 
 
 def test_a_quarter_is_away_where_distances_can_be_made() -> None:

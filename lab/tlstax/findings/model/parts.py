@@ -5,16 +5,28 @@ on top of that what a key and a group take more than the common ones. A resumed 
 certificate; in TLS 1.3 it still agrees on a key by a group (psk_dhe_ke, RFC 8446, 4.2.9), in TLS 1.2 it does
 not (RFC 5246, F.1.4). Statements and their bytes cost the same whatever came before, more under TLS. What
 another login or a path adds, it adds to connections and statements alike.
+
+Each further certificate of a chain is read and verified by the client. A client that proves itself adds a
+certificate and a signature (RFC 8446, 4.4.2 and 4.4.3), which the server verifies; what that leaves to do
+where the session is resumed is a part of its own.
+
+Bytes of an answer beyond its first 16 KiB cost something else than those: a record of TLS holds no more (RFC
+8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
+from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, authority_key
 from tlstax.study.mixes import P256, Mix
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
+BEYOND = "KiB beyond 16"
+"""Of each answer."""
+
+GATHERED_KIB = 16
+
 UNDER_TLS, THROUGH = " under TLS", " through "
 
 Parts = Mapping[str, float]
@@ -23,21 +35,40 @@ Parts = Mapping[str, float]
 
 def parts_of(mix: Mix) -> dict[str, float]:
     """The parts of one connection of the mix with all its statements."""
-    kib = mix.statements * mix.answer_bytes / 1024
-    parts: dict[str, float] = {CONNECTION: 1, STATEMENT: mix.statements, KIB: kib}
+    asked = _statements(mix)
+    parts: dict[str, float] = {CONNECTION: 1, **asked}
     if mix.path != DIRECT:
         parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
     if mix.auth != DEFAULT_AUTH:
         parts[f"login {mix.auth}"] = 1
     if mix.tls == "off":
         return parts
-    resumes = mix.resumption == "on"
-    parts[f"TLS {mix.tls}{' resumed' if resumes else ''}"] = 1
-    if not resumes and mix.certificate != DEFAULT_CERTIFICATE:
-        parts[f"key {mix.certificate}"] = 1
-    if mix.group != P256 and not (resumes and mix.tls == "1.2"):
-        parts[f"group {mix.group}"] = 1
-    return {**parts, STATEMENT + UNDER_TLS: mix.statements, KIB + UNDER_TLS: kib}
+    return {
+        **parts,
+        **dict(_handshake(mix)),
+        **{f"{name}{UNDER_TLS}": amount for name, amount in asked.items()},
+    }
+
+
+def _statements(mix: Mix) -> dict[str, float]:
+    """What all statements of the mix have: themselves, and the bytes that they return."""
+    kib = mix.answer_bytes / 1024
+    amounts = {STATEMENT: 1.0, KIB: min(kib, GATHERED_KIB), BEYOND: max(0.0, kib - GATHERED_KIB)}
+    return {name: mix.statements * amount for name, amount in amounts.items() if amount}
+
+
+def _handshake(mix: Mix) -> Iterator[tuple[str, float]]:
+    """What TLS takes before the first statement, where there is TLS."""
+    resumed = " resumed" if mix.resumption == "on" else ""
+    yield f"TLS {mix.tls}{resumed}", 1
+    if not resumed and mix.certificate != DEFAULT_CERTIFICATE:
+        yield f"key {mix.certificate}", 1
+    if not resumed and mix.chain > 1:
+        yield f"chain {authority_key(mix.certificate)}", mix.chain - 1
+    if mix.client_certificate == "on":
+        yield f"client {mix.certificate}{resumed}", 1
+    if mix.group != P256 and not (resumed and mix.tls == "1.2"):
+        yield f"group {mix.group}", 1
 
 
 def of_path(parts: Parts) -> dict[str, float]:

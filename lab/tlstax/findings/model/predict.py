@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+
+from pydantic import ValidationError
 
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
@@ -28,6 +31,11 @@ AROUND_A_ROUND_TRIP = 0.12
 several segments may be paced (BBR spreads the first ten over a third of one). It took 2 to 16 % more."""
 
 
+FIRST_FLIGHT_BYTES = 16 << 10
+"""What is taken to arrive within one round trip: an initial window of ten segments (RFC 6928), which the
+handshake has opened somewhat further."""
+
+
 def prediction(
     model: Calibrated, mix: Mix, *, rtt_ms: float = 0.0, connects_per_s: float | None = None
 ) -> Prediction:
@@ -38,6 +46,12 @@ def prediction(
         raise UserMistake(
             f"how often {mix.path} itself waits for its other end is not among the parts",
             remedy="leave the distance out, or measure it: `tlstax study run tunnels` does",
+        )
+    if rtt_ms and mix.answer_bytes > FIRST_FLIGHT_BYTES:
+        raise UserMistake(
+            f"how many round trips an answer of {mix.answer_bytes:,} bytes takes at a distance is not among "
+            f"the parts, since it does not fit the {FIRST_FLIGHT_BYTES:,} bytes of a first flight",
+            remedy="leave the distance out, or measure it: `tlstax study run bytes --set rtt_ms=20` does",
         )
     parts = parts_of(mix)
     whole = costs(model, mix, rtt_ms)
@@ -177,18 +191,25 @@ def _changed(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[WhatIf]:
 
 
 def changes_of(mix: Mix) -> Iterator[tuple[Remedy, str, Mix]]:
-    """The mix with one thing changed: which, in words, and the mix that it becomes."""
+    """The mix with one thing changed, where it can be: which, in words, and the mix that it becomes."""
+    for remedy, words, change in _thinkable(mix):
+        with suppress(ValidationError):  # Not every key goes with every version and group.
+            yield remedy, words, mix.but(**change)
+
+
+def _thinkable(mix: Mix) -> Iterator[tuple[Remedy, str, dict[str, str]]]:
+    """What one would change of TLS, whether it goes with the rest of the mix or not."""
     if mix.tls == "off":
         return
     if mix.resumption == "off":
-        yield "resumption", "sessions resumed", mix.but(resumption="on")
+        yield "resumption", "sessions resumed", {"resumption": "on"}
     if mix.resumption == "off" and mix.certificate != CHEAPEST_KEY:
         words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
-        yield "certificate", words, mix.but(certificate=CHEAPEST_KEY)
+        yield "certificate", words, {"certificate": CHEAPEST_KEY}
     if mix.group != P256:
-        yield "group", "P-256 first in the clients' groups", mix.but(group=P256)
+        yield "group", "P-256 first in the clients' groups", {"group": P256}
     other = "1.2" if mix.tls == "1.3" else "1.3"
-    yield "version", f"TLS {other} in place of {mix.tls}", mix.but(tls=other)
+    yield "version", f"TLS {other} in place of {mix.tls}", {"tls": other}
 
 
 def _what_if(

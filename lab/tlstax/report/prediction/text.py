@@ -9,12 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, number, percent, signed
+from tlstax.findings.model.parts import BEYOND, CONNECTION, KIB, UNDER_TLS
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
 from tlstax.study.mixes import Mix
-from tlstax.study.server_words import key_of
+from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
 
 LARGE_US = 10_000.0
@@ -47,7 +48,9 @@ def mix_words(mix: Mix) -> str:
         return f"in the clear, {login}{work}"
     group = "the client's first group" if mix.group == "default" else mix.group
     proof = "resumed" if mix.resumption == "on" else key_of(mix.certificate)
-    return f"TLS {mix.tls}, {proof}, {group}, {login}{work}"
+    chain = f", {chain_words(mix.chain)}" if mix.chain > 1 and mix.resumption == "off" else ""
+    client = ", a client certificate" if mix.client_certificate == "on" else ""
+    return f"TLS {mix.tls}, {proof}{chain}{client}, {group}, {login}{work}"
 
 
 def _costs(found: Prediction) -> RenderableType:
@@ -116,18 +119,44 @@ def _share(part: PartCost, whole: float) -> str:
 def part_words(name: str) -> str:
     """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
     kind, _, rest = name.partition(" ")
-    if kind == "TLS" and rest.endswith("resumed"):
-        return f"a resumed handshake of TLS {rest.split()[0]}"
-    if kind == "TLS":
-        return f"a full handshake of TLS {rest}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
-    if kind == "key":
-        return f"{key_of(rest)} in place of {key_of(DEFAULT_CERTIFICATE)}"
-    if kind == "group":
-        group = "the client's first group" if rest == "default" else rest
-        return f"{group} in place of P-256"
-    if kind == "login":
-        return f"a login by {rest}"
-    return {"connection": "a connection, in the clear", "KiB": "KiB of answers"}.get(name, name)
+    if name in _STATEMENTS_WORDS or kind not in _PART_WORDS:
+        return _STATEMENTS_WORDS.get(name, name)
+    return _PART_WORDS[kind](rest)
+
+
+def _handshake_words(version: str) -> str:
+    number, _, resumed = version.partition(" ")
+    if resumed:
+        return f"a resumed handshake of TLS {number}"
+    return f"a full handshake of TLS {number}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
+
+
+def _client_words(proof: str) -> str:
+    key, _, resumed = proof.partition(" ")
+    return f"a client certificate with {key_of(key)}{', ' if resumed else ''}{resumed}"
+
+
+def _group_words(group: str) -> str:
+    named = "the client's first group" if group == "default" else group
+    return f"{named} in place of P-256"
+
+
+_PART_WORDS: dict[str, Callable[[str], str]] = {
+    "TLS": _handshake_words,
+    "key": lambda key: f"{key_of(key)} in place of {key_of(DEFAULT_CERTIFICATE)}",
+    "chain": lambda key: f"further certificate of an authority with {key_of(key)}",
+    "client": _client_words,
+    "group": _group_words,
+    "login": lambda plugin: f"a login by {plugin}",
+}
+"""By the first word of a part's name, the rest of it in words."""
+
+_STATEMENTS_WORDS = {
+    CONNECTION: "a connection, in the clear",
+    KIB: "KiB of answers",
+    BEYOND: "KiB of answers beyond the first 16 of each",
+    BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
+}
 
 
 def _what_if(found: Prediction) -> RenderableType:
