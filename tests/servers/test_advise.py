@@ -47,6 +47,7 @@ def things(server: PrivateServer) -> tuple[tuple[object, ...], ...]:
     return as_owner(server, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'lent'")
 
 
+@pytest.mark.long
 def test_a_long_key_is_found_measured_and_nothing_is_left(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:

@@ -77,7 +77,7 @@ def options_of(own: Step) -> tuple[str, ...]:
     return tuple(f"--{'='.join(part.strip() for part in line.split('='))}" for line in lines)
 
 
-@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
 def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
     request: pytest.FixtureRequest, session: Session, product: str, folder: Path
 ) -> None:
@@ -131,6 +131,7 @@ def _made(subject: x509.Name, key: CertificatePublicKeyTypes, issuer: x509.Name)
     )
 
 
+@pytest.mark.long
 def test_the_servers_lines_make_it_resume_and_offer_tls_1_3(
     mysql_build: ServerBuild, session: Session
 ) -> None:
@@ -148,6 +149,7 @@ def test_the_servers_lines_make_it_resume_and_offer_tls_1_3(
 CHANGES: tuple[Change, ...] = ("resumption", "version")
 
 
+@pytest.mark.long
 def test_the_clients_openssl_cnf_saves_the_second_client_hello(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_the_clients_openssl_cnf_saves_the_second_client_hello(
     assert before.connect.whole.round_trips - after.connect.whole.round_trips == 1
 
 
+@pytest.mark.long
 def test_a_file_without_the_root_sends_none(mysql_build: ServerBuild, session: Session, folder: Path) -> None:
     files = chain_of_three(folder)
     readable(files.key_file)

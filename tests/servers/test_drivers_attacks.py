@@ -12,6 +12,8 @@ from command_line import Home
 from tlstax.probes.drivers.attacked import TRICKS
 from tlstax.probes.drivers.probe_document import DriverRow, ProbeDocument
 
+pytestmark = pytest.mark.long
+
 OWN_DRIVERS = Path(__file__).parent / "drivers"
 
 

@@ -166,6 +166,7 @@ def test_a_study_of_which_nothing_can_be_done_is_a_mistake(
     assert "plain-driver says: " in result.stderr
 
 
+@pytest.mark.long
 def test_what_no_driver_of_the_kind_can_do_is_left_out(home: Home, tmp_path: Path) -> None:
     file = study(
         tmp_path, case(client="engine"), case(client="single-driver"), case("unset", client="engine")

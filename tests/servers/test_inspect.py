@@ -43,7 +43,7 @@ def taken(found: InspectedServer, topic: str) -> set[str]:
     return {own.name for own in found.asked if own.topic == topic and own.agreed}
 
 
-@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
 def test_a_clean_server_has_nothing_to_mend(
     request: pytest.FixtureRequest, session: Session, product: str
 ) -> None:
@@ -131,6 +131,7 @@ def test_a_wrong_password_and_a_dead_server_are_one_sentence(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_private_server_is_named_instead_of_an_address() -> None:
     found = document("mariadb-11.8")
     assert "MariaDB" in found.word.version

@@ -83,6 +83,7 @@ def test_two_trials_count_the_same_for_a_query(bench: Bench) -> None:
     assert all(first[site] == pytest.approx(round(first[site]), abs=0.05) for site in alike)
 
 
+@pytest.mark.long
 def test_a_run_counts_every_case_twice_and_compares_none_of_it(
     tmp_path: Path, mysql_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def only_run(data: Path) -> StoredRun:
         return store.load(summary.run)
 
 
+@pytest.mark.long
 def test_a_run_has_the_servers_cpu_time_in_slices(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:
