@@ -45,19 +45,21 @@ class Conversation:
         last = max(place for place, (from_client, _) in enumerate(self.segments) if from_client)
         return self.segments[:last]
 
-    def round_trips(self, *, tls13: bool = False) -> int:
+    def round_trips(self, *, tls13: bool = False, proof_records: int = 0) -> int:
         """How often the client waited: for its SYN, for the greeting, then for each answer to what it sent.
 
         In TLS 1.3 it does not wait after its Finished, though a server's tickets may come before what it
         sends next. That Finished is in its first segment of application data, after the certificate if it was
-        asked for one (RFC 8446, sections 2, 4.6.1 and 5).
+        asked for one (RFC 8446, sections 2, 4.6.1 and 5); a client that has one sends it, its signature and
+        its Finished in so many `proof_records`, which may take several segments.
         """
         trips, waiting, said = 2, False, b""
         for from_client, payload in self.until_the_goodbye():
             if from_client:
                 is_first = not data_records(said)
                 said += payload
-                waiting = not (tls13 and is_first and data_records(said))
+                records = data_records(said)
+                waiting = not (tls13 and records and (is_first or records <= proof_records))
             elif waiting:
                 trips, waiting = trips + 1, False
         return trips
