@@ -12,6 +12,7 @@ import typer
 
 from tlstax import __version__
 from tlstax.cli.benches_app import benches_app
+from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
 from tlstax.cli.inspect_app import inspect_app
@@ -45,6 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(compare_app)
 app.add_typer(inspect_app)
 app.add_typer(predict_app)
 app.add_typer(benches_app)

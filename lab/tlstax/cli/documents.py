@@ -24,6 +24,7 @@ from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
 from tlstax.results.advice import Advice
+from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
@@ -55,6 +56,8 @@ PRINTED = (
     Printed("study-plan", Plan, ("study plan NAME --json",)),
     Printed("runs-export", ExportedRun, ("runs export RUN",)),
     Printed("runs-list", RunListing, ("runs list --json",)),
+    Printed("compare", RunComparison, ("compare RUN RUN --json",)),
+    Printed("check", GateResult, ("check RUN --against RUN --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
     Printed("memory", MemoryDocument, ("memory --json",)),

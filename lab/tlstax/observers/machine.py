@@ -88,6 +88,7 @@ def describe_machine(
         kernel=_text(root / "proc/sys/kernel/osrelease").strip(),
         distribution=release.get("PRETTY_NAME", "unknown"),
         virtualization=virtualization(root),
+        microcode=microcode(root),
         server_cpus=split.server_cpus,
         client_cpus=split.client_cpus,
         notes=(*_sharing_notes(cpus, split, root), *_speed_notes(root), *_neighbour_notes(root)),
@@ -98,6 +99,12 @@ def cpu_model(root: Path = ROOT) -> str:
     """The processor's name; on machines whose kernel gives none (ARM), the architecture."""
     found = re.search(r"^model name\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
     return found[1].strip() if found else os.uname().machine
+
+
+def microcode(root: Path = ROOT) -> str | None:
+    """The revision of the processor's microcode (proc(5), /proc/cpuinfo); None where the kernel has none."""
+    found = re.search(r"^microcode\s*:\s*(.+)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    return found[1].strip() if found else None
 
 
 def virtualization(root: Path = ROOT) -> str | None:

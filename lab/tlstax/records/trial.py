@@ -262,8 +262,9 @@ class Specimen(Frozen):
 class Machine(Frozen):
     """Where the trials ran, as far as it bears on their numbers.
 
-    The server was pinned to `server_cpus` and the client to `client_cpus` (empty: not pinned), which the user
-    asked for (`cpus_asked_for`), a `pilot` balanced, or neither.
+    The server was pinned to `server_cpus` and the client to `client_cpus` (empty: not pinned), which the
+    user asked for (`cpus_asked_for`), a `pilot` balanced, or neither. `microcode` is the processor's own,
+    None where the kernel does not say.
     """
 
     cpu_model: str
@@ -272,6 +273,7 @@ class Machine(Frozen):
     kernel: str
     distribution: str
     virtualization: str | None
+    microcode: str | None = None
     server_cpus: tuple[int, ...] = ()
     client_cpus: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()

@@ -1,0 +1,54 @@
+"""The commands that set runs beside one another: `compare` and `check`, and their options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tlstax.cli.options import Json
+
+compare_app = typer.Typer()
+
+
+@compare_app.command("compare")
+def compare(
+    runs: Annotated[
+        list[str], typer.Argument(help="Two runs or more, by their names or the beginnings of them.")
+    ],
+    outcomes: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated; default: the one that decided, and the server's CPU time."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Which differences between runs are real, and what is different between them: each beside the first."""
+    from tlstax.cli.compare_command import compare_command
+
+    raise typer.Exit(compare_command(runs, outcomes, as_json=json))
+
+
+@compare_app.command("check")
+def check(
+    run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")],
+    against: Annotated[str, typer.Option(help="The run that it is checked against.")],
+    limits: Annotated[
+        list[str],
+        typer.Option(
+            "--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."
+        ),
+    ],
+    absolute: Annotated[
+        bool,
+        typer.Option(
+            "--absolute",
+            help="Check the values themselves, with the machine's speed in them, not their ratios.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 untold."""
+    from tlstax.cli.compare_command import CheckOptions, check_command
+
+    options = CheckOptions(run=run, against=against, limits=limits, absolute=absolute, json=json)
+    raise typer.Exit(check_command(options))

@@ -1,0 +1,93 @@
+"""`tlstax compare` and `tlstax check`: runs beside one another, and limits with statuses of their own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+
+from tlstax.cli.kept import open_store
+from tlstax.cli.streams import show_found
+from tlstax.findings.compare.compare import compared
+from tlstax.findings.compare.gate import gated
+from tlstax.findings.core.outcomes import OUTCOMES
+from tlstax.records.trial import StoredRun
+from tlstax.report.comparison.text import comparison_text, gate_text
+from tlstax.results.comparison import GateVerdict, Limit, Measure
+from tlstax.study import Study
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
+
+SERVER_CPU = "server_cpu_us_per_op"
+
+STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
+
+_LIMIT = re.compile(r"(?P<outcome>[a-z0-9_]+)\s*(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]+)?)\s*%")
+
+
+def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> int:
+    """Show each run beside the first; the exit status. UserMistake for fewer than two."""
+    if len(set(runs)) < 2:
+        raise UserMistake("compare takes two runs or more", remedy="`tlstax runs list` shows all")
+    stored = _loaded(runs)
+    names = _outcomes(outcomes, stored[0].header.study)
+    found = compared(stored, names)
+    show_found(found, partial(comparison_text, found), as_json=as_json)
+    return 0
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of `tlstax check` as they were typed."""
+
+    run: str
+    against: str
+    limits: list[str]
+    absolute: bool = False
+    json: bool = False
+
+
+def check_command(options: CheckOptions) -> int:
+    """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
+    limits = [limit_of(text) for text in options.limits]
+    run, against = _loaded([options.run, options.against])
+    if run.header.run == against.header.run:
+        raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
+    measure: Measure = "itself" if options.absolute else "to the baseline"
+    found = gated(run, against, limits, measure=measure)
+    show_found(found, partial(gate_text, found), as_json=options.json)
+    return STATUS[found.verdict]
+
+
+def limit_of(text: str) -> Limit:
+    """A limit as it was typed: "server_cpu_us_per_op +5%". Raises UserMistake."""
+    found = _LIMIT.fullmatch(text.strip())
+    if found is None:
+        raise UserMistake(
+            f"--max: {text!r} is not an outcome and a percentage", remedy="write 'server_cpu_us_per_op +5%'"
+        )
+    _check_outcome(found["outcome"], "--max")
+    share = float(found["number"]) / 100
+    return Limit(outcome=found["outcome"], most=-share if found["sign"] == "-" else share)
+
+
+def _check_outcome(name: str, where: str) -> None:
+    if name not in OUTCOMES:
+        raise UserMistake(
+            f"{where}: {name!r} is not an outcome{closest(name, OUTCOMES)}",
+            remedy="`tlstax runs export --format json` has the names of all that a run yields",
+        )
+
+
+def _outcomes(given: str | None, study: Study) -> tuple[str, ...]:
+    if given is None:
+        return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        _check_outcome(name, "--outcomes")
+    return names
+
+
+def _loaded(names: list[str]) -> list[StoredRun]:
+    with open_store() as store:
+        return [store.load(name) for name in names]

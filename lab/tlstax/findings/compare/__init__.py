@@ -1,0 +1,1 @@
+"""Runs beside one another: what is different between them, and which differences are real. Pure."""

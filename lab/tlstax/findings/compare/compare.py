@@ -1,0 +1,138 @@
+"""Runs beside the first of them: the cases that both have, and what changed in each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from statistics import fmean
+
+from tlstax.findings.compare.headers import check_fair, different, is_same_machine, single_levels
+from tlstax.findings.compare.two_runs import change_between
+from tlstax.findings.core.outcomes import OUTCOMES
+from tlstax.findings.core.series import Logs, Series, frozen, series_of
+from tlstax.findings.core.stats import judge
+from tlstax.records.trial import RunHeader, StoredRun
+from tlstax.results.comparison import CaseChange, Measure, RunBeside, RunComparison
+from tlstax.study import Case
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.labels import full_label
+from tlstax.support.errors import UserMistake
+
+Key = tuple[object, ...]
+"""What makes two runs' cases the same case."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run with its cases, each under its key; controls are among none of them."""
+
+    header: RunHeader
+    series: Series
+    cases: Mapping[Key, Case]
+
+    def label(self, key: Key) -> str:
+        """What the case is called in its run."""
+        return full_label(self.cases[key], self.header.study)
+
+    def logs(self, key: Key, outcome: str, measure: Measure) -> Logs:
+        """Logarithms of the outcome, or of its ratio to the baseline, one a block."""
+        levels = self.cases[key].levels
+        if measure == "itself":
+            return self.series.logs(levels, outcome)
+        return self.series.log_ratios(levels, self.series.own_baseline(levels), outcome)
+
+
+def compared(
+    runs: Sequence[StoredRun], outcomes: Sequence[str], *, confidence: float | None = None
+) -> RunComparison:
+    """Each run beside the first. UserMistake where they have no case in common, or comparing is unfair."""
+    first, *others = runs
+    sure = first.header.study.confidence if confidence is None else confidence
+    return RunComparison(
+        confidence=sure,
+        beside=tuple(beside(first, other, outcomes, confidence=sure) for other in others),
+    )
+
+
+def beside(before: StoredRun, after: StoredRun, outcomes: Sequence[str], *, confidence: float) -> RunBeside:
+    """The later run beside the earlier one. UserMistake as of `compared`."""
+    old, new = measured(before, after)
+    same_machine = is_same_machine(old.header.machine, new.header.machine)
+    return RunBeside(
+        run=new.header.run,
+        against=old.header.run,
+        same_machine=same_machine,
+        different=different(old.header, new.header),
+        changes=tuple(case_changes(old, new, outcomes, confidence=confidence)),
+        only_before=tuple(old.label(key) for key in old.cases if key not in new.cases),
+        only_after=tuple(new.label(key) for key in new.cases if key not in old.cases),
+    )
+
+
+def measured(before: StoredRun, after: StoredRun) -> tuple[Measured, Measured]:
+    """Both runs with cases that can be matched. UserMistake as of `compared`."""
+    check_fair(before.header, after.header)
+    constant = single_levels(before.header.study).keys() & single_levels(after.header.study).keys()
+    old, new = (_measured(run, constant) for run in (before, after))
+    if not old.cases.keys() & new.cases.keys():
+        raise UserMistake(
+            f"runs {before.header.run} and {after.header.run} have no case in common",
+            remedy="compare runs of one study, or of one set of options",
+        )
+    return old, new
+
+
+def _measured(stored: StoredRun, constant: frozenset[str] | set[str]) -> Measured:
+    series = series_of(stored)
+    cases = {_key(case, constant): case for at, case in series.cases.items() if at in series.values}
+    return Measured(stored.header, series, cases)
+
+
+def _key(case: Case, constant: frozenset[str] | set[str]) -> Key:
+    """The case's levels, without the factors that have one level in either run: those are what changed."""
+    levels = {name: level for name, level in case.levels.items() if name not in constant}
+    return tuple(_hashable(value) for value in vars(CaseLevels.of(levels)).values())
+
+
+def _hashable(value: object) -> object:
+    return frozen(value) if isinstance(value, Mapping) else value
+
+
+def case_changes(
+    before: Measured, after: Measured, outcomes: Sequence[str], *, confidence: float
+) -> Iterator[CaseChange]:
+    """The change of each outcome in each case that both runs have.
+
+    Ratios to the baseline are compared, and where both ran on one machine the baselines themselves.
+    """
+    same_machine = is_same_machine(before.header.machine, after.header.machine)
+    for outcome in outcomes:
+        for key, case in before.cases.items():
+            if key not in after.cases:
+                continue
+            measure: Measure = "itself" if case.role == "baseline" else "to the baseline"
+            if measure == "to the baseline" or same_machine:
+                yield from case_change((before, after), key, outcome, measure, confidence)
+
+
+def case_change(
+    runs: tuple[Measured, Measured], key: Key, outcome: str, measure: Measure, confidence: float
+) -> Iterator[CaseChange]:
+    """The change of one case from the first run to the second; nothing where one has no such outcome."""
+    before, after = runs
+    old, new = before.logs(key, outcome, measure), after.logs(key, outcome, measure)
+    if not old or not new:
+        return
+    change = change_between(old, new, confidence=confidence, measure=measure)
+    yield CaseChange(
+        outcome=outcome,
+        unit=OUTCOMES[outcome].unit,
+        case=before.cases[key].levels,
+        label=before.label(key),
+        measure=measure,
+        before=exp(fmean(old.values())),
+        after=exp(fmean(new.values())),
+        change=change,
+        judgement=judge(change, None),
+    )

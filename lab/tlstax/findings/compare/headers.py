@@ -1,0 +1,135 @@
+"""What two runs' headers say differently, and what makes comparing them unfair. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tlstax.records.trial import Machine, RunHeader, Specimen
+from tlstax.results.comparison import HeaderChange
+from tlstax.study import Study
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import as_ranges
+
+Tell = Callable[[Machine], str]
+
+_MACHINE: dict[str, Tell] = {
+    "processor": lambda own: own.cpu_model,
+    "CPUs available": lambda own: str(own.cores),
+    "virtual machine": lambda own: own.virtualization or "",
+    "memory": lambda own: f"{own.memory_bytes / 2**30:.0f} GiB",
+}
+"""What makes a machine another one."""
+
+_SYSTEM: dict[str, Tell] = {
+    "kernel": lambda own: own.kernel,
+    "distribution": lambda own: own.distribution,
+    "microcode": lambda own: own.microcode or "",
+    "the server's CPUs": lambda own: as_ranges(own.server_cpus),
+    "the client's CPUs": lambda own: as_ranges(own.client_cpus),
+}
+"""What may change on one machine."""
+
+
+def is_same_machine(one: Machine, other: Machine) -> bool:
+    """Whether nothing that is known of them makes them two machines."""
+    return all(tell(one) == tell(other) for tell in _MACHINE.values())
+
+
+def different(before: RunHeader, after: RunHeader) -> tuple[HeaderChange, ...]:
+    """All that may bear on what was measured and is not the same in both."""
+    return tuple(
+        HeaderChange(what=what, before=old, after=new)
+        for what, old, new in (
+            *_machines(before.machine, after.machine),
+            *_specimens(before, after),
+            ("tlstax", before.tlstax_version, after.tlstax_version),
+            *_levels(before.study, after.study),
+            *_plans(before, after),
+        )
+        if old != new
+    )
+
+
+def check_fair(before: RunHeader, after: RunHeader) -> None:
+    """UserMistake where a difference between the runs would be that of their tables or plans."""
+    for header in (before, after):
+        if len(header.machines) > 1:
+            raise UserMistake(
+                f"run {header.run} was measured on {len(header.machines)} machines, and is no single thing "
+                "to compare",
+                remedy=f"`tlstax report {header.run}` compares its machines",
+            )
+    for what, old, new in _unfair(before.study, after.study):
+        if old != new:
+            raise UserMistake(
+                f"runs {before.run} and {after.run} cannot be compared: {what} is {old} in one and {new} in "
+                "the other",
+                remedy="measure one of them again as the other was",
+            )
+
+
+def _unfair(before: Study, after: Study) -> Iterator[tuple[str, str, str]]:
+    yield "the baseline", _words(before.baseline), _words(after.baseline)
+    yield "the number of rows in a table", f"{before.rows:,}", f"{after.rows:,}"
+    yield "the schedule", str(before.schedule), str(after.schedule)
+
+
+def _words(levels: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={level}" for name, level in sorted(levels.items()))
+
+
+def _machines(before: Machine, after: Machine) -> Iterator[tuple[str, str, str]]:
+    for what, tell in (_MACHINE | _SYSTEM).items():
+        yield what, tell(before), tell(after)
+
+
+def _specimens(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
+    """Versions by kind and name; of a kind with one in each, names and versions."""
+    for kind in dict.fromkeys(own.kind for own in (*before.specimens, *after.specimens)):
+        old = {own.name: own for own in before.specimens if own.kind == kind}
+        new = {own.name: own for own in after.specimens if own.kind == kind}
+        word = kind.replace("_", " ").replace("tls", "TLS")
+        if len(old) == len(new) == 1 and old.keys() != new.keys():
+            (one,), (other,) = old.values(), new.values()
+            yield word, _version(one), _version(other)
+            continue
+        for name in dict.fromkeys((*old, *new)):
+            yield f"{word} {name}", _version(old.get(name)), _version(new.get(name))
+            if name in old and name in new:
+                yield f"what {name} was made from", *_made_from(old[name], new[name])
+
+
+def _version(own: Specimen | None) -> str:
+    return "" if own is None else f"{own.name} {own.version}"
+
+
+def _made_from(before: Specimen, after: Specimen) -> tuple[str, str]:
+    """The packages that differ, of what has any; else the checksum of its file, shortened."""
+    if not before.packages and not after.packages:
+        return before.sha256[:16], after.sha256[:16]
+    names = sorted(before.packages.keys() | after.packages.keys())
+    other = [name for name in names if before.packages.get(name) != after.packages.get(name)]
+    words = [
+        ", ".join(f"{name} {own.packages[name]}" for name in other if name in own.packages)
+        for own in (before, after)
+    ]
+    return words[0], words[1]
+
+
+def _levels(before: Study, after: Study) -> Iterator[tuple[str, str, str]]:
+    """Factors that have one level in each run, and not the same."""
+    old, new = single_levels(before), single_levels(after)
+    for factor in dict.fromkeys((*old, *new)):
+        if factor in old and factor in new:
+            yield factor, old[factor], new[factor]
+
+
+def single_levels(study: Study) -> dict[str, str]:
+    """The factors of which all cases of a study have the same level, and that level."""
+    return {factor: str(levels[0]) for factor, levels in study.levels_of().items() if len(levels) == 1}
+
+
+def _plans(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
+    yield "study", before.study.name, after.study.name
+    yield "length of a trial", f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"
+    yield "external server", str(before.guest), str(after.guest)

@@ -1,0 +1,1 @@
+"""What people read of runs beside one another. Pure."""

@@ -1,0 +1,126 @@
+"""Runs beside one another and limits that were kept or not, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from tlstax.findings.core.wording import alike, capitalised, change_words, percent, signed_percent
+from tlstax.report.core.printed import grid, printed, styled
+from tlstax.results.comparison import (
+    CaseChange,
+    GatedCase,
+    GateResult,
+    GateVerdict,
+    HeaderChange,
+    RunBeside,
+    RunComparison,
+)
+from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
+
+STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "UNTOLD": "yellow"}
+
+
+def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
+    """Each run beside the first, `width` columns wide."""
+    parts = [part for own in found.beside for part in _beside(own)]
+    parts.append(
+        styled(
+            f"Intervals are of {percent(found.confidence)}, and include how far runs of one thing differ.",
+            "dim",
+        )
+    )
+    return printed(parts, width=width, colour=colour)
+
+
+def _beside(found: RunBeside) -> Iterator[RenderableType]:
+    yield styled(f"{found.run} beside {found.against}", "bold")
+    yield Text()
+    yield from _different(found.different, same_machine=found.same_machine)
+    for outcome, changes in grouped(found.changes, lambda own: own.outcome).items():
+        yield styled(capitalised(OUTCOMES[outcome].words), "bold")
+        yield from _changes(changes)
+        yield Text()
+    for words, labels in (
+        ("Only the earlier run", found.only_before),
+        ("Only the later run", found.only_after),
+    ):
+        if labels:
+            yield styled(f"{words} has {counted(len(labels), 'case')}: {'; '.join(labels)}", "dim")
+            yield Text()
+
+
+def _different(found: tuple[HeaderChange, ...], *, same_machine: bool) -> Iterator[RenderableType]:
+    yield styled("What is different", "bold")
+    table = grid()
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for own in found:
+        table.add_row(styled(own.what), styled(own.before or "none"), styled(own.after or "none"))
+    yield Padding(table if found else styled("nothing that is known of them"), (0, 0, 0, 2))
+    if not same_machine:
+        yield styled("These are two machines, so only ratios to each run's own baseline are compared.", "dim")
+    yield Text()
+
+
+def _changes(changes: list[CaseChange]) -> Iterator[RenderableType]:
+    for own in changes:
+        before, after = _figures(own)
+        seen = own.judgement in {"higher", "lower"}
+        yield Padding(styled(own.label), (0, 0, 0, 2))
+        words = f"{before}, then {after}: {change_words(own.change)}, {own.judgement}"
+        yield Padding(styled(words, "bold" if seen else "dim"), (0, 0, 0, 6))
+
+
+def _figures(own: CaseChange) -> tuple[str, str]:
+    """Both figures: ratios to the baseline as such, values in their unit."""
+    if own.measure == "to the baseline":
+        return f"{own.before:.3f} ×", f"{own.after:.3f} ×"
+    before, after = alike(own.before, own.after)
+    return f"{before} {own.unit}", f"{after} {own.unit}"
+
+
+def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
+    """A line for each case, then what they come to."""
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    several = len({own.limit.outcome for own in found.cases}) > 1
+    for own in found.cases:
+        table.add_row(styled(own.verdict, STYLES[own.verdict]), styled(_case_words(own, several=several)))
+    parts: list[RenderableType] = [table, Text()]
+    if found.different:
+        words = "; ".join(
+            f"{own.what} {own.before or 'none'} → {own.after or 'none'}" for own in found.different
+        )
+        parts.append(styled(f"Different beside: {words}", "dim"))
+    parts.append(styled(_sum(found), "dim"))
+    return printed(parts, width=width, colour=colour)
+
+
+def _case_words(own: GatedCase, *, several: bool) -> str:
+    limit = f", at most {signed_percent(own.limit.most)}"
+    outcome = f" ({OUTCOMES[own.limit.outcome].words}{limit})" if several else ""
+    change = own.change.change
+    if own.verdict == "UNTOLD" and change.high is not None:
+        return f"{own.change.label}{outcome}: could be up to {signed_percent(change.high - 1)}"
+    if own.verdict == "UNTOLD":
+        return f"{own.change.label}{outcome}: a single block has no interval"
+    return f"{own.change.label}{outcome}: {change_words(change)}"
+
+
+def _sum(found: GateResult) -> str:
+    limits = dict.fromkeys(
+        f"{OUTCOMES[own.limit.outcome].words} at most {signed_percent(own.limit.most)}" for own in found.cases
+    )
+    measures = {own.change.measure for own in found.cases}
+    of = "each to its own run's baseline" if measures == {"to the baseline"} else "the values themselves"
+    return (
+        f"{found.verdict}: {found.run} beside {found.against}, {'; '.join(limits)}, {of}. All "
+        f"{counted(len(found.cases), 'interval')} hold together with {percent(found.confidence)}."
+    )

@@ -1,0 +1,107 @@
+"""What differs between runs, and whether a run keeps to a limit: the documents of `compare` and `check`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tlstax.contract import Frozen
+from tlstax.results.interval import Interval, Judgement
+from tlstax.study import Level
+
+Measure = Literal["to the baseline", "itself"]
+"""Of a case in each of two runs: its ratio to its own run's baseline, or its own value."""
+
+GateVerdict = Literal["PASS", "FAIL", "UNTOLD"]
+
+
+class HeaderChange(Frozen):
+    """Something that two runs' headers say differently; empty where one of them has no such thing."""
+
+    what: str
+    before: str
+    after: str
+
+
+class CaseChange(Frozen):
+    """One case in two runs: an outcome there, and by what factor it changed.
+
+    `before` and `after` are geometric means over each run's blocks, of the outcome or of its ratio to the
+    baseline, as `measure` says. `change` is the second to the first; its interval includes how far two runs
+    of the same thing differ, and its `blocks` are those of the run that has fewer.
+    """
+
+    outcome: str
+    unit: str
+    case: dict[str, Level]
+    label: str
+    measure: Measure
+    before: float
+    after: float
+    change: Interval
+    judgement: Judgement
+
+
+class RunBeside(Frozen):
+    """A run beside the one that it is compared with.
+
+    On machines that differ, only ratios to each run's own baseline are compared. `only_before` and
+    `only_after` are the labels of cases that the other run does not have.
+    """
+
+    run: str
+    against: str
+    same_machine: bool
+    different: tuple[HeaderChange, ...]
+    changes: tuple[CaseChange, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+
+
+class RunComparison(Frozen):
+    """The document that `compare --json` prints; each run stands beside the first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    confidence: float
+    beside: tuple[RunBeside, ...]
+
+
+class Limit(Frozen):
+    """By how much an outcome may rise, relative: 0.05 is 5 %."""
+
+    outcome: str
+    most: float
+
+
+class GatedCase(Frozen):
+    """Whether one case kept to a limit.
+
+    It passes where its interval ends below the limit, and fails where it begins above; all intervals of a
+    check hold together with the check's confidence.
+    """
+
+    limit: Limit
+    change: CaseChange
+    verdict: GateVerdict
+
+
+class GateResult(Frozen):
+    """The document that `check --json` prints.
+
+    `confidence` is that of all intervals together. The verdict is FAIL where one case fails, else UNTOLD
+    where one is untold.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    against: str
+    same_machine: bool
+    confidence: float
+    different: tuple[HeaderChange, ...]
+    cases: tuple[GatedCase, ...]
+    verdict: GateVerdict

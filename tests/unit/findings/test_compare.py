@@ -1,0 +1,254 @@
+"""Runs beside one another: what was planted between them is found, what was not is not, and limits hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+
+from fake_trials import Truth, fake_run, tax_truth
+from tlstax.findings.compare.compare import compared
+from tlstax.findings.compare.gate import gated, verdict_of
+from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between, confidence_of_each
+from tlstax.records.trial import Specimen, StoredRun
+from tlstax.report.comparison.text import comparison_text, gate_text
+from tlstax.results.comparison import Limit, RunComparison
+from tlstax.results.interval import Interval
+from tlstax.study import Case, load_study
+from tlstax.support.errors import UserMistake
+
+CPU = "server_cpu_us_per_op"
+
+
+def run(seed: int, *, tls_costs: float = 1.0, all_costs: float = 1.0, noise: float = 0.002) -> StoredRun:
+    """A run of the tax study, of which cases with TLS cost the server so much more."""
+
+    def truth(case: Case) -> Truth:
+        own = tax_truth(case)
+        factor = all_costs * (1.0 if case.levels["tls"] == "off" else tls_costs)
+        return replace(own, server_cpu_us_per_op=own.server_cpu_us_per_op * factor)
+
+    stored = fake_run(seed=seed, truth=truth, noise=noise, invalid=False)
+    header = stored.header.model_copy(update={"run": f"20261121-195500-{seed:04x}"})
+    return stored.model_copy(update={"header": header})
+
+
+def changed(stored: StoredRun, **update: object) -> StoredRun:
+    """The same run with another header."""
+    return stored.model_copy(update={"header": stored.header.model_copy(update=update)})
+
+
+def test_the_same_again_is_no_difference() -> None:
+    (found,) = compared([run(1), run(2)], (CPU,)).beside
+    assert len(found.changes) == 8
+    assert {own.judgement for own in found.changes} == {"no difference seen"}
+    assert found.different == ()
+    assert found.same_machine
+
+
+def test_what_tls_costs_more_is_found_and_plaintext_is_not_blamed() -> None:
+    (found,) = compared([run(1), run(2, tls_costs=1.03)], (CPU,)).beside
+    judged = {own.label: own.judgement for own in found.changes}
+    assert {judgement for label, judgement in judged.items() if label.startswith("TLS")} == {"higher"}
+    assert {judgement for label, judgement in judged.items() if not label.startswith("TLS")} == {
+        "no difference seen"
+    }
+    changes = [own.change.point for own in found.changes if own.measure == "to the baseline"]
+    assert changes == pytest.approx([1.03] * 6, rel=0.005)
+
+
+def test_a_machine_that_is_slower_changes_no_ratio() -> None:
+    (found,) = compared([run(1), run(2, all_costs=1.5)], (CPU,)).beside
+    judged = {own.measure: own.judgement for own in found.changes}
+    assert judged == {"to the baseline": "no difference seen", "itself": "higher"}
+
+
+def test_of_two_machines_ratios_alone_are_compared() -> None:
+    first, second = run(1), run(2)
+    machine = second.header.machine.model_copy(update={"cpu_model": "Another CPU"})
+    (found,) = compared([first, changed(second, machine=machine)], (CPU,)).beside
+    assert not found.same_machine
+    assert {own.measure for own in found.changes} == {"to the baseline"}
+    assert [(own.what, own.before, own.after) for own in found.different] == [
+        ("processor", "Fake CPU @ 3.00GHz", "Another CPU")
+    ]
+    with pytest.raises(UserMistake, match="different machines"):
+        gated(changed(second, machine=machine), first, [Limit(outcome=CPU, most=0)], measure="itself")
+
+
+def test_what_the_headers_say_differently_is_listed() -> None:
+    first, second = run(1), run(2)
+    packages = {"libssl3": "3.5.5-1", "zlib1g": "1.3"}
+    old = Specimen(name="mysql-9.7", kind="server", version="9.7.4", origin="here", packages=packages)
+    new = old.model_copy(update={"version": "9.7.5", "packages": {**packages, "libssl3": "3.5.6-1"}})
+    machine = second.header.machine.model_copy(update={"kernel": "Linux 7.0", "microcode": "0xa2"})
+    (found,) = compared(
+        [
+            changed(first, specimens=(old,)),
+            changed(second, specimens=(new,), machine=machine, tlstax_version="0.2.0"),
+        ],
+        (CPU,),
+    ).beside
+    assert [(own.what, own.before, own.after) for own in found.different] == [
+        ("kernel", "Linux 6.18.0", "Linux 7.0"),
+        ("microcode", "", "0xa2"),
+        ("server mysql-9.7", "mysql-9.7 9.7.4", "mysql-9.7 9.7.5"),
+        ("what mysql-9.7 was made from", "libssl3 3.5.5-1", "libssl3 3.5.6-1"),
+        ("tlstax", "0.1.0", "0.2.0"),
+    ]
+    assert found.same_machine, "another kernel is not another machine"
+
+
+def test_a_server_of_another_name_is_what_changed_and_not_another_case() -> None:
+    first, second = run(1), run(2)
+    named = {
+        name: stored.header.study.model_copy(
+            update={"factors": {**stored.header.study.factors, "server": (name,)}}
+        )
+        for name, stored in (("mysql-9.7", first), ("mariadb-11.8", second))
+    }
+    runs = []
+    for stored, (name, study) in zip((first, second), named.items(), strict=True):
+        trials = tuple(
+            record.model_copy(
+                update={
+                    "trial": record.trial.model_copy(
+                        update={
+                            "case": record.trial.case.model_copy(
+                                update={"levels": {**record.trial.case.levels, "server": name}}
+                            )
+                        }
+                    )
+                }
+            )
+            for record in stored.trials
+        )
+        runs.append(changed(stored, study=study).model_copy(update={"trials": trials}))
+    (found,) = compared(runs, (CPU,)).beside
+    assert len(found.changes) == 8
+    assert ("server", "mysql-9.7", "mariadb-11.8") in [
+        (own.what, own.before, own.after) for own in found.different
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [("rows", 77, "number of rows"), ("baseline", {"tls": "1.3"}, "the baseline")],
+)
+def test_what_is_unfair_is_refused_in_a_sentence(field: str, value: object, words: str) -> None:
+    first, second = run(1), run(2)
+    study = second.header.study.model_copy(update={field: value})
+    with pytest.raises(UserMistake, match=words):
+        compared([first, changed(second, study=study)], (CPU,))
+
+
+def test_runs_of_other_things_have_no_case_in_common() -> None:
+    first = run(1)
+    other = changed(run(2), study=load_study("tax").model_copy(update={"treatments": ()}))
+    empty = other.model_copy(update={"trials": ()})
+    with pytest.raises(UserMistake, match="no case in common"):
+        compared([first, empty], (CPU,))
+
+
+def test_an_interval_has_both_runs_scatter_and_how_far_runs_differ() -> None:
+    before, after = {1: 0.0, 2: 0.02}, {1: 0.10, 2: 0.12, 3: 0.11, 4: 0.11}
+    found = change_between(before, after, confidence=0.95, measure="to the baseline")
+    assert found.point == pytest.approx(exp(0.10))
+    assert found.blocks == 2
+    assert found.low is not None
+    error = sqrt(0.0002 / 2 + 0.0002 / 3 / 4 + 2 * BETWEEN_RUNS["to the baseline"] ** 2)
+    assert log(found.point / found.low) > 2.24 * error, "2.24 standard errors are 97.5 % of a normal variable"
+    alone = change_between({1: 0.0}, after, confidence=0.95, measure="itself")
+    assert (alone.low, alone.high) == (None, None)
+    with pytest.raises(ValueError, match="a block"):
+        change_between({}, after, confidence=0.95, measure="itself")
+
+
+def simulated(chance: np.random.Generator, change: float, cases: int, *, blocks: int = 8) -> list[Interval]:
+    """A check of so many cases, whose runs differ by luck as runs do, and by the change."""
+    luck = BETWEEN_RUNS["to the baseline"]
+    found = []
+    for _ in range(cases):
+        logs = [
+            dict(enumerate(chance.normal(shift + chance.normal(0, luck), 0.015, size=blocks)))
+            for shift in (0.0, log(1 + change))
+        ]
+        each = confidence_of_each(0.95, cases)
+        found.append(change_between(logs[0], logs[1], confidence=each, measure="to the baseline"))
+    return found
+
+
+@pytest.mark.parametrize("cases", [1, 8])
+def test_of_a_hundred_checks_of_the_same_hardly_one_fails(cases: int) -> None:
+    """A limit of nothing at all is the hardest one; of 400 checks one in twenty would be 20."""
+    chance = np.random.default_rng(11)
+    failed = sum(
+        any(verdict_of(own, 0.0) == "FAIL" for own in simulated(chance, 0.0, cases)) for _ in range(400)
+    )
+    assert failed <= 20
+
+
+def test_a_planted_3_per_cent_fails_a_limit_of_nothing_as_a_rule() -> None:
+    chance = np.random.default_rng(12)
+    found = [verdict_of(simulated(chance, 0.03, 1, blocks=20)[0], 0.0) for _ in range(200)]
+    assert found.count("FAIL") > 100
+    assert found.count("PASS") == 0
+
+
+def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold() -> None:
+    limit = [Limit(outcome=CPU, most=0.04)]
+    same = gated(run(2), run(1), limit)
+    assert same.verdict == "PASS"
+    assert {own.verdict for own in same.cases} == {"PASS"}
+    assert len(same.cases) == 6, "baselines are not gated"
+    assert gated(run(2, tls_costs=1.1), run(1), limit).verdict == "FAIL"
+    assert gated(run(2, tls_costs=1.04), run(1), limit).verdict == "UNTOLD"
+    assert gated(run(2, all_costs=1.5), run(1), limit).verdict == "PASS"
+    assert gated(run(2, all_costs=1.5), run(1), limit, measure="itself").verdict == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(0.99, 1.05, "PASS"), (1.051, 1.2, "FAIL"), (1.0, 1.0501, "UNTOLD"), (None, None, "UNTOLD")],
+)
+def test_a_verdict_is_where_the_interval_lies(low: float | None, high: float | None, verdict: str) -> None:
+    assert verdict_of(Interval(point=1.02, low=low, high=high, confidence=0.95, blocks=5), 0.05) == verdict
+
+
+def test_an_outcome_that_no_run_has_is_said() -> None:
+    with pytest.raises(UserMistake, match="path_cpu_us_per_op"):
+        gated(run(2), run(1), [Limit(outcome="path_cpu_us_per_op", most=0.1)])
+
+
+def test_a_single_block_is_untold() -> None:
+    once = run(2)
+    first = once.model_copy(update={"trials": tuple(own for own in once.trials if own.trial.block == 0)})
+    found = gated(first, run(1), [Limit(outcome=CPU, most=0.5)])
+    assert found.verdict == "UNTOLD"
+    assert "single block" in gate_text(found, width=100, colour=False)
+
+
+@pytest.mark.parametrize("width", [50, 120])
+def test_on_a_terminal_every_case_has_its_line(width: int) -> None:
+    limit = [Limit(outcome=CPU, most=0.05), Limit(outcome="client_cpu_us_per_op", most=0.05)]
+    found = gated(run(2, tls_costs=1.2), run(1), limit)
+    text = gate_text(found, width=width, colour=False)
+    assert max(map(len, text.splitlines())) <= width
+    lines = text.splitlines()
+    assert sum(line.startswith("FAIL") for line in lines) == 6 + 1
+    assert sum(line.startswith("PASS") for line in lines) == 6
+    plain = " ".join(text.split())
+    assert "All 12 intervals hold together with 95 %" in plain
+    shown = comparison_text(compared([run(1), run(2), run(3)], (CPU,)), width=width, colour=False)
+    assert max(map(len, shown.splitlines())) <= width
+    assert shown.count("nothing that is known of them") == 2
+
+
+def test_the_document_is_read_back_as_it_was_written() -> None:
+    found = compared([run(1), run(2)], (CPU,))
+    text = found.model_dump_json(by_alias=True)
+    assert json.loads(text)["schema"] == 1
+    assert RunComparison.model_validate_json(text) == found
