@@ -1,7 +1,8 @@
-"""The commands that set runs beside one another: `compare` and `check`, and their options."""
+"""The commands for runs that travel: `compare`, `check`, `pack`, `open`; and their options."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ compare_app = typer.Typer()
 @compare_app.command("compare")
 def compare(
     runs: Annotated[
-        list[str], typer.Argument(help="Two runs or more, by their names or the beginnings of them.")
+        list[str], typer.Argument(help="Two runs or more: their names, or files that `pack` wrote.")
     ],
     outcomes: Annotated[
         str | None,
@@ -31,7 +32,9 @@ def compare(
 @compare_app.command("check")
 def check(
     run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")],
-    against: Annotated[str, typer.Option(help="The run that it is checked against.")],
+    against: Annotated[
+        str, typer.Option(help="The run that it is checked against, or a file that `pack` wrote.")
+    ],
     limits: Annotated[
         list[str],
         typer.Option(
@@ -52,3 +55,30 @@ def check(
 
     options = CheckOptions(run=run, against=against, limits=limits, absolute=absolute, json=json)
     raise typer.Exit(check_command(options))
+
+
+@compare_app.command("pack")
+def pack(
+    run: Annotated[str, typer.Argument(help="The run; `last` is the newest.")] = "last",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file; default: RUN.tlstax, here.", dir_okay=False),
+    ] = None,
+    with_names: Annotated[
+        bool, typer.Option("--with-names", help="Leave hosts, accounts, schemas and directories in it.")
+    ] = False,
+) -> None:
+    """A run as one file for others: all its trials with their proof, checksummed, without names."""
+    from tlstax.cli.pack_command import pack_command
+
+    raise typer.Exit(pack_command(run, output, with_names=with_names))
+
+
+@compare_app.command("open")
+def open_(
+    file: Annotated[Path, typer.Argument(help="A file that `tlstax pack` wrote.", dir_okay=False)],
+) -> None:
+    """Keep a run from a file among one's own, every byte of it checked, and show it."""
+    from tlstax.cli.pack_command import open_command
+
+    raise typer.Exit(open_command(file))

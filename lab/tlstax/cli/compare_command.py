@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tlstax.cli.kept import open_store
+from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
@@ -90,4 +91,4 @@ def _outcomes(given: str | None, study: Study) -> tuple[str, ...]:
 
 def _loaded(names: list[str]) -> list[StoredRun]:
     with open_store() as store:
-        return [store.load(name) for name in names]
+        return [run_or_pack(store, name) for name in names]

@@ -41,8 +41,13 @@ def write_text(path: Path, text: str, *, remedy: str = "") -> None:
     A symbolic link is followed, if the system allows it. A new file gets the permissions that the umask
     leaves, one that is replaced keeps its own.
     """
+    write_bytes(path, text.encode(errors="replace"), remedy=remedy)
+
+
+def write_bytes(path: Path, content: bytes, *, remedy: str = "") -> None:
+    """Write bytes as `write_text` does."""
     try:
-        _write(path, text.encode(errors="replace"))
+        _write(path, content)
     except OSError as error:
         raise MachineFault(f"{path} could not be written ({error.strerror})", remedy=remedy) from error
 

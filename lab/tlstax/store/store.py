@@ -125,6 +125,44 @@ class Store:
                 ),
             )
 
+    def adopt(self, stored: StoredRun) -> None:
+        """Keep a run that was measured elsewhere, whole or not at all.
+
+        UserMistake where there is one of that name, be it the same.
+        """
+        header = stored.header
+        with reported(self._path):
+            if self._connection.execute("SELECT 1 FROM runs WHERE run = ?", (header.run,)).fetchone():
+                raise UserMistake(
+                    f"run {header.run} is in the store already",
+                    remedy=f"`tlstax report {header.run}` shows it",
+                )
+        writer = this_process()
+        trials = [
+            (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own))
+            for own in stored.trials
+        ]
+        with self._transaction(header.run):
+            self._connection.execute(
+                "INSERT INTO runs (run, study, started_at, header, status, stopped_because, pid, "
+                "started_ticks, boot_id, resumed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    header.run,
+                    header.study.name,
+                    header.started_at,
+                    packed(header),
+                    stored.status,
+                    stored.stopped_because,
+                    writer.pid,
+                    writer.started_ticks,
+                    writer.boot_id,
+                    json.dumps(stored.resumed_at),
+                ),
+            )
+            self._connection.executemany(
+                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", trials
+            )
+
     def resume(self, run_or_prefix: str) -> StoredRun:
         """The run as it was left, now written by this process; that it was resumed is kept with the time.
 

@@ -1,0 +1,62 @@
+"""`tlstax pack` and `tlstax open`: a run as a file for others, and such a file among one's own runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tlstax import __version__
+from tlstax.cli.kept import open_store
+from tlstax.cli.output_file import check_writable, write_bytes
+from tlstax.cli.report_command import report_command
+from tlstax.cli.streams import show
+from tlstax.records.trial import StoredRun
+from tlstax.store import Store
+from tlstax.store.left_out import DIRECTORY, without_names
+from tlstax.store.pack import SUFFIX, opened, packed
+from tlstax.support.directories import cache_dir, data_dir
+from tlstax.support.text import counted
+
+
+def pack_command(run: str, output: Path | None, *, with_names: bool) -> int:
+    """Write the run into a file, and say what is in it; the exit status."""
+    with open_store() as store:
+        stored = store.load(run)
+    path = output or Path(f"{stored.header.run}{SUFFIX}")
+    check_writable(path)
+    kept = stored if with_names else without_names(stored, directories())
+    content = packed(kept, by=__version__, names_left_out=not with_names)
+    write_bytes(path, content)
+    names = "with the names of hosts, accounts and directories" if with_names else "without names"
+    trials = counted(len(stored.trials), "trial")
+    show(f"{path}: run {stored.header.run}, {trials}, {len(content) / 1e6:.1f} MB, {names}\n")
+    return 0
+
+
+def directories() -> dict[str, str]:
+    """The directories of this machine that paths of a run begin with, and what is to stand there instead."""
+    return {path: f"{DIRECTORY}/{name}" for name, path in _directories() if len(path) > 1}
+
+
+def _directories() -> Iterator[tuple[str, str]]:
+    yield "home", str(Path.home())
+    yield "cache", str(cache_dir().absolute())
+    yield "data", str(data_dir().absolute())
+    yield "work", str(Path.cwd())
+
+
+def open_command(path: Path) -> int:
+    """Keep the file's run among one's own and show it; the exit status."""
+    _, stored = opened(path)
+    with open_store() as store:
+        store.adopt(stored)
+    return report_command(stored.header.run, "terminal", None)
+
+
+def run_or_pack(store: Store, name: str) -> StoredRun:
+    """A run of the store, or of the pack that the name is a path of."""
+    if name.endswith(SUFFIX) or os.sep in name:
+        _, stored = opened(Path(name))
+        return stored
+    return store.load(name)
