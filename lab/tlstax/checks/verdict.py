@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tlstax.checks import (
     burned,
     captured,
+    compressed,
     connections,
     credentials,
     distance,
@@ -34,6 +35,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.key_exchange,
     treatment.cipher,
     treatment.resumption,
+    compressed.compressed,
     treatment.server_counts,
     together.together,
     load.together,

@@ -9,6 +9,7 @@ from typing import TypeVar
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from tlstax.contract import (
+    CompressedBytes,
     CpuTime,
     Done,
     ErrorCount,
@@ -59,6 +60,7 @@ def done(parts: Sequence[Done], elapsed_s: float) -> Done:
         ),
         threads_cpu_us=tuple(us for part in parts for us in part.threads_cpu_us),
         wire=_wire([part.wire for part in parts]),
+        compression=_compression([part.compression for part in parts if part.compression is not None]),
         errors=_alike_together((error for part in parts for error in part.errors), "count"),
         row_samples=tuple(sample for part in parts for sample in part.row_samples),
         overhead=_overhead([part.overhead for part in parts if part.overhead is not None]),
@@ -92,6 +94,18 @@ def _wire(parts: Sequence[Wire | None]) -> Wire | None:
         bytes_received=sum(part.bytes_received for part in known),
         segments_sent=_sum([part.segments_sent for part in known]),
         segments_received=_sum([part.segments_received for part in known]),
+    )
+
+
+def _compression(parts: Sequence[CompressedBytes]) -> CompressedBytes | None:
+    """Bytes before and after compression of all; None where nothing was compressed."""
+    if not parts:
+        return None
+    return CompressedBytes(
+        plain_sent=sum(part.plain_sent for part in parts),
+        packed_sent=sum(part.packed_sent for part in parts),
+        plain_received=sum(part.plain_received for part in parts),
+        packed_received=sum(part.packed_received for part in parts),
     )
 
 

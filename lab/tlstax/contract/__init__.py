@@ -12,6 +12,7 @@ The JSON schemas in `contract/` are generated from here.
 
 from __future__ import annotations
 
+from tlstax.contract.compression import CompressedBytes, Compression, CompressionAgreed
 from tlstax.contract.event import (
     PHASES,
     Counts,
@@ -77,6 +78,9 @@ __all__ = [
     "PHASES",
     "Account",
     "ClosedLoop",
+    "CompressedBytes",
+    "Compression",
+    "CompressionAgreed",
     "Counts",
     "CpuTime",
     "Digits",

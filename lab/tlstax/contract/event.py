@@ -12,6 +12,7 @@ from pydantic import (
     PositiveInt,
 )
 
+from tlstax.contract.compression import CompressedBytes
 from tlstax.contract.frozen import Frozen
 from tlstax.contract.tls import (
     Handshakes,
@@ -94,6 +95,7 @@ ErrorKind = Literal[
     "server_error",
     "access_denied",
     "no_tls",
+    "no_compression",
     "tls_handshake",
     "certificate",
     "protocol",
@@ -219,7 +221,8 @@ class Done(Frozen):
     `histograms_ns` holds one histogram for each of PHASES that occurred, in nanoseconds, in
     HdrHistogram's V2 DEFLATE encoding, base64. `window` counts within the slices, `lifetime` from the start
     of the process. `threads_cpu_us` is the CPU time of each load thread over the window, empty where it is
-    not known; `overhead` is None where it was not measured, `wire` where the client cannot tell.
+    not known; `overhead` is None where it was not measured, `wire` where the client cannot tell,
+    `compression` where nothing was compressed.
     `reported_s` are times that the client prints of itself, by name (mysqlslap: average, minimum and maximum
     of its rounds).
     `rounds_s` are the times of a storm's rounds, from the first SYN to the last connection's OK; `phase_wire`
@@ -237,6 +240,7 @@ class Done(Frozen):
     cpu: CpuTime
     threads_cpu_us: tuple[NonNegativeFloat, ...] = ()
     wire: Wire | None
+    compression: CompressedBytes | None = Field(default=None, exclude_if=lambda part: part is None)
     errors: tuple[ErrorCount, ...]
     row_samples: tuple[RowSample, ...]
     overhead: Overhead | None = None

@@ -12,6 +12,7 @@ from pydantic import (
     PositiveInt,
 )
 
+from tlstax.contract.compression import Compression
 from tlstax.contract.frozen import Frozen
 from tlstax.contract.tls import (
     Tls,
@@ -106,7 +107,8 @@ class Job(Frozen):
     long all slices together will last. With `operations`, the window ends when that many were started, and
     `duration_s` is the longest that it may last; a client that works in rounds does them in `rounds` equal
     parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
-    operations each. `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
+    operations each. `compression` is left out where there is none, since most clients do not know it.
+    `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
     is `measure_overhead` where it is false; the two are left out otherwise, since other clients do not know
     them.
     """
@@ -115,6 +117,7 @@ class Job(Frozen):
     endpoint: Endpoint
     account: Account
     tls: Tls
+    compression: Compression = Field(default="off", exclude_if=lambda asked: asked == "off")
     workload: Workload
     schedule: Schedule = ClosedLoop()
     connections: PositiveInt

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
+from tlstax.contract.compression import CompressionAgreed
 from tlstax.contract.frozen import Frozen
 
 
@@ -109,12 +110,14 @@ class Negotiated(Frozen):
     `client` is read from the client's TLS library; `server` is the server's answer, on that very
     connection, to SHOW SESSION STATUS LIKE 'Ssl%'. None means plaintext; but a client that does not
     `client_tells`, because its driver has no word for it, leaves `client` None whatever there is.
+    `compression` is None of a client that does not report it.
     """
 
     connections: PositiveInt
     client: TlsView | None
     server: TlsView | None
     client_tells: bool = True
+    compression: CompressionAgreed | None = Field(default=None, exclude_if=_is_none)
 
 
 class TlsLibrary(Frozen):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tlstax.contract import RowSample
 from tlstax.mysql.database import Database
 
 
-def mismatches(admin: Database, samples: Iterable[RowSample]) -> tuple[str, ...]:
+def mismatches(
+    admin: Database, samples: Collection[RowSample], before: Iterable[str] = ()
+) -> tuple[str, ...]:
     """The statements whose rows, read again here, are not those of the sample.
 
-    Values are compared as text, NULL with None alone. Raises SqlError where the server does not answer.
+    `before` is said first, where there are samples: what the statements need of their connection. Values are
+    compared as text, NULL with None alone. Raises SqlError where the server does not answer.
     """
     wrong = []
     with admin.cursor() as cursor:
+        for statement in before if samples else ():
+            cursor.execute(statement)
         for sample in samples:
             cursor.execute(sample.sql)
             rows = tuple(

@@ -120,6 +120,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         endpoint=terms.endpoint,
         account=_account(case, terms),
         tls=_tls(levels, terms),
+        compression=case.compression,
         workload=workload,
         schedule=terms.schedule,
         connections=connections,

@@ -17,8 +17,9 @@ class BulkPoint(Frozen):
     """Statements of one size: `payload_bytes` are those of the values alone, without any protocol's own.
 
     `row_bytes` is how long each row is, None where bytes are sent. CPU times are those of a MiB, None where
-    they are not known; `server_to_plaintext` is the ratio of the server's to the same in the clear, None of
-    plaintext itself.
+    they are not known; `server_to_plaintext` is the ratio of the server's to the same in the clear and not
+    compressed, None of that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in the payload's
+    direction for each of its own, with those of MySQL's protocol and of TLS; None where that is not counted.
     """
 
     payload_bytes: PositiveInt
@@ -27,6 +28,7 @@ class BulkPoint(Frozen):
     server_cpu_us_per_mib: Interval | None
     server_to_plaintext: Interval | None
     client_cpu_us_per_mib: Interval | None
+    wire_bytes_per_byte: Interval | None
 
 
 class BulkCurve(Frozen):

@@ -11,11 +11,14 @@ from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 
-SAME_MISTAKE = frozenset({"access_denied", "certificate", "no_tls", "bad_job", "tls_library"})
+SAME_MISTAKE = frozenset(
+    {"access_denied", "certificate", "no_tls", "no_compression", "bad_job", "tls_library"}
+)
 """Errors of a client that every further trial of the case would meet again."""
 
 REMEDIES = {
     "no_tls": "turn TLS on at the server, or there is nothing to compare",
+    "no_compression": "leave it out for this server, or choose another",
     "certificate": "fix the certificate, or choose an --ssl-mode that does not verify it",
 }
 

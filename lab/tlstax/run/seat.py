@@ -29,6 +29,7 @@ from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3
@@ -155,7 +156,8 @@ class Seat:
             levels = self.trial.case.levels
             gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
             if not writes(self._job.workload):
-                gathered.row_mismatches = row_samples.mismatches(self.bench.admin, done.row_samples)
+                before = sets_values(levels, self._job.workload)
+                gathered.row_mismatches = row_samples.mismatches(self.bench.admin, done.row_samples, before)
 
     def _telling_full_load(self, job: Job, path_pids: Sequence[int]) -> Job:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""

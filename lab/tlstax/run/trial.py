@@ -22,6 +22,7 @@ from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import writes
 from tlstax.tap.capturing import capturing
 
@@ -77,7 +78,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
     )
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
-        gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples)
+        before = sets_values(levels, job.workload)
+        gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples, before)
 
 
 def _without_ended_threads(window: Window) -> Window:

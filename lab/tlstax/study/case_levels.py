@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
+from tlstax.contract import Compression
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import (
     COUNT_LOCKS,
@@ -124,6 +125,7 @@ class CaseLevels:
     resumption: str = "off"
     group: str = "default"
     cipher: str = "default"
+    compression: Compression = "off"
     workload: str = POINT_SELECT
     protocol: str = "default"
     connections: int = 1
@@ -163,6 +165,11 @@ class CaseLevels:
     def is_encrypted(self) -> bool:
         """Whether the client is to encrypt, or may."""
         return self.tls != "off"
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether client and server are to compress what they send."""
+        return self.compression != "off"
 
     @property
     def resumes(self) -> bool:
@@ -242,7 +249,7 @@ def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
 
 
 _KINDS: dict[str, Callable[[Level], Level]] = {
-    each.name: {"str": str, "int": int, "float": float}[each.type.removesuffix(" | None")]
+    each.name: {"str": str, "Compression": str, "int": int, "float": float}[each.type.removesuffix(" | None")]
     for each in fields(CaseLevels)
     if each.name not in {"named", "options"}
 }

@@ -13,6 +13,7 @@ from tlstax.study.level_names import (
     AUTH_PLUGINS,
     CERTIFICATES,
     CIPHERS,
+    COMPRESSIONS,
     DEFAULT_AUTH,
     DURABILITY,
     FAULTS,
@@ -91,6 +92,11 @@ FACTORS: dict[str, Factor] = {
         Factor("group", "the key exchange groups that the client offers", ("default", *GROUPS, *GROUP_LISTS)),
         Factor(
             "cipher", "the only cipher suite that the client offers, by OpenSSL's name", ("default", *CIPHERS)
+        ),
+        Factor(
+            "compression",
+            "how MySQL's packets are compressed after the login, within TLS where there is TLS",
+            COMPRESSIONS,
         ),
         Factor("workload", "what one operation is", WORKLOADS, sessions=True),
         Factor("protocol", "how statements travel", ("default", "text", "prepared")),

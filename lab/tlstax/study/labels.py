@@ -65,9 +65,12 @@ PATHS = {
 }
 """What carries the bytes; those through SSH are named by their cipher."""
 
+COMPRESSION = {"off": "not compressed", "zlib": "compressed by zlib", "zstd": "compressed by zstd"}
+
 PROTOCOL = {"default": "as each workload has it", "text": "as text", "prepared": "prepared"}
 
 _IN_WORDS = {
+    "compression": COMPRESSION,
     "tls_switch": TLS_SWITCH,
     "protocol": PROTOCOL,
     "durability": DURABILITY,
@@ -79,6 +82,7 @@ _PLAIN_LEVELS: dict[str, Level] = {
     "fault": NO_FAULT,
     "path": DIRECT,
     "cipher": "default",
+    "compression": "off",
     **dict.fromkeys(_DISTANCE, 0),
 }
 """What goes without saying where a study has no other level; any other one is named even there."""
@@ -103,6 +107,7 @@ _NAMED_WHERE_VARIED = (
     "slice_ms",
     "path",
     "cipher",
+    "compression",
     "trust",
     "client_certificate",
     *_DISTANCE,

@@ -19,6 +19,9 @@ CIPHERS = (
 )
 """Levels of `cipher`, beside the library's default."""
 
+COMPRESSIONS = ("off", "zlib", "zstd")
+"""Levels of `compression`, by the names that MySQL's own options have for them."""
+
 OWN = "own"
 """The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
 

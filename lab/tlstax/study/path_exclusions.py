@@ -75,6 +75,7 @@ def _limits(case: CaseLevels, server: ServerAbilities | None) -> Iterable[tuple[
         f"speaks only TLS 1.2 and 1.3, and {case.server} has neither",
     )
     yield ends and case.group in _NO_SUCH_GROUP, "accepts only the groups P-256, P-384 and P-521"
+    yield (ends or begins) and case.is_compressed, "compresses towards the server as it sees fit"
     yield ends and case.cipher in _OLD_CIPHERS, f"does not accept {case.cipher}"
     yield (ends or begins) and case.certificate == "rsa-1024", "does not accept RSA keys of 1024 bits"
     yield (

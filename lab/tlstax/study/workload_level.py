@@ -61,6 +61,15 @@ def changes_data(levels: Levels, own: Own) -> bool:
     )
 
 
+def sets_values(levels: Levels, workload: Workload) -> tuple[str, ...]:
+    """What the case's workload says on connecting without which its statements read nothing.
+
+    Only what is known to set variables and nothing else: a user's own may begin a transaction.
+    """
+    sized = workloads.by_numbers(CaseLevels.of(levels).workload)
+    return workload.on_connect if isinstance(sized, workloads.Rows) else ()
+
+
 def shares_data(levels: Levels, own: Own, rows: int) -> bool:
     """Whether clients of the case can change the same `rows` rows in turn, one resting while another works.
 

@@ -48,6 +48,7 @@ def series() -> Series:
                 block: {
                     "ops_per_s": 1e6 / cost_us(payload, tls) * exp(wiggle),
                     "server_cpu_us_per_op": cost_us(payload, tls) * exp(wiggle),
+                    "bytes_received_per_op": 1.02 * payload,
                 }
                 for block, wiggle in enumerate(WIGGLE)
             }
@@ -109,6 +110,30 @@ def test_against_plaintext_it_is_the_planted_ratio() -> None:
     assert found()["off", "received", None].points[0].server_to_plaintext is None
 
 
+def test_what_crosses_the_wire_is_told_in_the_payloads_direction() -> None:
+    received = found()["off", "received", 100].points[0].wire_bytes_per_byte
+    assert received is not None
+    assert received.point == pytest.approx(1.02)
+    assert found()["off", "sent", None].points[0].wire_bytes_per_byte is None
+
+
+def test_what_is_compressed_in_the_clear_is_compared_as_well() -> None:
+    some = series()
+    packed: dict[str, Level] = {**levels_of("rows-1x1024", "off"), "compression": "zlib"}
+    plain = {**packed, "compression": "off"}
+    study = load_study("compression")
+    values = {
+        frozen(levels): {block: {"ops_per_s": 100.0, "server_cpu_us_per_op": cost} for block in range(3)}
+        for levels, cost in ((packed, 30.0), (plain, 10.0))
+    }
+    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in (packed, plain)}
+    curves = {curve.case["compression"]: curve for curve in bulk(Series(study, cases, values, some.controls))}
+    assert curves["off"].points[0].server_to_plaintext is None
+    ratio = curves["zlib"].points[0].server_to_plaintext
+    assert ratio is not None
+    assert ratio.point == pytest.approx(3)
+
+
 def document() -> RunDocument:
     return RunDocument.model_construct(bulk=bulk(series()), design=STUDY)
 
@@ -121,6 +146,7 @@ def test_it_is_told_in_tables_a_picture_and_rows() -> None:
     told = list(csv_rows(document()))
     assert {row["outcome"] for row in told} == {
         "MiB a second",
+        "bytes on the wire for each byte",
         "server CPU of a MiB",
         "server CPU of a further MiB",
     }

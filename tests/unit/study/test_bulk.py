@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 import pytest
 
+from tlstax.contract import Statement, Workload
 from tlstax.study import load_study, override
+from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import built_in, by_numbers, changes_data, in_words, table_of
-from tlstax.study.workloads.bulk import Rows, Sent
-from tlstax.study.workloads.sessions import ROW_BYTES, Session
+from tlstax.study.workloads.bulk import VALUE_BYTES, Rows, Sent
+from tlstax.study.workloads.sessions import Session
 from tlstax.support.errors import UserMistake
 
 
@@ -30,13 +33,50 @@ def test_names_say_how_much() -> None:
         assert by_numbers(name) is None
 
 
-@pytest.mark.parametrize(("rows", "wanted"), [(1, 64), (100, 100), (16, 10_240)])
-def test_each_row_has_exactly_so_many_bytes(rows: int, wanted: int) -> None:
-    (statement,) = built_in(f"rows-{rows}x{wanted}", "t", 1000).statements
-    found = re.fullmatch(r"SELECT LEFT\(REPEAT\(t\.c, (\d+)\), (\d+)\) FROM t LIMIT (\d+)", statement.sql)
-    assert found is not None
-    assert min(ROW_BYTES * int(found[1]), int(found[2])) == wanted
-    assert int(found[3]) == rows
+def test_a_short_row_is_part_of_a_row_of_the_table() -> None:
+    workload = built_in("rows-100x64", "t", 1000)
+    (statement,) = workload.statements
+    assert statement.sql == "SELECT LEFT(t.c, 64) FROM t LIMIT 100"
+    assert workload.on_connect == ()
+    assert sets_values({"workload": "rows-100x64"}, workload) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted", "values"), [(1, 1 << 20, 1), (5, 120, 5), (1638, 10_240, 5), (500, 200, 165)]
+)
+def test_long_rows_are_values_that_the_connection_sets(rows: int, wanted: int, values: int) -> None:
+    name = f"rows-{rows}x{wanted}"
+    workload = built_in(name, "t", 170_000)
+    (statement,) = workload.statements
+    assert re.findall(r"@tlstax_\d+", statement.sql) == [f"@tlstax_{place}" for place in range(values)]
+    room, said = workload.on_connect
+    sets = said.removeprefix("SET ").split(", @")
+    assert len(sets) == values
+    assert values in {rows, 1} or values * wanted > 32_768
+    offsets = []
+    for each in sets:
+        found = re.fullmatch(
+            r"@?tlstax_\d+ = LEFT\(REPEAT\(\(SELECT GROUP_CONCAT\(c SEPARATOR ''\) FROM "
+            r"\(SELECT c FROM t LIMIT (\d+) OFFSET (\d+)\) AS part\), 1\), (\d+)\)",
+            each,
+        )
+        assert found is not None, each
+        assert int(found[1]) * VALUE_BYTES >= int(found[3]) == wanted
+        assert room == f"SET SESSION group_concat_max_len = {int(found[1]) * VALUE_BYTES}"
+        offsets.append(int(found[2]))
+    assert offsets == sorted(set(offsets))
+    assert sets_values({"workload": name}, workload) == workload.on_connect
+
+
+def test_a_small_table_is_repeated_to_a_long_value() -> None:
+    said = built_in("rows-1x1000000", "t", 1000).on_connect[-1]
+    assert "LIMIT 1000 OFFSET 0" in said
+    assert said.endswith("AS part), 9), 1000000)")
+
+
+def test_what_a_user_says_on_connecting_is_not_said_again() -> None:
+    own = Workload(protocol="text", statements=(Statement(sql="SELECT 1"),), on_connect=("BEGIN",))
+    assert sets_values({"workload": "point-select"}, own) == ()
 
 
 def test_more_rows_than_the_table_has_come_from_it_twice() -> None:
@@ -46,7 +86,10 @@ def test_more_rows_than_the_table_has_come_from_it_twice() -> None:
 
 def test_what_is_sent_is_in_the_statement() -> None:
     (statement,) = built_in("sent-4000", "t", 1000).statements
-    assert len(statement.sql) == len("SELECT LENGTH('')") + 4000
+    found = re.fullmatch(r"SELECT LENGTH\('([0-9]{4000})'\)", statement.sql)
+    assert found is not None
+    assert len(zlib.compress(found[1].encode())) > 1600, "digits cannot be packed any better"
+    assert built_in("sent-4000", "t", 1).statements == (statement,), "the same ones every time"
 
 
 def test_they_read_and_are_named_in_reports() -> None:

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compression::{CompressedBytes, CompressionAgreed};
 use crate::full_load::FullLoadSpan;
 
 /// One line from the client.
@@ -63,6 +64,9 @@ pub struct Negotiated {
     /// Whether the client can tell at all; else `client` is none whatever there is.
     #[serde(default = "tells")]
     pub client_tells: bool,
+    /// What both say of compression; none of a client that knows nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressionAgreed>,
 }
 
 const fn tells() -> bool {
@@ -172,6 +176,8 @@ pub enum ErrorKind {
     AccessDenied,
     /// The server has no TLS.
     NoTls,
+    /// The server does not offer the compression.
+    NoCompression,
     /// The handshake failed.
     TlsHandshake,
     /// The certificate did not pass.
@@ -332,6 +338,9 @@ pub struct Done {
     pub threads_cpu_us: Vec<f64>,
     /// Over the window; none where the client cannot tell.
     pub wire: Option<Wire>,
+    /// Before and after compression, over the window; none where nothing is compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressedBytes>,
     /// Over the window.
     pub errors: Vec<ErrorCount>,
     /// For checking at the server.

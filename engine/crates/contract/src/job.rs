@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::compression::Compression;
 use crate::full_load::FullLoad;
 use crate::limits::{HIGHEST_RATE_PER_S, LONGEST_S, MOST_CONNECTIONS};
 use crate::workload::Workload;
@@ -252,6 +253,9 @@ pub struct Job {
     pub account: Account,
     /// Encryption.
     pub tls: Tls,
+    /// Compression, within TLS where there is TLS; left out where there is none.
+    #[serde(default, skip_serializing_if = "Compression::is_off")]
+    pub compression: Compression,
     /// What one operation is.
     pub workload: Workload,
     /// When operations start.

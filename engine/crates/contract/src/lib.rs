@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod compression;
 mod event;
 mod full_load;
 mod job;
@@ -13,6 +14,7 @@ mod limits;
 mod order;
 mod workload;
 
+pub use compression::{CompressedBytes, Compression, CompressionAgreed, ServerCompression};
 pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
     Negotiated, Overhead, PhaseWire, Ready, RowSample, Slice, TlsLibrary, TlsView, Wire,

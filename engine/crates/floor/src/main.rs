@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice};
+use tlstax_contract::{
+    Compression, Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice,
+};
 use tlstax_load::clock::{self, CpuSpans};
 use tlstax_load::{Failure, Shared, pin, prepare};
 
@@ -116,6 +118,7 @@ impl Window {
             cpu,
             threads_cpu_us: vec![cpu.total_us],
             wire: None,
+            compression: None,
             errors: Vec::new(),
             row_samples: Vec::new(),
             overhead: None,
@@ -133,10 +136,11 @@ fn check(job: &Job) -> Result<(), Failure> {
         if statement.repeat == 1 && statement.protocol.is_none());
     let more = !workload.on_connect.is_empty() || job.operations.is_some();
     let resumes = matches!(&job.tls, tlstax_contract::Tls::On(settings) if settings.resumption);
-    if job.threads > 1 || job.schedule != (Schedule::Closed {}) || !one_statement || more || resumes
-    {
+    let packs = job.compression != Compression::Off;
+    let shared_out = job.threads > 1 || job.schedule != (Schedule::Closed {});
+    if shared_out || !one_statement || more || resumes || packs {
         return Err(refused(
-            "the floor is one thread, one statement again and again for a time, a closed loop and full handshakes",
+            "the floor is one thread, one statement again and again for a time, a closed loop, full handshakes and no compression",
         ));
     }
     Ok(())

@@ -126,7 +126,8 @@ impl From<WireError> for Failure {
             }
             WireError::NotMySql { .. } => (ErrorKind::NotMysql, None),
             WireError::TlsNotOffered => (ErrorKind::NoTls, None),
-            WireError::PacketTooLarge { .. } => (ErrorKind::Limits, None),
+            WireError::CompressionNotOffered { .. } => (ErrorKind::NoCompression, None),
+            WireError::PacketTooLarge { .. } | WireError::Compressor => (ErrorKind::Limits, None),
             WireError::Misuse { .. } => (ErrorKind::Internal, None),
             WireError::NulByte { .. } => (ErrorKind::BadJob, None),
             _ => (ErrorKind::Protocol, None),

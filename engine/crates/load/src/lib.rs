@@ -7,6 +7,7 @@
 
 mod alarm;
 pub mod clock;
+mod compressed;
 mod connection;
 mod dispatch;
 mod failure;

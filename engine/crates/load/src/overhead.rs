@@ -4,6 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tlstax_contract::{Job, Overhead};
+use tlstax_wire::LoginConfig;
 
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
@@ -29,7 +30,7 @@ const TIMEOUT_NS: u64 = 2_000_000_000;
 const ROWS: usize = 1;
 
 /// Measures in the calling thread, whose CPU time alone counts. The loop is closed and in the clear:
-/// TLS is the library's cost, not the loop's. None where it cannot be measured.
+/// TLS and compression are their libraries' cost, not the loop's. None where it cannot be measured.
 pub fn measure(job: &Job) -> Option<Overhead> {
     against(job, ROWS).ok().flatten()
 }
@@ -41,7 +42,10 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
         supply: Supply::endless(&script.spans),
         script,
         target: Target::Tcp(server.address()),
-        login: Arc::new(login(job, false, false)),
+        login: Arc::new(LoginConfig {
+            compression: None,
+            ..login(job, false, false)
+        }),
         tls: None,
         library: OnceLock::new(),
         full_load: None,

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tlstax_contract::{Endpoint, ErrorKind, Fault, Job, Tls, TlsSettings, TlsVersion, Verify};
+use tlstax_contract::{
+    Compression, Endpoint, ErrorKind, Fault, Job, Tls, TlsSettings, TlsVersion, Verify,
+};
 use tlstax_tls::{Config, Context, Library, Version};
-use tlstax_wire::LoginConfig;
+use tlstax_wire::{Algorithm, LoginConfig};
 
 use crate::clock::nanoseconds;
 use crate::failure::Failure;
@@ -72,6 +74,11 @@ pub fn login(job: &Job, tls: bool, local_socket: bool) -> LoginConfig {
         password: job.account.password.clone(),
         database: job.account.database.clone(),
         tls,
+        compression: match job.compression {
+            Compression::Off => None,
+            Compression::Zlib => Some(Algorithm::Zlib),
+            Compression::Zstd => Some(Algorithm::Zstd),
+        },
         local_socket,
         get_server_public_key: matches!(
             job.tls,

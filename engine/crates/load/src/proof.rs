@@ -1,11 +1,16 @@
 //! What both sides say was negotiated on one connection: the client's library and the server itself.
 
-use tlstax_contract::{Handshakes, Negotiated, TlsView};
+use tlstax_contract::{
+    Compression, CompressionAgreed, Handshakes, Negotiated, ServerCompression, TlsView,
+};
 use tlstax_tls::PeerCertificate;
+use tlstax_wire::Algorithm;
 
 /// Asks the server what it negotiated on this very connection. The variables are MySQL's and
-/// MariaDB's alike (MySQL Reference Manual, "Server Status Variables").
-pub const QUESTION: &[u8] = b"SHOW SESSION STATUS LIKE 'Ssl%'";
+/// MariaDB's alike (MySQL Reference Manual, "Server Status Variables"), but for `Compression_algorithm`,
+/// which MySQL has since 8.0.18.
+pub const QUESTION: &[u8] = b"SHOW SESSION STATUS WHERE Variable_name LIKE 'Ssl%' \
+    OR Variable_name LIKE 'Compression%'";
 
 /// More rows than any server answers to [`QUESTION`].
 pub const MOST_ROWS: usize = 100;
@@ -17,18 +22,12 @@ pub const MOST_BYTES: usize = 64 << 10;
 /// `tells_resumption` is false for MariaDB, whose variable stays 0 on connections that were resumed
 /// (seen with 11.8 and OpenSSL 3.5).
 pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Option<TlsView> {
-    let value = |name: &str| {
-        rows.iter().find_map(|row| match row.as_slice() {
-            [Some(known), Some(value)] if known == name => Some(value.clone()),
-            _ => None,
-        })
-    };
-    let cipher = value("Ssl_cipher").filter(|cipher| !cipher.is_empty())?;
+    let cipher = value(rows, "Ssl_cipher").filter(|cipher| !cipher.is_empty())?;
     Some(TlsView {
-        version: value("Ssl_version").unwrap_or_default(),
-        cipher,
-        resumed: value("Ssl_sessions_reused")
-            .filter(|count| tells_resumption || count != "0")
+        version: value(rows, "Ssl_version").unwrap_or_default().to_owned(),
+        cipher: cipher.to_owned(),
+        resumed: value(rows, "Ssl_sessions_reused")
+            .filter(|&count| tells_resumption || count != "0")
             .map(|count| count != "0"),
         group: None,
         hello_retry: None,
@@ -37,6 +36,33 @@ pub fn server_view(rows: &[Vec<Option<String>>], tells_resumption: bool) -> Opti
         certificates_sent: None,
         authorities: None,
         client_certificate: None,
+    })
+}
+
+/// What both sides say of compression: the client what it agreed on, the server from its answer.
+pub fn compression(agreed: Option<Algorithm>, rows: &[Vec<Option<String>>]) -> CompressionAgreed {
+    let server = match (
+        value(rows, "Compression"),
+        value(rows, "Compression_algorithm"),
+    ) {
+        (Some("OFF"), _) => Some(ServerCompression::Off),
+        (Some("ON"), Some("zlib")) => Some(ServerCompression::Zlib),
+        (Some("ON"), Some("zstd")) => Some(ServerCompression::Zstd),
+        (Some("ON"), None) => Some(ServerCompression::On),
+        _ => None,
+    };
+    let client = match agreed {
+        None => Compression::Off,
+        Some(Algorithm::Zlib) => Compression::Zlib,
+        Some(Algorithm::Zstd) => Compression::Zstd,
+    };
+    CompressionAgreed { client, server }
+}
+
+fn value<'r>(rows: &'r [Vec<Option<String>>], name: &str) -> Option<&'r str> {
+    rows.iter().find_map(|row| match row.as_slice() {
+        [Some(known), Some(value)] if known == name => Some(value.as_str()),
+        _ => None,
     })
 }
 
@@ -71,8 +97,11 @@ pub fn client_view(
 
 /// Adds what connections proved to what is known: those that both sides describe alike are counted.
 pub fn add(known: &mut Vec<Negotiated>, proof: Negotiated) {
-    let alike =
-        |other: &&mut Negotiated| other.client == proof.client && other.server == proof.server;
+    let alike = |other: &&mut Negotiated| {
+        other.client == proof.client
+            && other.server == proof.server
+            && other.compression == proof.compression
+    };
     match known.iter_mut().find(alike) {
         Some(other) => other.connections += proof.connections,
         None => known.push(proof),

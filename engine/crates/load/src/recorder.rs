@@ -6,7 +6,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use tlstax_contract::{Counts, ErrorCount, ErrorKind, Handshakes, PhaseWire, RowSample, Wire};
+use tlstax_contract::{
+    CompressedBytes, Counts, ErrorCount, ErrorKind, Handshakes, PhaseWire, RowSample, Wire,
+};
 use tlstax_tls::Negotiated;
 
 use crate::proof;
@@ -84,6 +86,8 @@ pub struct Recorder {
     pub counts: Counts,
     /// What crossed the wire.
     pub wire: Wire,
+    /// Bytes before and after compression; none where nothing is compressed.
+    pub compression: Option<CompressedBytes>,
     /// Errors by kind and code.
     pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
     /// Results kept for checking.
@@ -109,6 +113,7 @@ impl Recorder {
             skipped: 0,
             counts: Counts::default(),
             wire: Wire::default(),
+            compression: None,
             errors: BTreeMap::new(),
             row_samples: Vec::new(),
         }
@@ -166,6 +171,11 @@ impl Recorder {
         *self.wire.segments_received.get_or_insert_default() += received;
     }
 
+    /// Notes bytes before and after compression.
+    pub fn compressed(&mut self, bytes: CompressedBytes) {
+        self.compression.get_or_insert_default().add(bytes);
+    }
+
     /// What was done since the last time, which is part of the whole from now on.
     pub fn take_slice(&mut self) -> SliceRecord {
         let slice = std::mem::take(&mut self.slice);
@@ -196,6 +206,9 @@ impl Recorder {
             (other.wire.segments_sent, other.wire.segments_received)
         {
             self.segments(sent, received);
+        }
+        if let Some(bytes) = other.compression {
+            self.compressed(bytes);
         }
         for (error, count) in other.errors {
             *self.errors.entry(error).or_default() += count;

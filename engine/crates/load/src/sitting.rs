@@ -233,6 +233,7 @@ impl Sitting {
             cpu: self.cpu.sum(),
             threads_cpu_us,
             wire: Some(record.wire),
+            compression: record.compression,
             row_samples: record.row_samples,
             overhead,
             reported_s: BTreeMap::new(),

@@ -1,10 +1,14 @@
-//! A connection's byte stream: a bare socket, or TLS over it, and how many bytes crossed the wire.
+//! A connection's byte stream: a bare socket, or TLS over it, compressed within or not, and how many bytes crossed
+//! the wire.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use tlstax_contract::CompressedBytes;
 use tlstax_tls::{Connection, ReadStatus, WriteStatus};
+use tlstax_wire::Algorithm;
 
+use crate::compressed::Compressed;
 use crate::failure::Failure;
 use crate::socket::{TcpInfo, tcp_info};
 
@@ -19,6 +23,7 @@ enum Carrier {
 #[derive(Debug)]
 pub struct Transport {
     carrier: Carrier,
+    compressed: Option<Box<Compressed>>,
     plain_sent: u64,
     plain_received: u64,
 }
@@ -41,6 +46,7 @@ impl Transport {
     pub fn new(socket: OwnedFd) -> Self {
         Self {
             carrier: Carrier::Plain(socket),
+            compressed: None,
             plain_sent: 0,
             plain_received: 0,
         }
@@ -69,6 +75,15 @@ impl Transport {
         Ok(Self { carrier, ..self })
     }
 
+    /// Has everything from here on compressed, within TLS where there is TLS.
+    ///
+    /// # Errors
+    /// No memory for it.
+    pub fn compress(&mut self, algorithm: Algorithm) -> Result<(), Failure> {
+        self.compressed = Some(Box::new(Compressed::new(algorithm)?));
+        Ok(())
+    }
+
     /// The TLS connection, where there is one.
     pub fn tls(&mut self) -> Option<&mut Connection> {
         match &mut self.carrier {
@@ -83,42 +98,50 @@ impl Transport {
     /// A socket or TLS failure.
     #[inline]
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Moved, Failure> {
-        match &mut self.carrier {
-            Carrier::Plain(socket) => {
-                let moved = moved(rustix::io::read(&*socket, buffer))?;
-                if let Moved::Bytes(count) = moved {
-                    self.plain_received += count as u64;
-                }
-                Ok(moved)
+        let Some(compressed) = &mut self.compressed else {
+            return self.carrier.read(buffer, &mut self.plain_received);
+        };
+        loop {
+            match compressed.take(buffer)? {
+                0 => {}
+                count => return Ok(Moved::Bytes(count)),
             }
-            Carrier::Tls(connection) => Ok(match connection.read(buffer)? {
-                ReadStatus::Data(count) => Moved::Bytes(count),
-                ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
-                ReadStatus::Paused => Moved::Paused,
-                ReadStatus::Closed => Moved::Closed,
-            }),
+            match self
+                .carrier
+                .read(compressed.room(), &mut self.plain_received)?
+            {
+                Moved::Bytes(count) => compressed.arrived(count),
+                other => return Ok(other),
+            }
         }
     }
 
-    /// Writes as much of `bytes` as the socket takes.
+    /// Writes as much of `bytes` as the socket takes. Where they are compressed they are a whole command,
+    /// all of it is written or none, and where the socket has to become ready first it is to be written
+    /// again as it is.
     ///
     /// # Errors
     /// A socket or TLS failure.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<Moved, Failure> {
-        match &mut self.carrier {
-            Carrier::Plain(socket) => {
-                let moved = moved(rustix::io::write(&*socket, bytes))?;
-                if let Moved::Bytes(count) = moved {
-                    self.plain_sent += count as u64;
+        let Some(compressed) = &mut self.compressed else {
+            return self.carrier.write(bytes, &mut self.plain_sent);
+        };
+        loop {
+            let outgoing = compressed.outgoing(bytes)?;
+            match self.carrier.write(outgoing, &mut self.plain_sent)? {
+                Moved::Bytes(count) if compressed.wrote(count) => {
+                    return Ok(Moved::Bytes(bytes.len()));
                 }
-                Ok(moved)
+                Moved::Bytes(_) => {}
+                other => return Ok(other),
             }
-            Carrier::Tls(connection) => Ok(match connection.write(bytes)? {
-                WriteStatus::Written(count) => Moved::Bytes(count),
-                WriteStatus::WantRead | WriteStatus::WantWrite => Moved::Blocked,
-            }),
         }
+    }
+
+    /// Bytes before and after compression so far; none where nothing is compressed.
+    pub fn compressed_bytes(&self) -> Option<CompressedBytes> {
+        self.compressed.as_ref().map(|layer| layer.bytes())
     }
 
     /// Bytes sent and received on the wire so far.
@@ -135,6 +158,44 @@ impl Transport {
     /// What the kernel counted; none where the socket is not TCP.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         tcp_info(&self.socket())
+    }
+}
+
+impl Carrier {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8], plain_received: &mut u64) -> Result<Moved, Failure> {
+        match self {
+            Self::Plain(socket) => {
+                let moved = moved(rustix::io::read(&*socket, buffer))?;
+                if let Moved::Bytes(count) = moved {
+                    *plain_received += count as u64;
+                }
+                Ok(moved)
+            }
+            Self::Tls(connection) => Ok(match connection.read(buffer)? {
+                ReadStatus::Data(count) => Moved::Bytes(count),
+                ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
+                ReadStatus::Paused => Moved::Paused,
+                ReadStatus::Closed => Moved::Closed,
+            }),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: &[u8], plain_sent: &mut u64) -> Result<Moved, Failure> {
+        match self {
+            Self::Plain(socket) => {
+                let moved = moved(rustix::io::write(&*socket, bytes))?;
+                if let Moved::Bytes(count) = moved {
+                    *plain_sent += count as u64;
+                }
+                Ok(moved)
+            }
+            Self::Tls(connection) => Ok(match connection.write(bytes)? {
+                WriteStatus::Written(count) => Moved::Bytes(count),
+                WriteStatus::WantRead | WriteStatus::WantWrite => Moved::Blocked,
+            }),
+        }
     }
 }
 

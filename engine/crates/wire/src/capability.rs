@@ -15,6 +15,8 @@ impl Capabilities {
     pub const LONG_FLAG: Self = Self(1 << 2);
     /// `CLIENT_CONNECT_WITH_DB`: the login names a database.
     pub const CONNECT_WITH_DB: Self = Self(1 << 3);
+    /// `CLIENT_COMPRESS`: packets are compressed with zlib after the login.
+    pub const COMPRESS: Self = Self(1 << 5);
     /// `CLIENT_PROTOCOL_41`: the protocol since MySQL 4.1, the only one spoken here.
     pub const PROTOCOL_41: Self = Self(1 << 9);
     /// `CLIENT_SSL`: TLS can be started after the greeting.
@@ -35,6 +37,8 @@ impl Capabilities {
     pub const PLUGIN_AUTH_LENENC: Self = Self(1 << 21);
     /// `CLIENT_DEPRECATE_EOF`: result sets end with an OK packet, and no EOF follows the columns.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
+    /// `CLIENT_ZSTD_COMPRESSION_ALGORITHM`: the same with Zstandard, at a level that the client says.
+    pub const ZSTD_COMPRESSION: Self = Self(1 << 26);
 
     /// The flags from their bits as they stand on the wire.
     #[must_use]

@@ -42,6 +42,20 @@ pub enum WireError {
     /// TLS was asked for and the greeting lacks `CLIENT_SSL`.
     #[error("TLS was asked for, but the server does not offer it (no CLIENT_SSL in its greeting)")]
     TlsNotOffered,
+    /// Compression was asked for and the greeting lacks its flag.
+    #[error(
+        "compression with {algorithm} was asked for, but the server does not offer it (no {missing} in its \
+         greeting)"
+    )]
+    CompressionNotOffered {
+        /// The algorithm's name.
+        algorithm: &'static str,
+        /// The capability's name.
+        missing: &'static str,
+    },
+    /// This machine has no memory for compression.
+    #[error("this machine has no memory for the compression of a connection")]
+    Compressor,
     /// The server asked for the password in clear text over a channel that can be read.
     #[error(
         "the server asked for the password in clear text (mysql_clear_password) over an \
@@ -95,13 +109,16 @@ impl WireError {
             Self::Server(_)
             | Self::Protocol(_)
             | Self::TlsNotOffered
+            | Self::CompressionNotOffered { .. }
             | Self::ServerTooOld { .. } => Fault::Server,
             Self::NotMySql { .. }
             | Self::PacketTooLarge { .. }
             | Self::CleartextRefused
             | Self::PublicKeyNotAskedFor
             | Self::NulByte { .. } => Fault::Job,
-            Self::UnsupportedPlugin { .. } | Self::Misuse { .. } => Fault::Client,
+            Self::UnsupportedPlugin { .. } | Self::Compressor | Self::Misuse { .. } => {
+                Fault::Client
+            }
         }
     }
 
@@ -201,6 +218,9 @@ pub enum Violation {
     /// The server sent something before the client had answered.
     #[error("it sent {0}")]
     OutOfTurn(&'static str),
+    /// A compressed packet is not what its header says.
+    #[error("a compressed packet {0}")]
+    Compressed(&'static str),
     /// The login went round in circles.
     #[error("the login did not end after {0} answers")]
     EndlessLogin(u8),

@@ -4,6 +4,7 @@
 //! on what a server may send, and once its buffers have grown nothing here allocates per operation.
 //!
 //! - [`Login`] takes a connection from the first byte to the server's OK.
+//! - [`Packer`] and [`Unpacker`] are between it and the wire where both sides agreed to compress.
 //! - [`command`] appends commands to a buffer.
 //! - [`ResponseParser`] reads the answer to a statement, [`PrepareParser`] that to a prepare.
 //!
@@ -15,6 +16,7 @@
 mod authentication;
 mod capability;
 pub mod command;
+mod compression;
 mod error;
 mod greeting;
 mod login;
@@ -27,6 +29,7 @@ mod row;
 mod value;
 
 pub use capability::{Capabilities, Status};
+pub use compression::{Algorithm, Packer, Unpacked, Unpacker};
 pub use error::{Fault, ServerError, Violation, WireError};
 pub use greeting::Greeting;
 pub use login::{AuthPath, AuthPlugin, Encryption, Login, LoginConfig, LoginReport, LoginStep};

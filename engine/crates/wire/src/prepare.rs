@@ -1,6 +1,7 @@
 //! The answer to `COM_STMT_PREPARE` (`COM_STMT_PREPARE_OK`); definitions are passed over.
 
 use crate::capability::Capabilities;
+use crate::compression::Algorithm;
 use crate::error::{Violation, WireError};
 use crate::packet::{Packet, PacketDecoder};
 use crate::payload::PayloadReader;
@@ -59,7 +60,8 @@ impl PrepareParser {
     /// A parser for a connection that agreed on `capabilities`.
     pub fn new(capabilities: Capabilities) -> Self {
         let mut parser = Self {
-            decoder: PacketDecoder::new(MAX_PAYLOAD),
+            decoder: PacketDecoder::new(MAX_PAYLOAD)
+                .within_compressed(Algorithm::agreed(capabilities).is_some()),
             machine: Machine {
                 has_eof: !capabilities.contains(Capabilities::DEPRECATE_EOF),
                 state: State::First,

@@ -1,6 +1,7 @@
 //! The answer to a statement: OK, ERR or result sets, in text or binary, read as the bytes arrive.
 
 use crate::capability::{Capabilities, Status};
+use crate::compression::Algorithm;
 use crate::error::{Violation, WireError};
 use crate::packet::{DEFAULT_MAX_PAYLOAD, FULL_PACKET_LEN, Packet, PacketDecoder};
 use crate::payload::PayloadReader;
@@ -90,11 +91,10 @@ impl ResponseParser {
     }
 
     fn new(format: RowFormat, capabilities: Capabilities) -> Self {
-        let mut decoder = PacketDecoder::new(DEFAULT_MAX_PAYLOAD);
-        decoder.reset(FIRST_ANSWER);
+        let machine = Machine::new(format, capabilities);
         Self {
-            decoder,
-            machine: Machine::new(format, capabilities),
+            decoder: decoder(DEFAULT_MAX_PAYLOAD, machine.compressed),
+            machine,
             unread_bytes: 0,
         }
     }
@@ -102,8 +102,7 @@ impl ResponseParser {
     /// The same with another limit for one packet's payload than [`DEFAULT_MAX_PAYLOAD`].
     #[must_use]
     pub fn with_max_payload(mut self, max_payload_bytes: usize) -> Self {
-        self.decoder = PacketDecoder::new(max_payload_bytes);
-        self.decoder.reset(FIRST_ANSWER);
+        self.decoder = decoder(max_payload_bytes, self.machine.compressed);
         self
     }
 
@@ -177,11 +176,18 @@ impl ResponseParser {
     }
 }
 
+fn decoder(max_payload: usize, compressed: bool) -> PacketDecoder {
+    let mut decoder = PacketDecoder::new(max_payload).within_compressed(compressed);
+    decoder.reset(FIRST_ANSWER);
+    decoder
+}
+
 /// The states of an answer and what each packet does to them.
 #[derive(Debug)]
 struct Machine {
     format: RowFormat,
     deprecate_eof: bool,
+    compressed: bool,
     state: State,
     collecting: bool,
     columns: Vec<Column>,
@@ -193,6 +199,7 @@ impl Machine {
         Self {
             format,
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
+            compressed: Algorithm::agreed(capabilities).is_some(),
             state: State::First,
             collecting: false,
             columns: Vec::new(),

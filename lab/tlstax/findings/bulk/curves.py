@@ -21,6 +21,7 @@ from tlstax.support.grouping import grouped
 
 WORKLOAD = "workload"
 RATE, SERVER_CPU, CLIENT_CPU = "ops_per_s", "server_cpu_us_per_op", "client_cpu_us_per_op"
+WIRE: Mapping[Direction, str] = {"received": "bytes_received_per_op", "sent": "bytes_sent_per_op"}
 MIB = 1 << 20
 
 
@@ -84,13 +85,16 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
         server_cpu_us_per_mib=_interval(series, series.logs(own.levels, SERVER_CPU), -mib),
         client_cpu_us_per_mib=_interval(series, series.logs(own.levels, CLIENT_CPU), -mib),
         server_to_plaintext=_to_plaintext(series, own.levels),
+        wire_bytes_per_byte=_interval(
+            series, series.logs(own.levels, WIRE[own.curve[0]]), -log(own.payload_bytes)
+        ),
     )
 
 
 def _to_plaintext(series: Series, levels: Levels) -> Interval | None:
-    """Against the study's baseline of the same statement, where that is plaintext and this is not."""
+    """Against the study's baseline of the same statement, where that is plaintext and this is not it."""
     baseline = series.own_baseline(levels)
-    if baseline.get("tls") != "off" or levels.get("tls") == "off":
+    if baseline.get("tls") != "off" or baseline == levels:
         return None
     return series.interval(series.log_ratios(levels, baseline, SERVER_CPU))
 

@@ -1,4 +1,4 @@
-"""What TLS takes of the server against plaintext, over the size of a statement: a line for each cipher."""
+"""What TLS and compression take of the server, over the size of a statement: a line for each case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def _charts(curves: Sequence[BulkCurve]) -> Charts | None:
     lines = tuple(_lines(curves))
     if not lines:
         return None
-    title = f"What TLS takes of the server: {kind_words(curves[0])}"
+    compressed = any(curve.case.get("compression", "off") != "off" for curve in curves)
+    what = "TLS and compression take" if compressed else "TLS takes"
+    title = f"What {what} of the server: {kind_words(curves[0])}"
     said = "; ".join(point.description for line in lines for point in line.points)
     words = f"{title}, over the size. {said}"
     reading = "1× is as much CPU time as in the clear. Both axes are logarithmic."

@@ -25,6 +25,8 @@ def rows(document: RunDocument) -> Iterator[Row]:
 
 def _figures(point: BulkPoint) -> Iterator[tuple[str, str, Interval]]:
     yield MIB_PER_S, "MiB/s", point.mib_per_s
+    if point.wire_bytes_per_byte is not None:
+        yield "bytes on the wire for each byte", "1", point.wire_bytes_per_byte
     for name, value in (("server", point.server_cpu_us_per_mib), ("client", point.client_cpu_us_per_mib)):
         if value is not None:
             yield f"{name} CPU of a MiB", "us", value

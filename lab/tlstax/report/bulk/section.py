@@ -23,6 +23,8 @@ READING = (
 )
 INTERVALS = ", with half the width of their {confidence} intervals"
 
+ON_THE_WIRE = "bytes on the wire for each byte of values: {what}"
+
 Pick = Callable[[BulkPoint], Interval | None]
 
 
@@ -42,6 +44,7 @@ def _tables(found: Sequence[BulkCurve], *, narrow: bool) -> Iterator[Table]:
         what = kind_words(curves[0])
         heads = tuple(size_words(point.payload_bytes) for point in curves[0].points)
         yield _table(f"MiB/s: {what}", heads, curves, lambda point: point.mib_per_s, narrow=narrow)
+        yield _table(ON_THE_WIRE.format(what=what), heads, curves, _on_the_wire, narrow=narrow)
         for side, pick, further in _COSTS:
             rows = tuple(
                 (*_cells(curve, pick, narrow=narrow), _cell(further(curve), narrow=narrow))
@@ -55,6 +58,10 @@ _COSTS: tuple[tuple[str, Pick, Callable[[BulkCurve], Interval | None]], ...] = (
     ("server", lambda point: point.server_cpu_us_per_mib, lambda curve: curve.further_server_us),
     ("client", lambda point: point.client_cpu_us_per_mib, lambda curve: curve.further_client_us),
 )
+
+
+def _on_the_wire(point: BulkPoint) -> Interval | None:
+    return point.wire_bytes_per_byte
 
 
 def _kind(curve: BulkCurve) -> tuple[object, ...]:

@@ -15,4 +15,5 @@ def of_other_makers(wanted: Wanted) -> Iterable[Limit]:
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.resumes, "resumes no session"
     yield case.group != "default", "takes no key exchange group"
+    yield case.is_compressed, "is not told by tlstax to compress, nor asked whether it does"
     yield case.client_tls_library != OWN, "keeps the TLS library that it comes with"

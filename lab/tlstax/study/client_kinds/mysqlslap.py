@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tlstax.study.client_kinds.kind import ClientKind, Limit, Wanted
 from tlstax.study.client_kinds.limits import of_other_makers
 from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
+from tlstax.study.workloads import Rows, by_numbers
 
 PREFIX = "mysqlslap-"
 """How the names of its levels begin; the version of its server follows."""
@@ -56,6 +57,11 @@ def _logs_in_natively(wanted: Wanted) -> bool:
 def _of_its_work(wanted: Wanted) -> Iterable[Limit]:
     reconnects = wanted.case.reconnects or (wanted.own is not None and wanted.own.reconnect)
     yield reconnects, "cannot prove each of the connections that it would make for one query"
+    sized = by_numbers(wanted.case.workload)
+    yield (
+        isinstance(sized, Rows) and sized.is_made_of_values,
+        "would set the values of such long rows anew, over and over",
+    )
     yield wanted.is_prepared, "sends statements only as text (protocol = text)"
     yield (
         wanted.case.connections > 1 and wanted.counts,

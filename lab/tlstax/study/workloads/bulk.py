@@ -2,16 +2,32 @@
 
 `rows-100x1024` selects 100 rows of 1024 bytes on a kept connection; `sent-1024` sends 1024 bytes in a
 statement, and gets their number back. What a byte costs either way is in the slope over the sizes.
+
+All that travels is random digits, as in sysbench's table: a compression halves them, and none does much
+better. Rows longer than the table's are values that a connection sets when it is made, as many different ones
+in turn that nothing repeats within the 32 KiB in which zlib looks for repetitions. A value that the server
+repeats would be compressed to nothing, and one that it joins for each row would cost more than to send it.
 """
 
 from __future__ import annotations
 
+import random
 import re
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple, Self
 
 from tlstax.contract import Statement, Workload
-from tlstax.study.workloads.sessions import ROW_BYTES
+
+VALUE_BYTES = 119
+"""How long the values in the column `c` of sysbench's table are."""
+
+VALUE = "@tlstax_{}"
+"""The variables in which a connection has its values."""
+
+WINDOW_BYTES = 32 << 10
+"""How far back zlib looks for repetitions (RFC 1951, section 2). Zstandard looks further, but no further than
+a compressed packet, in which servers put some 16 KiB of short rows, or one that is longer."""
 
 MOST_RESULT_BYTES = 64 << 20
 MOST_ROW_BYTES, MOST_SENT_BYTES = 8 << 20, 8 << 20
@@ -54,12 +70,44 @@ class Rows(NamedTuple):
         what = "one row" if self.rows == 1 else f"{self.rows:,} rows"
         return f"selects of {what} of {self.row_bytes:,} bytes"
 
+    @property
+    def is_made_of_values(self) -> bool:
+        """Whether its rows are longer than the table's, and so values that connections have set."""
+        return self.row_bytes > VALUE_BYTES
+
     def workload(self, table: str, rows: int) -> Workload:
         """The contract's workload; a table of fewer rows than are selected is joined with itself."""
         source = table if self.rows <= rows else f"{table} CROSS JOIN {table} AS again"
-        column = f"LEFT(REPEAT({table}.c, {ceil(self.row_bytes / ROW_BYTES)}), {self.row_bytes})"
-        sql = f"SELECT {column} FROM {source} LIMIT {self.rows}"  # noqa: S608 - our name
-        return Workload(protocol="text", statements=(Statement(sql=sql),))
+        sql = f"SELECT {self._column(table)} FROM {source} LIMIT {self.rows}"  # noqa: S608 - our name
+        statements = (Statement(sql=sql),)
+        return Workload(protocol="text", statements=statements, on_connect=self._values(table, rows))
+
+    def _column(self, table: str) -> str:
+        if not self.is_made_of_values:
+            return f"LEFT({table}.c, {self.row_bytes})"
+        values = ", ".join(VALUE.format(number) for number in range(self._distinct))
+        return values if self._distinct == 1 else f"ELT(1 + {table}.id % {self._distinct}, {values})"
+
+    @property
+    def _distinct(self) -> int:
+        """How many values the rows are made of in turn."""
+        return min(self.rows, ceil(WINDOW_BYTES / self.row_bytes) + 1)
+
+    def _values(self, table: str, rows: int) -> tuple[str, ...]:
+        """What sets the values on a connection: of each the rows of another part of the table, joined.
+
+        A part that is shorter than the value is repeated.
+        """
+        if not self.is_made_of_values:
+            return ()
+        each = max(1, min(ceil(self.row_bytes / VALUE_BYTES), rows // self._distinct))
+        times = ceil(self.row_bytes / (each * VALUE_BYTES))
+        sets = []
+        for number in range(self._distinct):
+            part = f"SELECT c FROM {table} LIMIT {each} OFFSET {number * each}"  # noqa: S608 - our name
+            joined = f"(SELECT GROUP_CONCAT(c SEPARATOR '') FROM ({part}) AS part)"  # noqa: S608
+            sets.append(f"{VALUE.format(number)} = LEFT(REPEAT({joined}, {times}), {self.row_bytes})")
+        return f"SET SESSION group_concat_max_len = {each * VALUE_BYTES}", f"SET {', '.join(sets)}"
 
 
 class Sent(NamedTuple):
@@ -81,5 +129,12 @@ class Sent(NamedTuple):
 
     def workload(self, table: str, rows: int) -> Workload:  # noqa: ARG002 (it reads no table)
         """The contract's workload: the server counts the bytes, and keeps none."""
-        sql = f"SELECT LENGTH('{'x' * self.sent_bytes}')"
+        sql = f"SELECT LENGTH('{digits(self.sent_bytes)}')"
         return Workload(protocol="text", statements=(Statement(sql=sql),))
+
+
+@lru_cache(maxsize=8)
+def digits(length: int) -> str:
+    """So many random digits, the same ones every time."""
+    drawn = random.Random(length).randbytes(length)  # noqa: S311 (no secret)
+    return drawn.translate(bytes(ord("0") + byte % 10 for byte in range(256))).decode("ascii")

@@ -292,6 +292,7 @@ impl Connection {
             .greeting()
             .is_some_and(tlstax_wire::Greeting::is_mariadb);
         let server = proof::server_view(&rows, !is_mariadb);
+        let agreed = parsers(&mut self.parsers)?.compression;
         let client = match socket(&mut self.transport)?.tls() {
             None => None,
             Some(tls) => {
@@ -309,6 +310,7 @@ impl Connection {
             client,
             server,
             client_tells: true,
+            compression: Some(proof::compression(agreed, &rows)),
         };
         proof::add(&mut desk.proofs, proof);
         Ok(())

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use asking::READS_AT_ONCE;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use tlstax_contract::{ErrorKind, Fault};
+use tlstax_contract::{CompressedBytes, ErrorKind, Fault};
 use tlstax_tls::SavedSession;
 use tlstax_wire::{
-    Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser, RowCollector,
-    Violation, WireError, command,
+    Algorithm, Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser,
+    RowCollector, Violation, WireError, command,
 };
 
 use crate::clock::now_ns;
@@ -78,11 +78,12 @@ pub enum Advance {
     Refused,
 }
 
-/// The parsers of an open connection; they depend on what the login agreed on.
+/// The parsers of an open connection; they depend on what the login agreed on, compression among it.
 struct Parsers {
     text: ResponseParser,
     binary: ResponseParser,
     prepare: PrepareParser,
+    compression: Option<Algorithm>,
 }
 
 impl Parsers {
@@ -91,6 +92,7 @@ impl Parsers {
             text: ResponseParser::text(report.capabilities),
             binary: ResponseParser::binary(report.capabilities),
             prepare: PrepareParser::new(report.capabilities),
+            compression: Algorithm::agreed(report.capabilities),
         }
     }
 }
@@ -100,6 +102,7 @@ impl Parsers {
 struct Settled {
     bytes: (u64, u64),
     segments: (u64, u64),
+    compressed: CompressedBytes,
 }
 
 /// One connection.
@@ -314,6 +317,11 @@ impl Connection {
         desk.recorder.wire.bytes_sent += bytes.0 - self.settled.bytes.0;
         desk.recorder.wire.bytes_received += bytes.1 - self.settled.bytes.1;
         self.settled.bytes = bytes;
+        if let Some(bytes) = transport.compressed_bytes() {
+            desk.recorder
+                .compressed(bytes.since(self.settled.compressed));
+            self.settled.compressed = bytes;
+        }
         if let Some(info) = transport.tcp_info() {
             let segments = (
                 u64::from(info.segments_sent),

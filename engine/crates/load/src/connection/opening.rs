@@ -2,7 +2,7 @@
 
 use rustix::event::epoll::{self, EventData};
 use tlstax_tls::{Connection as TlsConnection, HandshakeStatus};
-use tlstax_wire::{LoginReport, LoginStep};
+use tlstax_wire::{Algorithm, LoginReport, LoginStep};
 
 use super::asking::READS_AT_ONCE;
 use super::{Advance, Connection, INTEREST, Parsers, State, internal, nothing_more, socket};
@@ -87,7 +87,7 @@ impl Connection {
                 LoginStep::EncryptPassword => self.encrypt_password(shared)?,
                 LoginStep::Done { consumed, report } => {
                     nothing_more(&desk.buffer[consumed..count])?;
-                    self.logged_in(&report, desk);
+                    self.logged_in(&report, desk)?;
                     return self.next_step(shared, desk);
                 }
             }
@@ -158,7 +158,7 @@ impl Connection {
         Ok(())
     }
 
-    fn logged_in(&mut self, report: &LoginReport, desk: &mut Desk) {
+    fn logged_in(&mut self, report: &LoginReport, desk: &mut Desk) -> Result<(), Failure> {
         self.end_phase(Phase::Authentication, self.phase_ns, desk);
         desk.recorder
             .phase(Phase::Connect, self.phase_ns - self.connect_ns);
@@ -173,5 +173,9 @@ impl Connection {
             }
         }
         self.parsers = Some(Parsers::new(report));
+        if let Some(algorithm) = Algorithm::agreed(report.capabilities) {
+            socket(&mut self.transport)?.compress(algorithm)?;
+        }
+        Ok(())
     }
 }

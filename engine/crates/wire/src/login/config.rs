@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::compression::Algorithm;
 use crate::error::WireError;
 
 /// The account to log in as, and over what.
@@ -15,6 +16,8 @@ pub struct LoginConfig {
     pub database: Option<String>,
     /// Whether to start TLS; a server that does not offer it is then an error.
     pub tls: bool,
+    /// How both sides compress after the login; a server that does not offer it is then an error.
+    pub compression: Option<Algorithm>,
     /// Whether the channel cannot be read by others even without TLS: a Unix socket.
     pub local_socket: bool,
     /// Whether the server's RSA key may be asked for, and taken as it comes, where the whole password
@@ -48,6 +51,7 @@ impl fmt::Debug for LoginConfig {
             .field("user", &self.user)
             .field("database", &self.database)
             .field("tls", &self.tls)
+            .field("compression", &self.compression)
             .field("local_socket", &self.local_socket)
             .field("get_server_public_key", &self.get_server_public_key)
             .field("attributes", &self.attributes)

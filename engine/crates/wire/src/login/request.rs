@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::config::LoginConfig;
 use super::report::AuthPlugin;
 use crate::capability::Capabilities;
+use crate::compression::{Algorithm, ZSTD_LEVEL};
 use crate::error::WireError;
 use crate::payload::{append_lenenc_bytes, append_lenenc_int};
 
@@ -27,7 +28,7 @@ const REQUIRED: [(Capabilities, &str); 2] = [
 ///
 /// `CLIENT_LONG_PASSWORD` is set whatever the server says: to MariaDB it means "no MariaDB
 /// extensions". Not asked for, so that a server may not send it: several statements in one command,
-/// local files, session tracking, compression.
+/// local files, session tracking.
 pub(super) fn negotiate(
     config: &LoginConfig,
     server: Capabilities,
@@ -56,7 +57,24 @@ pub(super) fn negotiate(
         }
         wanted |= Capabilities::SSL;
     }
+    if let Some(algorithm) = config.compression {
+        let flag = algorithm.capability();
+        if !server.contains(flag) {
+            return Err(not_offered(algorithm));
+        }
+        wanted |= flag;
+    }
     Ok(wanted & server | Capabilities::LONG_PASSWORD)
+}
+
+fn not_offered(algorithm: Algorithm) -> WireError {
+    WireError::CompressionNotOffered {
+        algorithm: algorithm.name(),
+        missing: match algorithm {
+            Algorithm::Zlib => "CLIENT_COMPRESS",
+            Algorithm::Zstd => "CLIENT_ZSTD_COMPRESSION_ALGORITHM",
+        },
+    }
 }
 
 /// Appends the payload of `Protocol::SSLRequest`.
@@ -87,6 +105,9 @@ pub(super) fn write_handshake_response(
     }
     if capabilities.contains(Capabilities::CONNECT_ATTRS) {
         write_attributes(out, &config.attributes);
+    }
+    if capabilities.contains(Capabilities::ZSTD_COMPRESSION) {
+        out.push(ZSTD_LEVEL);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The crate from outside: recorded conversations with real servers, hostile peers, framing.
 
 mod commands;
+mod compression;
 mod framing;
 mod fuzz;
 mod greetings;

@@ -1,0 +1,132 @@
+"""Compression between the engine and real servers: agreed on by both, right to the last row, or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command_line import Home
+from load_jobs import ROWS, WITHIN_S, client, job, measured
+
+from tlstax.clients.process import ClientFailure
+from tlstax.contract import Compression, CompressionAgreed, TlsOff, TlsOn
+from tlstax.mysql import row_samples
+from tlstax.mysql.database import TableContent
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def filled(private: PrivateServer) -> PrivateServer:
+    private.prepare_table(TableContent(rows=ROWS, seed=1))
+    return private
+
+
+def encryption(server: PrivateServer, tls: str) -> TlsOff | TlsOn:
+    return TlsOff() if tls == "off" else TlsOn(verify="identity", ca_file=server.ca_file)
+
+
+@pytest.mark.parametrize("tls", ["off", "on"])
+@pytest.mark.parametrize("how", ["off", "zlib", "zstd"])
+def test_both_sides_agree_and_the_rows_are_the_servers(
+    filled: PrivateServer, tls: str, how: Compression
+) -> None:
+    asked = job(filled, "rows-300x1000", compression=how, tls=encryption(filled, tls), operations=40)
+    if how == "zstd" and "MariaDB" in filled.version:
+        with pytest.raises(ClientFailure) as caught:
+            measured(asked)
+        assert caught.value.errors[0].kind == "no_compression"
+        assert "CLIENT_ZSTD_COMPRESSION_ALGORITHM" in caught.value.errors[0].message
+        return
+    ready, done = measured(asked)
+    server = "on" if how == "zlib" and "MariaDB" in filled.version else how
+    assert [seen.compression for seen in ready.negotiated] == [CompressionAgreed(client=how, server=server)]
+    assert done.operations == 40
+    assert done.row_samples
+    with closing(filled.admin()) as admin:
+        assert row_samples.mismatches(admin, done.row_samples, asked.workload.on_connect) == ()
+    assert done.wire is not None
+    values = 40 * 300 * 1000
+    if how == "off":
+        assert done.compression is None
+        assert done.wire.bytes_received > values
+    else:
+        assert done.compression is not None
+        assert done.compression.plain_received > values
+        assert 0.4 * values < done.compression.packed_received < 0.65 * values
+        assert done.compression.packed_received <= done.wire.bytes_received < 0.66 * values
+
+
+@pytest.mark.parametrize("name", ["point-select", "reconnect", "oltp-read-write", "select-range"])
+def test_every_kind_of_statement_goes_through(mysql: PrivateServer, name: str) -> None:
+    mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    for how in ("zlib", "zstd"):
+        _, done = measured(job(mysql, name, compression=how, operations=60))
+        assert done.operations + sum(error.count for error in done.errors) == 60
+        assert all(error.code in {1205, 1213} for error in done.errors)
+
+
+def test_what_is_sent_is_compressed_and_comes_to_the_server_whole(mysql: PrivateServer) -> None:
+    mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    for how in ("zlib", "zstd"):
+        _, done = measured(job(mysql, f"sent-{MIB}", compression=how, operations=8))
+        assert {sample.rows for sample in done.row_samples} == {((str(MIB),),)}
+        assert done.compression is not None
+        assert done.compression.plain_sent > 8 * MIB
+        assert done.compression.packed_sent < 0.55 * done.compression.plain_sent
+
+
+def test_answers_of_many_mebibytes_are_not_kept(mysql: PrivateServer) -> None:
+    """Rows of 100 bytes come in compressed packets of some KiB; what the engine holds does not grow."""
+    mysql.prepare_table(TableContent(rows=ROWS, seed=1))
+    for how in ("off", "zlib", "zstd"):
+        asked = job(mysql, "rows-160000x100", compression=how, connections=1, operations=3)
+        with client(asked) as started:
+            started.wait_ready(WITHIN_S)
+            before = peak_bytes(started.watched_pid)
+            started.go()
+            done = started.wait_done(WITHIN_S)
+            grown = peak_bytes(started.watched_pid) - before
+        assert done.operations == 3
+        assert grown < 4 * MIB, how
+
+
+def peak_bytes(pid: int | None) -> int:
+    """The most memory that a process has held (proc(5), VmHWM)."""
+    text = Path(f"/proc/{pid or os.getpid()}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM")) << 10
+
+
+@pytest.mark.long
+def test_a_study_proves_it_and_reports_bytes_and_costs(tmp_path: Path, mysql_build: ServerBuild) -> None:
+    assert mysql_build
+    home = Home(tmp_path / "data")
+    asked = ("study", "run", "compression", "--set", "workload=rows-100x10240,sent-100000")
+    done = home.run(*asked, "--budget", "6s", "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    for curve in document["bulk"]:
+        (point,) = curve["points"]
+        packed = curve["case"]["compression"] != "off"
+        assert (0.4 < point["wire_bytes_per_byte"]["point"] < 0.7) == packed
+        is_baseline = curve["case"]["tls"] == curve["case"]["compression"] == "off"
+        assert (point["server_to_plaintext"] is None) == is_baseline
+
+
+@pytest.mark.long
+def test_a_run_that_asks_for_what_the_server_lacks_ends_in_a_sentence(
+    tmp_path: Path, mariadb_build: ServerBuild
+) -> None:
+    assert mariadb_build
+    home = Home(tmp_path / "data")
+    asked = ("--set", "server=mariadb-11.8", "--set", "workload=point-select")
+    done = home.run("study", "run", "compression", *asked, "--budget", "6s", "--over-budget")
+    assert done.returncode == 2
+    assert "compression with zstd was asked for, but the server does not offer it" in done.stderr
+    assert "Traceback" not in done.stderr
