@@ -48,3 +48,37 @@ def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: Ser
             assert rows < received < rows * (1 + RECORD_BYTES / 1000) + 500
             plain = case.tls == "off"
             assert (received < rows + 500) == plain
+
+
+def test_each_inserted_row_is_counted_and_the_table_begins_empty(
+    tmp_path: Path, mysql_build: ServerBuild
+) -> None:
+    assert mysql_build
+    home = Home(tmp_path / "data")
+    asked = (
+        "--set",
+        "workload=insert-1000,insert-20x1000",
+        "--set",
+        "tls=off,1.3",
+        "--set",
+        "cipher=default",
+    )
+    done = home.run("study", "run", "bytes", *asked, "--budget", "6s", "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    assert {(curve["direction"], curve["row_bytes"]) for curve in document["bulk"]} == {
+        ("inserted", None),
+        ("inserted", 1000),
+    }
+    with Store.open(home.data / "store.sqlite") as store:
+        (summary,) = store.runs()
+        measured = store.load(summary.run).measured
+    assert measured
+    for record in measured:
+        (table,) = record.data
+        assert (table.table, table.rows) == ("bodies", 0)
+        rows = 20 if record.trial.case.typed.workload == "insert-20x1000" else 1
+        sent = outcome(record, "bytes_sent_per_op")
+        assert sent is not None
+        assert rows * 1000 < sent < rows * 1010 + 100

@@ -98,8 +98,11 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
 
 def _changes(case: CaseLevels, workload: Workload) -> dict[str, int]:
     """How many rows an operation changes, by the kind of change; none of a workload of the user's own."""
-    if case.workload not in workloads.NAMES:
+    if not workloads.is_built_in(case.workload):
         return {}
+    sized = workloads.by_numbers(case.workload)
+    if isinstance(sized, workloads.Inserted):
+        return {"inserted": sized.rows}
     return {change: each for change, each in workloads.rows_changed(workload)._asdict().items() if each}
 
 

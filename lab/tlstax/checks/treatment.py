@@ -226,7 +226,7 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", NOT_STARTED)
     if trial.evidence.row_mismatches:
         # A user's own statement may ask for what is another every time, such as NOW().
-        weight = "invalid" if trial.case.workload in workloads.NAMES else "note"
+        weight = "invalid" if workloads.is_built_in(trial.case.workload) else "note"
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
         yield from _without_samples(trial)
@@ -238,17 +238,23 @@ def _without_samples(trial: Complete) -> Iterator[Doubt]:
     if not isinstance(asked, workloads.Rows) or not asked.is_too_large_to_keep:
         yield Doubt("unknown", "no row was kept to be checked at the server")
         return
-    wire, wanted = trial.done.wire, asked.rows * asked.row_bytes * trial.done.operations
-    if wire is None:
+    came, wanted = _bytes_that_came(trial), asked.rows * asked.row_bytes * trial.done.operations
+    if came is None:
         yield Doubt("unknown", "results were too large to be kept, and how many bytes came is not known")
-    elif wire.bytes_received < wanted:
-        yield Doubt(
-            "invalid", f"{wire.bytes_received:,} bytes came, fewer than the {wanted:,} of the rows asked for"
-        )
+    elif came < wanted:
+        yield Doubt("invalid", f"{came:,} bytes came, fewer than the {wanted:,} of the rows asked for")
     else:
         yield Doubt(
             "note", "results were too large to be kept and checked; as many bytes came as were asked for"
         )
+
+
+def _bytes_that_came(trial: Complete) -> int | None:
+    """What the client received, as it was before compression; None where that is not known."""
+    done = trial.done
+    if done.compression is not None:
+        return done.compression.plain_received
+    return done.wire.bytes_received if done.wire is not None else None
 
 
 def _shows_rows(trial: Complete) -> bool:

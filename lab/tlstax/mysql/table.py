@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from tlstax.mysql import answers
+from tlstax.mysql.body_rows import BODIES
 from tlstax.mysql.database import Database, TableContent
 from tlstax.mysql.layout import Layout, Row
 from tlstax.mysql.people_rows import PEOPLE
@@ -21,7 +22,7 @@ from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
 
-LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE, "words": WORDS}
+LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE, "words": WORDS, "bodies": BODIES}
 
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""

@@ -10,16 +10,18 @@ from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
 from tlstax.study import Level
 
-Direction = Literal["received", "sent"]
+Direction = Literal["received", "sent", "inserted"]
+"""Which way the payload goes: as results, in a statement that keeps nothing, or as rows that are inserted."""
 
 
 class BulkPoint(Frozen):
     """Statements of one size: `payload_bytes` are those of the values alone, without any protocol's own.
 
-    `row_bytes` is how long each row is, None where bytes are sent. CPU times are those of a MiB, None where
-    they are not known; `server_to_plaintext` is the ratio of the server's to the same in the clear and not
-    compressed, None of that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in the payload's
-    direction for each of its own, with those of MySQL's protocol and of TLS; None where that is not counted.
+    `row_bytes` is how long each row is, None where bytes are sent and kept nowhere. CPU times are those of a
+    MiB, None where they are not known; `server_to_plaintext` is the ratio of the server's to the same in the
+    clear and not compressed, None of that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in
+    the payload's direction for each of its own, with those of MySQL's protocol and of TLS; None where that is
+    not counted.
     """
 
     payload_bytes: PositiveInt

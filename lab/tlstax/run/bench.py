@@ -45,6 +45,7 @@ from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
+from tlstax.study.workloads import EMPTY
 from tlstax.support.errors import MachineFault
 
 MOST_CRASHES = 3
@@ -305,7 +306,10 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
     """The bench on a running server: enough connections allowed, the tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     server.check_connections(needs.connections)
-    contents = {shape: TableContent(needs.rows, TABLE_SEED, shape) for shape in needs.data.tables}
+    contents = {
+        shape: TableContent(0 if shape in EMPTY else needs.rows, TABLE_SEED, shape)
+        for shape in needs.data.tables
+    }
     for content in contents.values():
         server.prepare_table(content, say)
     admin = server.admin()

@@ -65,10 +65,18 @@ def judged_reasons(record: TrialRecord) -> str:
         ("insert", {"Innodb_rows_inserted": 5_000}),
         ("people-update", {"Innodb_rows_updated": 5_000}),
         ("oltp-read-write", READ_WRITE),
+        ("insert-64", {"Innodb_rows_inserted": 5_000}),
+        ("insert-20x64", {"Innodb_rows_inserted": 100_000}),
     ],
 )
 def test_writes_that_hit_are_valid(name: str, counted: dict[str, int]) -> None:
     assert judge(writing(name, counted)) == Verdict(value="valid")
+
+
+@pytest.mark.parametrize("counted", [99_999, 100_001, 5_000])
+def test_a_statement_of_many_rows_inserts_all_of_them(counted: int) -> None:
+    said = judged_reasons(writing("insert-20x64", {"Innodb_rows_inserted": counted}))
+    assert ("added no row" if counted < 100_000 else "where the client claims 100,000") in said
 
 
 @pytest.mark.parametrize(

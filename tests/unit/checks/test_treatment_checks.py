@@ -22,7 +22,7 @@ from tlstax.checks.treatment import (
     server_counts,
     work,
 )
-from tlstax.contract import Handshakes, Negotiated, Wire
+from tlstax.contract import CompressedBytes, Handshakes, Negotiated, Wire
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Level, workloads
 
@@ -372,3 +372,18 @@ def test_of_results_too_large_to_keep_the_bytes_say_that_they_were_whole(
     assert found == weight
     ((small, _),) = doubts(work, large, {**PLAIN.levels, "workload": "rows-10x10240"})
     assert small == "unknown"
+
+
+@pytest.mark.parametrize(("plain", "weight"), [(16_773_120, "note"), (16_773_119, "invalid")])
+def test_of_what_was_compressed_the_bytes_before_count(plain: int, weight: str) -> None:
+    packed = CompressedBytes(plain_sent=90, packed_sent=97, plain_received=plain, packed_received=8_000_000)
+    bare = with_done(record_of(PLAIN), row_samples=(), operations=1, compression=packed)
+    ((found, _),) = doubts(work, bare, {**PLAIN.levels, "workload": "rows-1638x10240"})
+    assert found == weight
+
+
+@pytest.mark.parametrize(("name", "expected"), [("rows-5x1000", "invalid"), ("of-my-own", "note")])
+def test_rows_that_differ_are_no_doubt_only_of_a_users_own_statements(name: str, expected: str) -> None:
+    differs = record_of(PLAIN).model_copy(update={"row_mismatches": ("SELECT @x",)})
+    found = doubts(work, differs, {**PLAIN.levels, "workload": name})
+    assert [weight for weight, words in found if "differ" in words] == [expected]

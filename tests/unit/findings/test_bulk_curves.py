@@ -11,7 +11,7 @@ from tlstax.findings.core.series import Series, frozen
 from tlstax.report.bulk.charts import bulk_charts
 from tlstax.report.bulk.csv_rows import rows as csv_rows
 from tlstax.report.bulk.section import sections
-from tlstax.report.bulk.words import size_words
+from tlstax.report.bulk.words import kind_words, size_words
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Level, load_study
@@ -26,6 +26,8 @@ SIZES = {
     "rows-100x100": 10_000,
     "rows-10000x100": 1_000_000,
     "sent-64": 64,
+    "insert-1024": 1024,
+    "insert-100x1024": 102_400,
 }
 
 
@@ -63,7 +65,13 @@ def test_rows_of_one_length_are_a_curve_and_what_is_sent_is_another() -> None:
     assert set(found()) == {
         (tls, direction, row_bytes)
         for tls in UNDER_TLS
-        for direction, row_bytes in (("received", None), ("received", 100), ("sent", None))
+        for direction, row_bytes in (
+            ("received", None),
+            ("received", 100),
+            ("sent", None),
+            ("inserted", None),
+            ("inserted", 1024),
+        )
     }
     curve = found()["off", "received", None]
     assert [point.payload_bytes for point in curve.points] == [1024, 1 << 20]
@@ -115,6 +123,17 @@ def test_what_crosses_the_wire_is_told_in_the_payloads_direction() -> None:
     assert received is not None
     assert received.point == pytest.approx(1.02)
     assert found()["off", "sent", None].points[0].wire_bytes_per_byte is None
+    assert found()["off", "inserted", 1024].points[0].wire_bytes_per_byte is None
+
+
+def test_kinds_of_statements_have_names() -> None:
+    assert {kind_words(curve) for curve in found().values()} == {
+        "results of one row",
+        "results in rows of 100 B",
+        "sent in a statement",
+        "inserts of one row",
+        "inserts in rows of 1 KiB",
+    }
 
 
 def test_what_is_compressed_in_the_clear_is_compared_as_well() -> None:

@@ -8,10 +8,20 @@ import zlib
 import pytest
 
 from tlstax.contract import Statement, Workload
+from tlstax.mysql.body_rows import BODIES
+from tlstax.mysql.database import TableContent
 from tlstax.study import load_study, override
 from tlstax.study.workload_level import sets_values
-from tlstax.study.workloads import built_in, by_numbers, changes_data, in_words, table_of
-from tlstax.study.workloads.bulk import VALUE_BYTES, Rows, Sent
+from tlstax.study.workloads import (
+    EMPTY,
+    built_in,
+    by_numbers,
+    changes_data,
+    in_words,
+    is_built_in,
+    table_of,
+)
+from tlstax.study.workloads.bulk import VALUE_BYTES, Inserted, Rows, Sent
 from tlstax.study.workloads.sessions import Session
 from tlstax.support.errors import UserMistake
 
@@ -19,6 +29,9 @@ from tlstax.support.errors import UserMistake
 def test_names_say_how_much() -> None:
     assert by_numbers("rows-100x1024") == Rows(100, 1024)
     assert by_numbers("sent-64") == Sent(64)
+    assert by_numbers("insert-64") == Inserted(1, 64)
+    assert by_numbers("insert-100x64") == Inserted(100, 64)
+    assert by_numbers("insert") is None
     assert by_numbers("session-2x10") == Session(2, 10)
     assert by_numbers("rows-1638x10240") == Rows(1638, 10240)
     for name in (
@@ -29,6 +42,9 @@ def test_names_say_how_much() -> None:
         "rows-100000x1000",
         "sent-0",
         "sent-9000000",
+        "insert-0",
+        "insert-0x64",
+        "insert-100000x100",
     ):
         assert by_numbers(name) is None
 
@@ -92,6 +108,29 @@ def test_what_is_sent_is_in_the_statement() -> None:
     assert built_in("sent-4000", "t", 1).statements == (statement,), "the same ones every time"
 
 
+def test_each_inserted_row_has_so_many_bytes_of_its_own() -> None:
+    (statement,) = built_in("insert-50x300", "t", 1000).statements
+    bodies = re.findall(r"\('([0-9]+)'\)", statement.sql)
+    listed = ", ".join(f"('{body}')" for body in bodies)
+    assert statement.sql.removeprefix("INSERT INTO t (body) VALUES ") == listed
+    assert [len(body) for body in bodies] == [300] * 50
+    assert len(set(bodies)) == 50
+
+
+def test_inserts_change_a_table_of_their_own_that_begins_empty() -> None:
+    for name in ("insert-64", "insert-3x1000"):
+        assert table_of(name) == "bodies"
+        assert changes_data(name)
+        assert is_built_in(name)
+    assert "bodies" in EMPTY
+    assert list(BODIES.chunks(TableContent(0, 1, "bodies"))) == []
+    with pytest.raises(ValueError, match="begins empty"):
+        list(BODIES.chunks(TableContent(5, 1, "bodies")))
+    assert in_words("insert-64") == "inserts of one row of 64 bytes"
+    assert in_words("insert-3x1000") == "inserts of 3 rows of 1,000 bytes"
+    assert not is_built_in("of-my-own")
+
+
 def test_they_read_and_are_named_in_reports() -> None:
     for name in ("rows-100x1024", "sent-4000"):
         assert table_of(name) == "sbtest"
@@ -107,4 +146,4 @@ def test_a_study_takes_them_and_says_how_they_are_written() -> None:
     assert study.levels_of()["workload"] == ("rows-2x10", "sent-7")
     with pytest.raises(UserMistake) as caught:
         override(load_study("tax"), "workload", ("rows-0x10",))
-    assert "rows-RxB and sent-B" in caught.value.sentence()
+    assert "rows-RxB, sent-B, insert-B and insert-RxB" in caught.value.sentence()

@@ -16,29 +16,32 @@ from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import Rows, Sent
+from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 
 WORKLOAD = "workload"
 RATE, SERVER_CPU, CLIENT_CPU = "ops_per_s", "server_cpu_us_per_op", "client_cpu_us_per_op"
-WIRE: Mapping[Direction, str] = {"received": "bytes_received_per_op", "sent": "bytes_sent_per_op"}
+WIRE: Mapping[Direction, str] = {
+    "received": "bytes_received_per_op",
+    "sent": "bytes_sent_per_op",
+    "inserted": "bytes_sent_per_op",
+}
 MIB = 1 << 20
 
 
 class Sized(NamedTuple):
-    """A case and the size of its statements; `row_bytes` None where bytes are sent."""
+    """A case, which way its statements' payload goes, and its size; `row_bytes` None where it is no rows."""
 
     levels: Levels
+    direction: Direction
     payload_bytes: int
-    row_bytes: int | None
-    rows: int
+    row_bytes: int | None = None
+    rows: int = 1
 
     @property
     def curve(self) -> tuple[Direction, int | None]:
-        """Which way its bytes go, and in rows of which length; None for one row, and for what is sent."""
-        if self.row_bytes is None:
-            return "sent", None
-        return "received", self.row_bytes if self.rows > 1 else None
+        """Which way its bytes go, and in rows of which length; None for one row, and for what is no rows."""
+        return self.direction, self.row_bytes if self.rows > 1 else None
 
 
 def bulk(series: Series) -> tuple[BulkCurve, ...]:
@@ -50,9 +53,10 @@ def bulk(series: Series) -> tuple[BulkCurve, ...]:
 
 def _sized(levels: Levels) -> Sized | None:
     found = by_numbers(str(levels.get(WORKLOAD, "")))
-    if isinstance(found, Rows):
-        return Sized(levels, found.rows * found.row_bytes, found.row_bytes, found.rows)
-    return Sized(levels, found.sent_bytes, None, 0) if isinstance(found, Sent) else None
+    if isinstance(found, Rows | Inserted):
+        direction: Direction = "received" if isinstance(found, Rows) else "inserted"
+        return Sized(levels, direction, found.rows * found.row_bytes, found.row_bytes, found.rows)
+    return Sized(levels, "sent", found.sent_bytes) if isinstance(found, Sent) else None
 
 
 def _curve(series: Series, steps: Sequence[Sized]) -> BulkCurve | None:
@@ -86,7 +90,7 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
         client_cpu_us_per_mib=_interval(series, series.logs(own.levels, CLIENT_CPU), -mib),
         server_to_plaintext=_to_plaintext(series, own.levels),
         wire_bytes_per_byte=_interval(
-            series, series.logs(own.levels, WIRE[own.curve[0]]), -log(own.payload_bytes)
+            series, series.logs(own.levels, WIRE[own.direction]), -log(own.payload_bytes)
         ),
     )
 

@@ -11,9 +11,12 @@ def kind_words(curve: BulkCurve) -> str:
     """Which way the bytes go, and in which rows: "results in rows of 10 KiB"."""
     if curve.direction == "sent":
         return "sent in a statement"
-    if curve.row_bytes is None:
-        return "results of one row"
-    return f"results in rows of {size_words(curve.row_bytes)}"
+    what = "inserts" if curve.direction == "inserted" else "results"
+    return (
+        f"{what} of one row"
+        if curve.row_bytes is None
+        else f"{what} in rows of {size_words(curve.row_bytes)}"
+    )
 
 
 def size_words(size_bytes: int) -> str:

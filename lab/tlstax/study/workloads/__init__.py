@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlstax.contract import Workload
 from tlstax.study.level_names import WORKLOADS as NAMES
 from tlstax.study.workloads import people, storm, sysbench_oltp, words
-from tlstax.study.workloads.bulk import Rows, Sent
+from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.study.workloads.effects import (
     RowsChanged,
     can_be_shared,
@@ -20,12 +20,14 @@ from tlstax.study.workloads.effects import (
     writes,
 )
 from tlstax.study.workloads.sessions import Session
-from tlstax.study.workloads.tables import KEPT, TABLES, Shape, put_back_sql
+from tlstax.study.workloads.tables import EMPTY, KEPT, TABLES, Shape, put_back_sql
 
 __all__ = [
+    "EMPTY",
     "KEPT",
     "NAMES",
     "TABLES",
+    "Inserted",
     "Rows",
     "RowsChanged",
     "Shape",
@@ -36,6 +38,7 @@ __all__ = [
     "changes_data",
     "draws_once",
     "in_words",
+    "is_built_in",
     "part_of",
     "put_back_sql",
     "returns_rows",
@@ -78,14 +81,22 @@ def built_in(name: str, table: str, rows: int) -> Workload:
     return sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
 
 
-def by_numbers(name: str) -> Session | Rows | Sent | None:
+def by_numbers(name: str) -> Session | Rows | Sent | Inserted | None:
     """What a name with numbers in it stands for; None for another one."""
-    return Session.named(name) or Rows.named(name) or Sent.named(name)
+    return Session.named(name) or Rows.named(name) or Sent.named(name) or Inserted.named(name)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether the workload of that name is one of ours, and not a user's own."""
+    return name in NAMES or by_numbers(name) is not None
 
 
 def table_of(name: str) -> Shape:
     """The shape of the table that the built-in workload works on. KeyError for another name."""
-    return "sbtest" if by_numbers(name) else _BUILT_IN[name].table
+    sized = by_numbers(name)
+    if isinstance(sized, Inserted):
+        return "bodies"
+    return "sbtest" if sized else _BUILT_IN[name].table
 
 
 def changes_data(name: str) -> bool:

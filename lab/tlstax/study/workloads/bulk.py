@@ -1,7 +1,8 @@
 """Workloads by their sizes: results of so many rows of so many bytes, and statements of so many bytes.
 
 `rows-100x1024` selects 100 rows of 1024 bytes on a kept connection; `sent-1024` sends 1024 bytes in a
-statement, and gets their number back. What a byte costs either way is in the slope over the sizes.
+statement, and gets their number back; `insert-1024` inserts a row of 1024 bytes, `insert-100x1024` a hundred
+of them in one statement. What a byte costs either way is in the slope over the sizes.
 
 All that travels is random digits, as in sysbench's table: a compression halves them, and none does much
 better. Rows longer than the table's are values that a connection sets when it is made, as many different ones
@@ -38,8 +39,9 @@ MOST_KEPT_ROWS, MOST_KEPT_BYTES = 20_000, 1 << 20
 
 _ROWS = re.compile(r"rows-([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
 _SENT = re.compile(r"sent-([1-9][0-9]{0,6})")
+_INSERTED = re.compile(r"insert-(?:([1-9][0-9]{0,5})x)?([1-9][0-9]{0,6})")
 
-FORM = "rows-RxB and sent-B, such as rows-100x1024"
+FORM = "rows-RxB, sent-B, insert-B and insert-RxB, such as rows-100x1024"
 """How such names are made, for a message."""
 
 
@@ -130,6 +132,34 @@ class Sent(NamedTuple):
     def workload(self, table: str, rows: int) -> Workload:  # noqa: ARG002 (it reads no table)
         """The contract's workload: the server counts the bytes, and keeps none."""
         sql = f"SELECT LENGTH('{digits(self.sent_bytes)}')"
+        return Workload(protocol="text", statements=(Statement(sql=sql),))
+
+
+class Inserted(NamedTuple):
+    """One statement that inserts `rows` rows, each with `row_bytes` bytes beside its id, and commits."""
+
+    rows: int
+    row_bytes: int
+
+    @classmethod
+    def named(cls, name: str) -> Self | None:
+        """What a workload's name stands for; None where it is not such a name, or of numbers too large."""
+        found = _INSERTED.fullmatch(name)
+        own = cls(int(found[1] or 1), int(found[2])) if found else None
+        return own if own and own.rows * own.row_bytes <= MOST_SENT_BYTES else None
+
+    @property
+    def words(self) -> str:
+        """What the workload is called in a report."""
+        what = "one row" if self.rows == 1 else f"{self.rows:,} rows"
+        return f"inserts of {what} of {self.row_bytes:,} bytes"
+
+    def workload(self, table: str, rows: int) -> Workload:  # noqa: ARG002 (it reads no table)
+        """The contract's workload; each of its rows has digits of its own."""
+        drawn = digits(self.rows * self.row_bytes)
+        bodies = (drawn[at : at + self.row_bytes] for at in range(0, len(drawn), self.row_bytes))
+        values = ", ".join(f"('{body}')" for body in bodies)
+        sql = f"INSERT INTO {table} (body) VALUES {values}"  # noqa: S608 - our name
         return Workload(protocol="text", statements=(Statement(sql=sql),))
 
 

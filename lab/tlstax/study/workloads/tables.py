@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-Shape = Literal["sbtest", "people", "words"]
-"""How a table is laid out and filled: sysbench's; people with names and addresses, without an index; or words
-whose ids the server gives."""
+Shape = Literal["sbtest", "people", "words", "bodies"]
+"""How a table is laid out and filled: sysbench's; people with names and addresses, without an index; words,
+or bodies of any size, whose ids the server gives."""
 
-TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people", "words": "words"}
+TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people", "words": "words", "bodies": "bodies"}
 """What the table of each shape is called in a schema of the laboratory's own."""
+
+EMPTY: frozenset[Shape] = frozenset({"bodies"})
+"""The shapes that have no rows before a trial: what is inserted is the same whatever there is."""
 
 KEPT = "_kept"
 """Ends the name of a table's copy that is never worked on."""
