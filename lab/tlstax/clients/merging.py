@@ -94,6 +94,8 @@ def _wire(parts: Sequence[Wire | None]) -> Wire | None:
         bytes_received=sum(part.bytes_received for part in known),
         segments_sent=_sum([part.segments_sent for part in known]),
         segments_received=_sum([part.segments_received for part in known]),
+        records_sent=_sum([part.records_sent for part in known]),
+        records_received=_sum([part.records_received for part in known]),
     )
 
 

@@ -175,12 +175,18 @@ class CpuTime(Frozen):
 
 
 class Wire(Frozen):
-    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not available."""
+    """Bytes of TCP payload and TCP segments each way; segments are None where TCP_INFO is not available.
+
+    `records_sent` and `records_received` are TLS records with data (RFC 8446, section 5.1), so neither the
+    handshake's nor those with session tickets; None in the clear, and where the client does not count them.
+    """
 
     bytes_sent: NonNegativeInt
     bytes_received: NonNegativeInt
     segments_sent: NonNegativeInt | None
     segments_received: NonNegativeInt | None
+    records_sent: NonNegativeInt | None = Field(default=None, exclude_if=lambda count: count is None)
+    records_received: NonNegativeInt | None = Field(default=None, exclude_if=lambda count: count is None)
 
 
 class PhaseWire(Frozen):

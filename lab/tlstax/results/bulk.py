@@ -14,6 +14,13 @@ Direction = Literal["received", "sent", "inserted"]
 """Which way the payload goes: as results, in a statement that keeps nothing, or as rows that are inserted."""
 
 
+class Records(Frozen):
+    """TLS records with data that one side sends for a statement, and how many bytes each has on the wire."""
+
+    per_statement: Interval
+    bytes_each: Interval
+
+
 class BulkPoint(Frozen):
     """Statements of one size: `payload_bytes` are those of the values alone, without any protocol's own.
 
@@ -21,7 +28,7 @@ class BulkPoint(Frozen):
     MiB, None where they are not known; `server_to_plaintext` is the ratio of the server's to the same in the
     clear and not compressed, None of that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in
     the payload's direction for each of its own, with those of MySQL's protocol and of TLS; None where that is
-    not counted.
+    not counted. `client_records` and `server_records` are what each side sends, None in the clear.
     """
 
     payload_bytes: PositiveInt
@@ -31,6 +38,8 @@ class BulkPoint(Frozen):
     server_to_plaintext: Interval | None
     client_cpu_us_per_mib: Interval | None
     wire_bytes_per_byte: Interval | None
+    client_records: Records | None
+    server_records: Records | None
 
 
 class BulkCurve(Frozen):

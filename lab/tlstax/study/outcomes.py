@@ -173,6 +173,8 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("bytes_received_per_op", "B", "bytes of TCP payload that the client received per operation"),
         *_wire_outcomes(),
         _cost("segments_per_op", "1", "TCP segments per operation, both ways"),
+        _cost("records_sent_per_op", "1", "TLS records with data that the client sent per operation"),
+        _cost("records_received_per_op", "1", "TLS records with data that the client received per operation"),
         *_processor_outcomes(),
         _cost("warmup_s", "s", "time that the client warmed up until it was steady"),
         _cost("cold_us_per_op", "us", "client CPU per operation in the first slice of its warm-up"),

@@ -65,9 +65,23 @@ def test_results_add_up() -> None:
 
 
 def test_bytes_are_known_where_all_tell() -> None:
-    told = Wire(bytes_sent=10, bytes_received=20, segments_sent=3, segments_received=None)
+    told = Wire(
+        bytes_sent=10,
+        bytes_received=20,
+        segments_sent=3,
+        segments_received=None,
+        records_sent=4,
+        records_received=5,
+    )
     both = merging.done([done(1, wire=told), done(1, wire=told)], 1.0).wire
-    assert both == Wire(bytes_sent=20, bytes_received=40, segments_sent=6, segments_received=None)
+    assert both == Wire(
+        bytes_sent=20,
+        bytes_received=40,
+        segments_sent=6,
+        segments_received=None,
+        records_sent=8,
+        records_received=10,
+    )
     assert merging.done([done(1, wire=told), done(1, wire=None)], 1.0).wire is None
 
 

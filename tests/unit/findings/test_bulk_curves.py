@@ -12,6 +12,7 @@ from tlstax.report.bulk.charts import bulk_charts
 from tlstax.report.bulk.csv_rows import rows as csv_rows
 from tlstax.report.bulk.section import sections
 from tlstax.report.bulk.words import kind_words, size_words
+from tlstax.report.core.table import Table
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Level, load_study
@@ -29,6 +30,8 @@ SIZES = {
     "insert-1024": 1024,
     "insert-100x1024": 102_400,
 }
+
+RECORDS = {"bytes_sent_per_op": 60.0, "records_sent_per_op": 1.0, "records_received_per_op": 4.0}
 
 
 def levels_of(workload: str, tls: str) -> dict[str, Level]:
@@ -51,6 +54,7 @@ def series() -> Series:
                     "ops_per_s": 1e6 / cost_us(payload, tls) * exp(wiggle),
                     "server_cpu_us_per_op": cost_us(payload, tls) * exp(wiggle),
                     "bytes_received_per_op": 1.02 * payload,
+                    **({} if tls == "off" else RECORDS),
                 }
                 for block, wiggle in enumerate(WIGGLE)
             }
@@ -123,7 +127,20 @@ def test_what_crosses_the_wire_is_told_in_the_payloads_direction() -> None:
     assert received is not None
     assert received.point == pytest.approx(1.02)
     assert found()["off", "sent", None].points[0].wire_bytes_per_byte is None
+    assert found()["1.3", "sent", None].points[0].wire_bytes_per_byte is not None
     assert found()["off", "inserted", 1024].points[0].wire_bytes_per_byte is None
+
+
+def test_records_and_their_bytes_are_those_of_each_side_and_none_in_the_clear() -> None:
+    point = found()["1.3", "received", 100].points[0]
+    assert point.client_records is not None
+    assert point.server_records is not None
+    assert point.client_records.per_statement.point == pytest.approx(1)
+    assert point.client_records.bytes_each.point == pytest.approx(60)
+    assert point.server_records.per_statement.point == pytest.approx(4)
+    assert point.server_records.bytes_each.point == pytest.approx(1.02 * 10_000 / 4)
+    plain = found()["off", "received", 100].points[0]
+    assert plain.client_records is plain.server_records is None
 
 
 def test_kinds_of_statements_have_names() -> None:
@@ -161,10 +178,17 @@ def test_it_is_told_in_tables_a_picture_and_rows() -> None:
     (narrow,) = sections(document(), "short")
     (page,) = sections(document(), "page")
     assert len(page.blocks) > len(narrow.blocks)
+    cells = [cell for block in page.blocks if isinstance(block, Table) for row in block.rows for cell in row]
+    assert "1.00 of 60 B" in cells
+    assert "4.00 of 2.49 KiB" in cells
     assert len(bulk_charts(document().bulk)) == 2
     told = list(csv_rows(document()))
     assert {row["outcome"] for row in told} == {
         "MiB a second",
+        "TLS records that the client sends",
+        "TLS records that the server sends",
+        "bytes of a TLS record of the client",
+        "bytes of a TLS record of the server",
         "bytes on the wire for each byte",
         "server CPU of a MiB",
         "server CPU of a further MiB",

@@ -300,6 +300,14 @@ def test_what_was_not_counted_of_the_wire_is_left_out() -> None:
     assert told(done(record_of(), wire=None)) == told(done(record_of(), operations=0)) == set()
 
 
+def test_records_are_those_of_each_way_where_they_are_counted() -> None:
+    counted = {"bytes_sent": 1, "bytes_received": 2, "segments_sent": None, "segments_received": None}
+    found = outcomes(done(record_of(), wire=Wire(**counted, records_sent=100, records_received=250)))
+    assert (found["records_sent_per_op"], found["records_received_per_op"]) == (1.0, 2.5)
+    plain = outcomes(done(record_of(), wire=Wire(**counted)))
+    assert not {"records_sent_per_op", "records_received_per_op"} & plain.keys()
+
+
 def test_phases_on_the_wire_are_told_each_time_that_they_occurred() -> None:
     seen = {
         "tls_handshake": PhaseWire(times=4, round_trips=8, bytes_sent=40, bytes_received=400),

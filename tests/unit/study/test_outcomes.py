@@ -101,8 +101,9 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
     }
     plain = outcomes(fake_record(KEPT, tax_truth(KEPT.case)))
     assert [name for name in plain if name.endswith("_p50_us")] == ["latency_p50_us", "query_p50_us"]
-    # A client that says neither what it costs itself nor what crossed the wire in each phase, in a closed
-    # loop of several connections, alone and no storm, for a time, on a machine without counters; no driver.
+    # A client that says neither what it costs itself nor what crossed the wire in each phase or in which
+    # records, in a closed loop of several connections, alone and no storm, for a time, on a machine without
+    # counters; no driver.
     untold = {
         "latency_mean_us",
         "outside_client_us_per_op",
@@ -118,6 +119,8 @@ def test_every_phase_that_occurred_is_told_and_no_other() -> None:
         "path_cpu_us_per_op",
         "all_cpu_us_per_op",
         "observers_cpu_us",
+        "records_sent_per_op",
+        "records_received_per_op",
         "connections_per_s",
         "connections_per_s_sd",
         *(f"{what}_per_{name}" for what in ("round_trips", *BYTES) for name in WIRE_PHASES),

@@ -259,6 +259,12 @@ pub struct Wire {
     pub segments_sent: Option<u64>,
     /// TCP segments received.
     pub segments_received: Option<u64>,
+    /// TLS records with data sent; none in the clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_sent: Option<u64>,
+    /// TLS records with data received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_received: Option<u64>,
 }
 
 /// What crossed the wire in one phase.

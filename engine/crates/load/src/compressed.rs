@@ -5,7 +5,7 @@ use tlstax_wire::{Algorithm, Packer, Unpacked, Unpacker};
 
 use crate::failure::Failure;
 
-/// As much as is read from the carrier at once; each connection has its own, since a compressed packet may
+/// As much as is read from the carrier at once, which is as much as a TLS record holds; each connection has its own, since a compressed packet may
 /// arrive in pieces.
 const READ_BYTES: usize = 16 << 10;
 

@@ -171,6 +171,12 @@ impl Recorder {
         *self.wire.segments_received.get_or_insert_default() += received;
     }
 
+    /// Notes TLS records with data.
+    pub fn records(&mut self, sent: u64, received: u64) {
+        *self.wire.records_sent.get_or_insert_default() += sent;
+        *self.wire.records_received.get_or_insert_default() += received;
+    }
+
     /// Notes bytes before and after compression.
     pub fn compressed(&mut self, bytes: CompressedBytes) {
         self.compression.get_or_insert_default().add(bytes);
@@ -206,6 +212,10 @@ impl Recorder {
             (other.wire.segments_sent, other.wire.segments_received)
         {
             self.segments(sent, received);
+        }
+        if let (Some(sent), Some(received)) = (other.wire.records_sent, other.wire.records_received)
+        {
+            self.records(sent, received);
         }
         if let Some(bytes) = other.compression {
             self.compressed(bytes);

@@ -19,13 +19,24 @@ enum Carrier {
     Tls(Box<Connection>),
 }
 
+/// As much data as a TLS record holds at the most (RFC 8446, section 5.1).
+const RECORD_BYTES: usize = 16 << 10;
+
+/// What was moved: bytes on the bare socket, and TLS records with data.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    plain_sent: u64,
+    plain_received: u64,
+    records_sent: u64,
+    records_received: u64,
+}
+
 /// A non-blocking byte stream to the server.
 #[derive(Debug)]
 pub struct Transport {
     carrier: Carrier,
     compressed: Option<Box<Compressed>>,
-    plain_sent: u64,
-    plain_received: u64,
+    counts: Counts,
 }
 
 /// How a read or a write ended.
@@ -47,8 +58,7 @@ impl Transport {
         Self {
             carrier: Carrier::Plain(socket),
             compressed: None,
-            plain_sent: 0,
-            plain_received: 0,
+            counts: Counts::default(),
         }
     }
 
@@ -99,17 +109,14 @@ impl Transport {
     #[inline]
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Moved, Failure> {
         let Some(compressed) = &mut self.compressed else {
-            return self.carrier.read(buffer, &mut self.plain_received);
+            return self.carrier.read(buffer, &mut self.counts);
         };
         loop {
             match compressed.take(buffer)? {
                 0 => {}
                 count => return Ok(Moved::Bytes(count)),
             }
-            match self
-                .carrier
-                .read(compressed.room(), &mut self.plain_received)?
-            {
+            match self.carrier.read(compressed.room(), &mut self.counts)? {
                 Moved::Bytes(count) => compressed.arrived(count),
                 other => return Ok(other),
             }
@@ -125,11 +132,11 @@ impl Transport {
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<Moved, Failure> {
         let Some(compressed) = &mut self.compressed else {
-            return self.carrier.write(bytes, &mut self.plain_sent);
+            return self.carrier.write(bytes, &mut self.counts);
         };
         loop {
             let outgoing = compressed.outgoing(bytes)?;
-            match self.carrier.write(outgoing, &mut self.plain_sent)? {
+            match self.carrier.write(outgoing, &mut self.counts)? {
                 Moved::Bytes(count) if compressed.wrote(count) => {
                     return Ok(Moved::Bytes(bytes.len()));
                 }
@@ -147,11 +154,19 @@ impl Transport {
     /// Bytes sent and received on the wire so far.
     pub fn bytes(&self) -> (u64, u64) {
         match &self.carrier {
-            Carrier::Plain(_) => (self.plain_sent, self.plain_received),
+            Carrier::Plain(_) => (self.counts.plain_sent, self.counts.plain_received),
             Carrier::Tls(connection) => (
-                self.plain_sent + connection.bytes_written(),
-                self.plain_received + connection.bytes_read(),
+                self.counts.plain_sent + connection.bytes_written(),
+                self.counts.plain_received + connection.bytes_read(),
             ),
+        }
+    }
+
+    /// TLS records with data sent and received so far; none in the clear.
+    pub fn records(&self) -> Option<(u64, u64)> {
+        match &self.carrier {
+            Carrier::Plain(_) => None,
+            Carrier::Tls(_) => Some((self.counts.records_sent, self.counts.records_received)),
         }
     }
 
@@ -163,17 +178,21 @@ impl Transport {
 
 impl Carrier {
     #[inline]
-    fn read(&mut self, buffer: &mut [u8], plain_received: &mut u64) -> Result<Moved, Failure> {
+    fn read(&mut self, buffer: &mut [u8], counts: &mut Counts) -> Result<Moved, Failure> {
         match self {
             Self::Plain(socket) => {
                 let moved = moved(rustix::io::read(&*socket, buffer))?;
                 if let Moved::Bytes(count) = moved {
-                    *plain_received += count as u64;
+                    counts.plain_received += count as u64;
                 }
                 Ok(moved)
             }
             Self::Tls(connection) => Ok(match connection.read(buffer)? {
-                ReadStatus::Data(count) => Moved::Bytes(count),
+                // A read gives the data of one record, and all of it to a buffer that holds a whole one.
+                ReadStatus::Data(count) => {
+                    counts.records_received += 1;
+                    Moved::Bytes(count)
+                }
                 ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
                 ReadStatus::Paused => Moved::Paused,
                 ReadStatus::Closed => Moved::Closed,
@@ -182,17 +201,22 @@ impl Carrier {
     }
 
     #[inline]
-    fn write(&mut self, bytes: &[u8], plain_sent: &mut u64) -> Result<Moved, Failure> {
+    fn write(&mut self, bytes: &[u8], counts: &mut Counts) -> Result<Moved, Failure> {
         match self {
             Self::Plain(socket) => {
                 let moved = moved(rustix::io::write(&*socket, bytes))?;
                 if let Moved::Bytes(count) = moved {
-                    *plain_sent += count as u64;
+                    counts.plain_sent += count as u64;
                 }
                 Ok(moved)
             }
             Self::Tls(connection) => Ok(match connection.write(bytes)? {
-                WriteStatus::Written(count) => Moved::Bytes(count),
+                // A write makes one record. OpenSSL makes several at once of much data under a CBC cipher of
+                // TLS 1.1 or 1.2, each as long as can be.
+                WriteStatus::Written(count) => {
+                    counts.records_sent += count.div_ceil(RECORD_BYTES) as u64;
+                    Moved::Bytes(count)
+                }
                 WriteStatus::WantRead | WriteStatus::WantWrite => Moved::Blocked,
             }),
         }

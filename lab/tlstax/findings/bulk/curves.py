@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 from typing import NamedTuple
 
-from tlstax.findings.core.series import Series, frozen
-from tlstax.results.bulk import BulkCurve, BulkPoint, Direction
+from tlstax.findings.core.series import Series, difference, frozen
+from tlstax.results.bulk import BulkCurve, BulkPoint, Direction, Records
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels
 from tlstax.study.labels import group_label, label_levels
@@ -83,6 +83,8 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
     if rate is None:
         return None
     return BulkPoint(
+        client_records=_records(series, own.levels, "sent"),
+        server_records=_records(series, own.levels, "received"),
         payload_bytes=own.payload_bytes,
         row_bytes=own.row_bytes,
         mib_per_s=rate,
@@ -93,6 +95,16 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
             series, series.logs(own.levels, WIRE[own.direction]), -log(own.payload_bytes)
         ),
     )
+
+
+def _records(series: Series, levels: Levels, way: str) -> Records | None:
+    """What is sent one way on a kept connection, where nothing but statements crosses the wire."""
+    records = series.logs(levels, f"records_{way}_per_op")
+    each = difference(series.logs(levels, f"bytes_{way}_per_op"), records)
+    per_statement, bytes_each = series.interval(records), series.interval(each)
+    if per_statement is None or bytes_each is None:
+        return None
+    return Records(per_statement=per_statement, bytes_each=bytes_each)
 
 
 def _to_plaintext(series: Series, levels: Levels) -> Interval | None:

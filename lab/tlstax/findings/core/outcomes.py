@@ -331,6 +331,9 @@ def _wire(done: Done) -> dict[str, float]:
     }
     if wire.segments_sent is not None and wire.segments_received is not None:
         found["segments_per_op"] = (wire.segments_sent + wire.segments_received) / operations
+    for way, records in (("sent", wire.records_sent), ("received", wire.records_received)):
+        if records is not None:
+            found[f"records_{way}_per_op"] = records / operations
     return found
 
 

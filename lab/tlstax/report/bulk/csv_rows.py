@@ -27,6 +27,10 @@ def _figures(point: BulkPoint) -> Iterator[tuple[str, str, Interval]]:
     yield MIB_PER_S, "MiB/s", point.mib_per_s
     if point.wire_bytes_per_byte is not None:
         yield "bytes on the wire for each byte", "1", point.wire_bytes_per_byte
+    for side, records in (("client", point.client_records), ("server", point.server_records)):
+        if records is not None:
+            yield f"TLS records that the {side} sends", "1", records.per_statement
+            yield f"bytes of a TLS record of the {side}", "B", records.bytes_each
     for name, value in (("server", point.server_cpu_us_per_mib), ("client", point.client_cpu_us_per_mib)):
         if value is not None:
             yield f"{name} CPU of a MiB", "us", value

@@ -10,7 +10,7 @@ from tlstax.report.bulk.words import kind_words, size_words
 from tlstax.report.core import figures
 from tlstax.report.core.section import Detail, Section, Words
 from tlstax.report.core.table import Table
-from tlstax.results.bulk import BulkCurve, BulkPoint
+from tlstax.results.bulk import BulkCurve, BulkPoint, Records
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.support.grouping import grouped
@@ -24,6 +24,7 @@ READING = (
 INTERVALS = ", with half the width of their {confidence} intervals"
 
 ON_THE_WIRE = "bytes on the wire for each byte of values: {what}"
+RECORDS = "TLS records with data that each side sends for a statement, and their bytes on the wire: {what}"
 
 Pick = Callable[[BulkPoint], Interval | None]
 
@@ -45,6 +46,7 @@ def _tables(found: Sequence[BulkCurve], *, narrow: bool) -> Iterator[Table]:
         heads = tuple(size_words(point.payload_bytes) for point in curves[0].points)
         yield _table(f"MiB/s: {what}", heads, curves, lambda point: point.mib_per_s, narrow=narrow)
         yield _table(ON_THE_WIRE.format(what=what), heads, curves, _on_the_wire, narrow=narrow)
+        yield from _records(what, heads, curves)
         for side, pick, further in _COSTS:
             rows = tuple(
                 (*_cells(curve, pick, narrow=narrow), _cell(further(curve), narrow=narrow))
@@ -62,6 +64,31 @@ _COSTS: tuple[tuple[str, Pick, Callable[[BulkCurve], Interval | None]], ...] = (
 
 def _on_the_wire(point: BulkPoint) -> Interval | None:
     return point.wire_bytes_per_byte
+
+
+def _records(what: str, heads: tuple[str, ...], curves: Sequence[BulkCurve]) -> Iterator[Table]:
+    """What each side sends: so many records of so many bytes; nothing where nothing is encrypted."""
+    rows = tuple(
+        (f"{curve.label}, the {side}", *(_records_cell(pick(point)) for point in curve.points))
+        for curve in curves
+        for side, pick in _SENDERS
+        if any(pick(point) for point in curve.points)
+    )
+    if rows:
+        yield Table(RECORDS.format(what=what), heads, rows, ())
+
+
+_SENDERS: tuple[tuple[str, Callable[[BulkPoint], Records | None]], ...] = (
+    ("client", lambda point: point.client_records),
+    ("server", lambda point: point.server_records),
+)
+
+
+def _records_cell(found: Records | None) -> str:
+    if found is None:
+        return figures.NOTHING
+    size = size_words(round(found.bytes_each.point))
+    return f"{figures.significant(found.per_statement.point)} of {size}"
 
 
 def _kind(curve: BulkCurve) -> tuple[object, ...]:

@@ -3,16 +3,17 @@
 //! A connection makes *rounds* (see [`crate::script`]): it connects if it is closed, takes the
 //! round's steps one after another, and hangs up if the round says so. It never waits: every call
 //! goes as far as the socket lets it. `opening` holds the states up to the login's end, `asking`
-//! those of statements and answers.
+//! those of statements and answers; `settling` writes down what crossed the wire.
 
 mod asking;
 mod opening;
+mod settling;
 
 use std::sync::Arc;
 
 use asking::READS_AT_ONCE;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use tlstax_contract::{CompressedBytes, ErrorKind, Fault};
+use tlstax_contract::{ErrorKind, Fault};
 use tlstax_tls::SavedSession;
 use tlstax_wire::{
     Algorithm, Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser,
@@ -27,6 +28,7 @@ use crate::shared::{Desk, Shared};
 use crate::transport::{Moved, Transport};
 use crate::turns::{Bytes, Turns};
 use crate::values::Values;
+use settling::Settled;
 
 /// What epoll is asked to report of a socket.
 const INTEREST: EventFlags = EventFlags::IN
@@ -95,14 +97,6 @@ impl Parsers {
             compression: Algorithm::agreed(report.capabilities),
         }
     }
-}
-
-/// Counters of the wire that have already been written down.
-#[derive(Debug, Clone, Copy, Default)]
-struct Settled {
-    bytes: (u64, u64),
-    segments: (u64, u64),
-    compressed: CompressedBytes,
 }
 
 /// One connection.
@@ -306,33 +300,6 @@ impl Connection {
         self.in_transaction = false;
         self.state = State::Closed;
         self.settled = Settled::default();
-    }
-
-    /// Writes down what crossed the wire since the last time.
-    pub fn settle_wire(&mut self, desk: &mut Desk) {
-        let Some(transport) = &self.transport else {
-            return;
-        };
-        let bytes = transport.bytes();
-        desk.recorder.wire.bytes_sent += bytes.0 - self.settled.bytes.0;
-        desk.recorder.wire.bytes_received += bytes.1 - self.settled.bytes.1;
-        self.settled.bytes = bytes;
-        if let Some(bytes) = transport.compressed_bytes() {
-            desk.recorder
-                .compressed(bytes.since(self.settled.compressed));
-            self.settled.compressed = bytes;
-        }
-        if let Some(info) = transport.tcp_info() {
-            let segments = (
-                u64::from(info.segments_sent),
-                u64::from(info.segments_received),
-            );
-            desk.recorder.segments(
-                segments.0 - self.settled.segments.0,
-                segments.1 - self.settled.segments.1,
-            );
-            self.settled.segments = segments;
-        }
     }
 
     /// An idle connection became ready: the server hung up, or said something unasked.
