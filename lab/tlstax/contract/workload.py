@@ -84,7 +84,7 @@ class Workload(Frozen):
     Either `statements`, all of them once, in order; or a `mix`, of which each operation is one
     transaction; or a `storm`, of which an operation is a connection opened and logged in. A storm's
     round opens all of the job's connections as fast as it can and closes them when the last is open; the
-    closing is not timed.
+    closing is not timed. In an open loop each is opened when it is due, and closed when it is open.
     `on_connect` is said once on every connection, as text, before its first operation.
     """
 

@@ -277,7 +277,7 @@ pub struct Job {
     /// How many measured operations are started, over all connections; absent: as many as there is time for.
     #[serde(default)]
     pub operations: Option<u64>,
-    /// Rounds of a storm; else into how many equal parts a client that works in rounds divides the
+    /// Rounds of a storm, 1 in an open loop; else into how many equal parts a client that works in rounds divides the
     /// operations, while this one works in one go.
     #[serde(default = "one")]
     pub rounds: u32,
@@ -416,18 +416,17 @@ impl Job {
         matches!(self.schedule, Schedule::Closed {}) && !self.workload.storm
     }
 
-    /// A storm is made of rounds in which all connections are opened, as fast as it goes.
+    /// A storm is made of rounds in which all connections are opened, as fast as it goes; in an open loop
+    /// they are opened one by one.
     fn check_storm(&self) -> Result<(), JobError> {
+        if let Schedule::Open { .. } = self.schedule {
+            return JobError::unless(self.rounds == 1, "rounds", "1 in a storm in an open loop");
+        }
         let whole = u64::from(self.rounds) * u64::from(self.connections);
         JobError::unless(
             self.operations.is_none_or(|operations| operations == whole),
             "operations",
             "rounds times connections in a storm, or absent",
-        )?;
-        JobError::unless(
-            matches!(self.schedule, Schedule::Closed {}),
-            "schedule.mode",
-            "closed in a storm, which is as fast as it can be",
         )
     }
 }

@@ -110,7 +110,8 @@ pub struct Workload {
     /// Instead of `statements`: transactions, of which each operation is one.
     #[serde(default)]
     pub mix: Vec<Transaction>,
-    /// Instead of either: all connections are opened at once, kept until the last is open, and closed.
+    /// Instead of either: all connections are opened at once, kept until the last is open, and closed; in an
+    /// open loop each is opened when it is due, and closed when it is open.
     #[serde(default)]
     pub storm: bool,
     /// Said once on every connection, as text, before its first operation.

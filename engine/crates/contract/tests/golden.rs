@@ -175,7 +175,7 @@ fn a_workload_has_one_form_and_something_to_do() {
 }
 
 #[test]
-fn a_storm_has_so_many_operations_as_its_rounds_have_connections_and_no_rate() {
+fn a_storm_has_as_many_operations_as_its_rounds_have_connections_and_no_rounds_in_an_open_loop() {
     let storm = |change: fn(&mut Value)| {
         refusal(|job| {
             job["workload"] = json!({"storm": true});
@@ -190,10 +190,10 @@ fn a_storm_has_so_many_operations_as_its_rounds_have_connections_and_no_rate() {
         fewer.contains("operations must be rounds times connections"),
         "{fewer}"
     );
-    let rate = storm(|job| job["schedule"] = json!({"mode": "open", "rate_per_s": 10}));
+    let rounds = storm(|job| job["schedule"] = json!({"mode": "open", "rate_per_s": 10}));
     assert!(
-        rate.contains("schedule.mode must be closed in a storm"),
-        "{rate}"
+        rounds.contains("rounds must be 1 in a storm in an open loop"),
+        "{rounds}"
     );
 }
 

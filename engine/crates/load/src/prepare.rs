@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tlstax_contract::{
-    Compression, Endpoint, ErrorKind, Fault, Job, Tls, TlsSettings, TlsVersion, Verify,
+    Compression, Endpoint, ErrorKind, Fault, Job, Schedule, Tls, TlsSettings, TlsVersion, Verify,
 };
 use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::{Algorithm, LoginConfig};
@@ -52,7 +52,10 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     let tls = terms(job, &library)?;
     let local_socket = matches!(job.endpoint, Endpoint::Unix { .. });
     let login = login(job, tls.is_some(), local_socket);
-    let script = Script::compile(&job.workload, resumption)?;
+    let mut script = Script::compile(&job.workload, resumption)?;
+    if let Schedule::Open { .. } = job.schedule {
+        script = script.scheduled();
+    }
     Ok(Arc::new(Shared {
         supply: Supply::new(job.operations, &script.spans),
         script,

@@ -165,6 +165,18 @@ impl Script {
         Ok(script)
     }
 
+    /// The script of an open loop: connections of a storm that are due one by one do not wait for each
+    /// other, so each is closed when it is open.
+    #[must_use]
+    pub fn scheduled(mut self) -> Self {
+        if std::mem::take(&mut self.storm) {
+            for operation in &mut self.operations {
+                operation.round.close = true;
+            }
+        }
+        self
+    }
+
     /// Draws an operation, by number.
     #[inline]
     pub fn choose(&self, rng: &mut Rng) -> usize {
@@ -384,6 +396,8 @@ mod tests {
         assert!(!operation.round.close && script.recover.is_none());
         assert_eq!(script.set_up.len(), 2);
         assert!(script.set_up.iter().all(|round| round.close));
+        let one_by_one = script.scheduled();
+        assert!(one_by_one.operations[0].round.close && !one_by_one.storm);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tlstax_contract::{Done, ErrorKind, Fault, Job, Workload};
+use tlstax_contract::{Arrivals, Done, ErrorKind, Fault, Job, Schedule, Workload};
 
 use crate::engine::{hurried, job, run};
 use crate::messages::{OK, packet};
@@ -59,6 +59,35 @@ fn nobody() {
     assert_eq!(done.phase_wire["connect"].round_trips, 18);
     assert_eq!(done.phase_wire["close"].times, 6);
     assert!(done.rounds_s.iter().sum::<f64>() < done.elapsed_s);
+}
+
+#[test]
+fn in_an_open_loop_by_one_connection_in_four_that_never_hears_a_verdict() {
+    const RATE_PER_S: f64 = 100.0;
+    let server = server(|peer, number| {
+        if number % 4 == 1 {
+            peer.hear_login()?;
+            return peer.fall_silent();
+        }
+        behave(peer)
+    });
+    let ending = run(&Job {
+        rounds: 1,
+        duration_s: 0.5,
+        schedule: Schedule::Open {
+            rate_per_s: RATE_PER_S,
+            arrivals: Arrivals::Uniform,
+        },
+        ..storm(&server)
+    });
+    assert!(ending.counted_at_most(ErrorKind::Timeout) > 0);
+    let done = ending.result();
+    assert!((49..=51).contains(&done.scheduled), "{}", done.scheduled);
+    assert!(done.operations > 0 && done.operations < done.scheduled);
+    assert!(done.rounds_s.is_empty());
+    // Each that came up was closed at once, so that its place was free for the next.
+    assert!(done.window.connections > CONNECTIONS as u64);
+    assert_eq!(done.phase_wire["close"].times, done.operations);
 }
 
 #[test]
