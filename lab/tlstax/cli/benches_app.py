@@ -154,9 +154,20 @@ def library_bench(
 
 @benches_app.command("storm")
 def storm(
+    steady: Annotated[
+        bool,
+        typer.Option("--steady", help="Instead: the highest rate of new connections, an open loop."),
+    ] = False,
     within: Annotated[str, typer.Option(help="How soon connections have to be up, such as 1s.")] = "1s",
     share: Annotated[str, typer.Option(help="How many of them, such as 99%.")] = "99%",
-    most: Annotated[int, typer.Option(min=16, help="The largest storm that is tried.")] = 2000,
+    most: Annotated[
+        int | None,
+        typer.Option(min=16, help="The largest storm (2000) or highest rate (100000) that is tried."),
+    ] = None,
+    lasting: Annotated[str | None, typer.Option(help="With --steady: how long each rate lasts (3s).")] = None,
+    budget: Annotated[
+        str, typer.Option(help="Time to spend at the most, such as 90s; all kinds get as much of it.")
+    ] = "6m",
     server: Annotated[
         str | None, typer.Option(help="Which private server, such as mysql-8.0.33. Default: MySQL 9.7.")
     ] = None,
@@ -167,13 +178,16 @@ def storm(
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """The largest storm of connections that a private server takes in time, in the clear and under TLS."""
+    """The largest storm, or rate, of new connections that a private server takes in time, by kind of TLS."""
     from tlstax.cli.storm_command import StormOptions, storm_command
 
     options = StormOptions(
+        steady=steady,
         within=within,
         share=share,
         most=most,
+        lasting=lasting,
+        budget=budget,
         server=server,
         back_log=back_log,
         seed=seed,

@@ -1,42 +1,41 @@
-"""Storms carried out for a search: every one a client of its own, on one private server."""
+"""The search carried out: one private server, every kind of connection in turn, within a budget."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done
-from tlstax.findings.core.histograms import decode
-from tlstax.findings.core.outcomes import storm_rates
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
-from tlstax.plan.jobs import job_for
-from tlstax.probes.storms.document import StormDocument, StormLimit
-from tlstax.probes.storms.search import Search
+from tlstax.probes.storms.document import Ending, Limit, Sought, StormDocument
+from tlstax.probes.storms.search import CONFIDENCE, Search
+from tlstax.probes.storms.tries import (
+    AT_ONCE,
+    LEAST_PATIENCE_S,
+    PATIENCE,
+    Kind,
+    RateTries,
+    StormTries,
+    Tries,
+)
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
-from tlstax.run.gathering import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import check_connections
-from tlstax.study import Level
 from tlstax.study.labels import label_levels
-from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.support.errors import Interrupted
 
-SMALLEST = 16
+LOWEST: dict[Sought, int] = {"connections": 16, "connections_per_s": 1}
+GUESSED_FROM = 64
+"""The first guess is made from one storm of as many connections, at the most."""
+
 ROWS = 10
 SPARE_CONNECTIONS = 50
 VARIABLES = ("back_log", "max_connections", "thread_cache_size", "thread_handling")
 """What a server has for storms, by its own names (reference manual, "Server System Variables")."""
-
-PATIENCE = 10.0
-"""A storm that is not up after so many times what is wanted is given up."""
-
-LEAST_PATIENCE_S = 5.0
-
-Say = Callable[[str], None]
-Kind = Mapping[str, Level]
 
 KINDS: tuple[Kind, ...] = (
     {"tls": "off", "resumption": "off"},
@@ -47,128 +46,191 @@ KINDS: tuple[Kind, ...] = (
 """What is searched: in the clear, both versions of TLS, and a session resumed."""
 
 
+class Watcher(Protocol):
+    """Who is kept informed of a search."""
+
+    def step(self, text: str) -> None:
+        """Something begins that may take a while."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Something the user should know although the work goes on."""
+        ...
+
+    def now(self, words: str, *, share: float | None = None, left_s: float | None = None) -> None:
+        """What is tried now, which share of the search is done, and how long the rest may take."""
+        ...
+
+
 @dataclass(frozen=True)
 class StormRequest:
-    """What a storm has to do: `share` of its connections up within `within_s`; `largest` is never exceeded.
+    """What a load has to do: `share` of its connections up within `within_s`; `most` is never exceeded.
 
-    `back_log` None leaves the server's own; `server` None is the default one.
+    A rate lasts `lasting_s` in each try. The search ends after `budget_s` at the latest, but for the try that
+    goes on then. `back_log` None leaves it as it is here; `server` None is the default one.
     """
 
+    sought: Sought
     within_s: float
     share: float
-    largest: int
+    most: int
+    budget_s: float
+    lasting_s: float
     server: str | None = None
     back_log: int | None = None
-    confidence: float = 0.95
     seed: int | None = None
     beside_others: bool = False
 
+    @property
+    def at_once(self) -> int:
+        """How many connections there are at the same time, at the most."""
+        return self.most if self.sought == "connections" else AT_ONCE
 
-def storm_limits(request: StormRequest, say: Say, warn: Say) -> StormDocument:
+
+def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
     """The limit of each kind of connection. Ctrl-C keeps what is known by then.
 
     UserMistake where this machine's limits do not allow that many, MachineFault where the server failed.
     """
-    check_connections(f"--most {request.largest}", request.largest, SPARE_CONNECTIONS)
+    asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
+    check_connections(asked, request.at_once, SPARE_CONNECTIONS)
     needs = Needs(
         rows=ROWS,
-        connections=request.largest,
+        connections=request.at_once,
         seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
         duration_s=max(LEAST_PATIENCE_S, PATIENCE * request.within_s),
     )
     back_log = () if request.back_log is None else (f"--back-log={request.back_log}",)
     wanted = Wanted(
-        build=named_server(request.server, say) if request.server else None,
+        build=named_server(request.server, watcher.step) if request.server else None,
         options=back_log,
-        max_connections=request.largest + SPARE_CONNECTIONS,
+        max_connections=request.at_once + SPARE_CONNECTIONS,
     )
-    with turn(warn, beside_others=request.beside_others), open_private_bench(needs, say, wanted) as bench:
-        status, limits = _searched(request, bench, say)
+    with (
+        turn(watcher.warn, beside_others=request.beside_others),
+        open_private_bench(needs, watcher.step, wanted) as bench,
+    ):
+        variables = server_facts.variables(bench.admin, VARIABLES)
+        tries = _tries(request, bench)
+        kinds = tuple(_OfKind(kind, request, tries) for kind in KINDS)
+        status = _searched(kinds, request.budget_s, watcher)
+        is_rate = request.sought == "connections_per_s"
         return StormDocument(
             status=status,
+            sought=request.sought,
             server=bench.server.specimen.name,
             server_version=bench.server.version,
             within_s=request.within_s,
             share=request.share,
-            confidence=request.confidence,
-            variables=server_facts.variables(bench.admin, VARIABLES),
-            limits=limits,
+            confidence=CONFIDENCE,
+            budget_s=request.budget_s,
+            lasting_s=request.lasting_s if is_rate else None,
+            at_once=AT_ONCE if is_rate else None,
+            variables=variables,
+            limits=tuple(kind.limit() for kind in kinds),
         )
 
 
-def _searched(
-    request: StormRequest, bench: Bench, say: Say
-) -> tuple[Literal["complete", "interrupted"], tuple[StormLimit, ...]]:
-    limits: list[StormLimit] = []
-    for kind in KINDS:
-        storms = _Storms(kind, request, bench, say)
-        search = Search(SMALLEST, request.largest, request.confidence)
-        try:
-            search.run(storms.attempt)
-        except Interrupted:
-            if search.tried:
-                limits.append(_limit(kind, search, storms))
-            return "interrupted", tuple(limits)
-        limits.append(_limit(kind, search, storms))
-    return "complete", tuple(limits)
+def _tries(request: StormRequest, bench: Bench) -> Tries:
+    if request.sought == "connections":
+        return StormTries(bench, share=request.share, within_s=request.within_s)
+    return RateTries(bench, share=request.share, within_s=request.within_s, lasting_s=request.lasting_s)
 
 
-def _limit(kind: Kind, search: Search, storms: _Storms) -> StormLimit:
-    last = storms.last.get(search.does or 0)
-    return StormLimit(
-        tls=str(kind["tls"]),
-        resumed=kind["resumption"] == "on",
-        label=label_levels(kind),
-        connections=search.does,
-        too_many=search.too_many,
-        connections_per_s=storm_rates(last)[0] if last is not None else None,
-        client_share=max(last.threads_cpu_us, default=last.cpu.total_us) / (last.elapsed_s * 1e6)
-        if last is not None
-        else None,
-        tried=tuple(search.tried),
-    )
+def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> Ending:
+    """Search until all kinds are found or the budget is spent; the kind that had the least time is next.
+
+    So all know about as much when the budget ends, and what changes at the machine meanwhile is in all.
+    """
+    begun_s = time.monotonic()
+    try:
+        while still := [kind for kind in kinds if not kind.is_found]:
+            kind = min(still, key=lambda one: one.spent_s)
+            left_s = begun_s + budget_s - time.monotonic()
+            if left_s < kind.try_s:
+                return "budget"
+            left_s = min(left_s, sum(one.left_s for one in still)) if _are_begun(still) else left_s
+            spent_s = time.monotonic() - begun_s
+            watcher.now(kind.words(), share=spent_s / (spent_s + left_s), left_s=left_s)
+            kind.go_on()
+    except Interrupted:
+        return "interrupted"
+    return "complete"
 
 
-class _Storms:
-    """Storms of one kind; `last` has the last one of each size that was up in time."""
+def _are_begun(kinds: Sequence[_OfKind]) -> bool:
+    """Whether each was tried, so that it is known how long it takes."""
+    return all(kind.try_s for kind in kinds)
 
-    def __init__(self, kind: Kind, request: StormRequest, bench: Bench, say: Say) -> None:
-        self._kind, self._request, self._bench, self._say = kind, request, bench, say
-        self._number = 0
-        self.last: dict[int, Done] = {}
 
-    def attempt(self, connections: int) -> bool:
-        """One storm of so many connections; whether it was up in time."""
-        self._number += 1
-        self._say(f"{label_levels(self._kind)}: {connections:,} connections at once")
-        try:
-            done = self._storm(connections)
-        except ClientFailure as failure:
-            if not self._bench.server.is_alive():
-                raise MachineFault(
-                    f"{self._bench.server.specimen.name} ended in a storm of {connections:,}: {failure}"
-                ) from failure
-            return False
-        does = self._is_up_in_time(done, connections)
-        if does:
-            self.last[connections] = done
-        return does
+@dataclass
+class _OfKind:
+    """The search for one kind of connection, and the time that it took.
 
-    def _storm(self, connections: int) -> Done:
-        levels = {**self._kind, "workload": "storm", "connections": connections, "rounds": 1}
-        patience_s = max(LEAST_PATIENCE_S, PATIENCE * self._request.within_s)
-        job = job_for(levels, self._bench.terms, sequence=self._number).model_copy(
-            update={"timeout_s": patience_s}
+    `last` has the last try of each load that did.
+    """
+
+    kind: Kind
+    request: StormRequest
+    tries: Tries
+    search: Search | None = None
+    spent_s: float = 0.0
+    try_s: float = 0.0
+    last: dict[int, Done] = field(default_factory=dict)
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there is nothing left to try."""
+        return self.search is not None and self.search.next_load() is None
+
+    @property
+    def left_s(self) -> float:
+        """About how long the rest takes."""
+        return self.search.tries_left() * self.try_s if self.search is not None else 0.0
+
+    def words(self) -> str:
+        """What `go_on` does next."""
+        load = self.search.next_load() if self.search is not None else None
+        tried = "a first storm" if load is None else self.tries.words(load)
+        return f"{label_levels(self.kind)}: {tried}"
+
+    def go_on(self) -> None:
+        """The next try, or, before the first, the storm that the first guess is made from."""
+        begun_s = time.monotonic()
+        if self.search is None:
+            self.search = self._search()
+        else:
+            load = self.search.next_load()
+            if load is not None:
+                does, done = self.tries.attempt(self.kind, load)
+                self.search.note(load, did=does)
+                if does and done is not None:
+                    self.last[load] = done
+            self.try_s = max(self.try_s, time.monotonic() - begun_s)
+        self.spent_s += time.monotonic() - begun_s
+
+    def _search(self) -> Search:
+        lowest = min(LOWEST[self.request.sought], self.request.most)
+        per_s = self.tries.storm_per_s(self.kind, min(GUESSED_FROM, self.request.at_once))
+        return Search(lowest, self.request.most, self.tries.guess(per_s) if per_s else lowest)
+
+    def limit(self) -> Limit:
+        """What is known by now."""
+        search = self.search
+        highest = search.highest if search is not None else None
+        last = self.last.get(highest or 0)
+        return Limit(
+            tls=str(self.kind["tls"]),
+            resumed=self.kind["resumption"] == "on",
+            label=label_levels(self.kind),
+            highest=highest,
+            too_high=search.too_high if search is not None else None,
+            is_found=self.is_found,
+            achieved_per_s=self.tries.per_s(last) if last is not None else None,
+            client_share=_busiest_share(last) if last is not None else None,
+            tried=search.tried if search is not None else (),
         )
-        with LoadClient(self._bench.command, job) as client:
-            client.wait_ready(ready_within_s(job))
-            client.go()
-            return client.wait_done(2 * patience_s + LEAST_PATIENCE_S)
 
-    def _is_up_in_time(self, done: Done, connections: int) -> bool:
-        if done.operations < self._request.share * connections:
-            return False
-        up_us = decode(done.histograms_ns["connect"])
-        # Of those that never came up nothing is in the histogram: they count as late.
-        percent = min(100.0, 100 * self._request.share * connections / up_us.count)
-        return up_us.percentiles_us((percent,))[0] <= self._request.within_s * 1e6
+
+def _busiest_share(done: Done) -> float:
+    return max(done.threads_cpu_us, default=done.cpu.total_us) / (done.elapsed_s * 1e6)

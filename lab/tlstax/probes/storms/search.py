@@ -1,90 +1,127 @@
-"""The largest size that still does, found by doubling and halving; each is tried until it is told. Pure.
+"""The highest load that still does, found by steps and by halving; each is tried for a verdict. Pure.
 
-A try is one storm, which either does (99 % of its connections were up in time) or does not. A size does when
-more than half of all storms of that size would, with the confidence that is asked for: the interval of
-Clopper and Pearson (1934), Biometrika 26(4), of the share of tries that did, lies above a half. Tries of one
-size are independent, connections of one storm are not, so tries are what is counted. A size that is not told
-after the most tries lies at the limit itself, and counts as too large.
+A try is one storm, or some seconds at one rate; it either does (99 % of its connections were up in time) or
+does not. A load does when more than half of all tries of it would. Tries are independent, connections of one
+try are not, so tries are what is counted, by the binomial test of a half. It is looked at after each try, and
+every look may be wrong: with `LOOK` for each, the probability that a load which does half of the time gets a
+verdict "does" in any of at most `MOST_TRIES` looks is 4.8 % (an enumeration of all outcomes, in the tests),
+and so is that of "does not". Five of five are enough, or eight of nine, or ten of twelve. A load that can get
+neither verdict any more is left: it lies at the limit itself, and counts as too high.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from functools import lru_cache
+from math import comb, log, log2
 
 from tlstax.probes.storms.document import Tried, Verdict
 
-HALF = 0.5
-MOST_TRIES = 15
-"""Of a size whose storms do as often as not, no number of tries tells; after so many it is left."""
+CONFIDENCE = 0.95
+LOOK = 0.032
+MOST_TRIES = 12
 
-STEP = 2.0
 FINE = 1.06
-"""Sizes are doubled until one is too large; then those between are halved until they differ by 6 %."""
+"""Loads between the highest that does and the lowest that does not are halved until they differ by 6 %."""
 
-Try = Callable[[int], bool]
-"""Carries out a storm of so many connections; whether it did."""
+FIRST_STEP, LARGEST_STEP = 1.25, 4.0
+"""From the first load to the next, either way. A guess that was far off is left behind soon: each further
+step is the square of the one before."""
+
+USUAL_TRIES = 7
+"""How many tries a load takes that is near the limit, for the time that is left."""
 
 
-@dataclass
 class Search:
-    """The search for one kind of connection. `tried` grows as it goes on, so that Ctrl-C keeps what is known.
+    """The search for one kind of connection: `next_load` says what to try, `note` what came of it.
 
-    `smallest` is where it begins, `largest` what it never exceeds.
+    What is known grows with each try, so that it can be ended at any time.
     """
 
-    smallest: int
-    largest: int
-    confidence: float = 0.95
-    tried: list[Tried] = field(default_factory=list)
+    def __init__(self, lowest: int, most: int, guess: int) -> None:
+        """`lowest` and `most` are the loads that may be tried, `guess` is about where the limit is.
 
-    def run(self, attempt: Try) -> None:
-        """Try sizes until the limit is known to 6 %, or the largest does, or the smallest does not."""
-        for size in self._sizes():
-            self.tried.append(_told(size, attempt, self.confidence))
-
-    @property
-    def does(self) -> int | None:
-        """The largest size that does; None where not even the smallest does."""
-        return max((own.connections for own in self.tried if own.verdict == "does"), default=None)
+        The first try is a step below it: a load at the limit itself takes the most tries.
+        """
+        self._lowest, self._most = lowest, most
+        self._start = min(most, max(lowest, round(guess / FIRST_STEP)))
+        self._did: dict[int, list[bool]] = {}
 
     @property
-    def too_many(self) -> int | None:
-        """The smallest size above it that does not, or is not told; None where the largest does."""
-        above = [own.connections for own in self.tried if own.verdict != "does"]
-        return min(above, default=None)
+    def tried(self) -> tuple[Tried, ...]:
+        """What was tried, in its order."""
+        return tuple(
+            Tried(load=load, tries=len(did), did=sum(did), verdict=verdict_of(sum(did), len(did)))
+            for load, did in self._did.items()
+        )
 
-    def _sizes(self) -> Iterator[int]:
-        size = self.smallest
-        while self.too_many is None:
-            yield size
-            if size == self.largest:
-                break
-            size = min(self.largest, round(size * STEP))
-        while self.does is not None and self.too_many is not None and self.too_many > self.does * FINE:
-            between = round((self.does * self.too_many) ** 0.5)
-            if between in {self.does, self.too_many}:
-                return
-            yield between
+    @property
+    def highest(self) -> int | None:
+        """The highest load that does; None where none did yet."""
+        return max((own.load for own in self.tried if own.verdict == "does"), default=None)
+
+    @property
+    def too_high(self) -> int | None:
+        """The lowest load that does not, or that was left undecided; None where there was none yet."""
+        return min((own.load for own in self.tried if _is_too_high(own)), default=None)
+
+    def note(self, load: int, *, did: bool) -> None:
+        """What came of a try of that load."""
+        self._did.setdefault(load, []).append(did)
+
+    def next_load(self) -> int | None:
+        """What to try next; None when the search has come to its end."""
+        tried = self.tried
+        if not tried:
+            return self._start
+        last = tried[-1]
+        if last.verdict == "undecided" and not _is_left(last):
+            return last.load
+        does, over = self.highest, self.too_high
+        if does is not None and over is not None:
+            between = round((does * over) ** 0.5)
+            return None if over <= does * FINE or between in {does, over} else between
+        step = min(LARGEST_STEP, FIRST_STEP ** (2 ** (len(tried) - 1)))
+        if does is not None:
+            return None if does == self._most else min(self._most, max(does + 1, round(does * step)))
+        assert over is not None  # noqa: S101 (of what was tried the last load is one or the other)
+        return None if over == self._lowest else max(self._lowest, min(over - 1, round(over / step)))
+
+    def tries_left(self) -> int:
+        """About how many tries are still to come."""
+        if self.next_load() is None:
+            return 0
+        does, over = self.highest, self.too_high
+        ratio = over / does if does is not None and over is not None else FIRST_STEP**2
+        loads = max(1, round(log2(max(2.0, log(ratio) / log(FINE)))))
+        return USUAL_TRIES * (loads + (does is None) + (over is None))
 
 
-def _told(size: int, attempt: Try, confidence: float) -> Tried:
-    """Try one size until it is told."""
-    did = tries = 0
-    verdict: Verdict = "not told"
-    while verdict == "not told" and tries < MOST_TRIES:
-        did += attempt(size)
-        tries += 1
-        verdict = verdict_of(did, tries, confidence)
-    return Tried(connections=size, tries=tries, did=did, verdict=verdict)
-
-
-def verdict_of(did: int, tries: int, confidence: float) -> Verdict:
-    """Whether so many of so many tries show that more than half would, or that fewer would."""
-    from scipy.stats import binomtest  # noqa: PLC0415 (takes a second to import)
-
-    if binomtest(did, tries, HALF, alternative="greater").pvalue <= 1 - confidence:
+def verdict_of(did: int, tries: int) -> Verdict:
+    """Whether `did` of `tries` show that more than half would do, or that fewer would."""
+    if _at_least(did, tries) <= LOOK:
         return "does"
-    if binomtest(did, tries, HALF, alternative="less").pvalue <= 1 - confidence:
+    if _at_least(tries - did, tries) <= LOOK:
         return "does not"
-    return "not told"
+    return "undecided"
+
+
+@lru_cache
+def _at_least(did: int, tries: int) -> float:
+    """The probability of that many of `tries`, or more, where each does half of the time."""
+    return float(sum(comb(tries, number) for number in range(did, tries + 1)) / 2**tries)
+
+
+@lru_cache
+def _can_be_decided(did: int, tries: int) -> bool:
+    """Whether any outcome of the tries that are left would give a verdict."""
+    if verdict_of(did, tries) != "undecided":
+        return True
+    return tries < MOST_TRIES and any(_can_be_decided(did + more, tries + 1) for more in (0, 1))
+
+
+def _is_left(own: Tried) -> bool:
+    return own.verdict == "undecided" and not _can_be_decided(own.did, own.tries)
+
+
+def _is_too_high(own: Tried) -> bool:
+    return own.verdict == "does not" or _is_left(own)

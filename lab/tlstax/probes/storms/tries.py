@@ -1,0 +1,146 @@
+"""One try of a load: a storm, or some seconds of one rate; every one a client of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Done, Job, OpenLoop
+from tlstax.findings.core.outcomes import storm_rates
+from tlstax.plan.jobs import job_for
+from tlstax.probes.storms.judging import FALLING_BEHIND, falls_behind, is_up_in_time
+from tlstax.run.bench import Bench
+from tlstax.run.gathering import ready_within_s
+from tlstax.study import Level
+from tlstax.support.errors import MachineFault
+
+Kind = Mapping[str, Level]
+
+PATIENCE = 10.0
+"""A try that is not over after that many times the time that is wanted is given up."""
+
+LEAST_PATIENCE_S = 5.0
+
+AT_ONCE = 256
+"""How many connections of a rate are in the making at most; what is due beyond that waits, and its wait
+counts. Each is opened once before, to be asked what it has negotiated."""
+
+
+class Tries(ABC):
+    """Tries on one server. Of `share` of the connections it is asked whether they are up `within_s`."""
+
+    def __init__(self, bench: Bench, *, share: float, within_s: float) -> None:
+        self._bench, self._share, self._within_s = bench, share, within_s
+        self._patience_s = max(LEAST_PATIENCE_S, PATIENCE * within_s)
+        self._number = 0
+
+    @abstractmethod
+    def words(self, load: int) -> str:
+        """The load in words."""
+
+    @abstractmethod
+    def per_s(self, done: Done) -> float:
+        """How many connections a second came up."""
+
+    @abstractmethod
+    def guess(self, per_s: float) -> int:
+        """About the highest load of a server that takes that many connections a second in a storm."""
+
+    @abstractmethod
+    def _job(self, kind: Kind, load: int) -> Job: ...
+
+    @abstractmethod
+    def _does(self, done: Done) -> bool: ...
+
+    def attempt(self, kind: Kind, load: int) -> tuple[bool, Done | None]:
+        """Whether the load did, and what its client reported; None where that gave up.
+
+        MachineFault where the server ended.
+        """
+        done = self._run(self._job(kind, load), self.words(load))
+        return done is not None and self._does(done), done
+
+    def storm_per_s(self, kind: Kind, connections: int) -> float | None:
+        """How many connections a second come up in one storm; None where it fails. Raises as `attempt`."""
+        done = self._run(self._storm(kind, connections), f"{connections:,} connections at once")
+        return next(iter(storm_rates(done)), None) if done is not None else None
+
+    def _are_up(self, done: Done, phase: str) -> bool:
+        return is_up_in_time(
+            done, phase, connections=done.scheduled, share=self._share, within_s=self._within_s
+        )
+
+    def _storm(self, kind: Kind, connections: int) -> Job:
+        levels = {**kind, "workload": "storm", "connections": connections, "rounds": 1}
+        self._number += 1
+        job = job_for(levels, self._bench.terms, sequence=self._number)
+        return job.model_copy(update={"timeout_s": self._patience_s})
+
+    def _run(self, job: Job, load: str) -> Done | None:
+        seconds = job.duration_s if isinstance(job.schedule, OpenLoop) else 0.0
+        try:
+            with LoadClient(self._bench.command, job) as client:
+                client.wait_ready(ready_within_s(job))
+                client.go()
+                return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+        except ClientFailure as failure:
+            if not self._bench.server.is_alive():
+                raise MachineFault(
+                    f"{self._bench.server.specimen.name} ended under {load}: {failure}"
+                ) from failure
+            return None
+
+
+class StormTries(Tries):
+    """Storms: the load is how many connections are opened at once."""
+
+    def words(self, load: int) -> str:
+        """The load in words."""
+        return f"{load:,} connections at once"
+
+    def per_s(self, done: Done) -> float:
+        """How many connections a second came up."""
+        return storm_rates(done)[0]
+
+    def guess(self, per_s: float) -> int:
+        """As many as come up within the time."""
+        return round(per_s * self._within_s)
+
+    def _job(self, kind: Kind, load: int) -> Job:
+        return self._storm(kind, load)
+
+    def _does(self, done: Done) -> bool:
+        return self._are_up(done, "connect")
+
+
+class RateTries(Tries):
+    """New connections at a constant rate, each closed when it is up: the load is how many a second."""
+
+    def __init__(self, bench: Bench, *, share: float, within_s: float, lasting_s: float) -> None:
+        super().__init__(bench, share=share, within_s=within_s)
+        self._lasting_s = lasting_s
+
+    def words(self, load: int) -> str:
+        """The load in words."""
+        return f"{load:,} connections a second"
+
+    def per_s(self, done: Done) -> float:
+        """How many connections a second came up."""
+        return done.operations / done.elapsed_s
+
+    def guess(self, per_s: float) -> int:
+        """The same rate."""
+        return round(per_s)
+
+    def _job(self, kind: Kind, load: int) -> Job:
+        return self._storm(kind, AT_ONCE).model_copy(
+            update={
+                "schedule": OpenLoop(rate_per_s=load, arrivals="uniform"),
+                "duration_s": self._lasting_s,
+                "operations": None,
+            }
+        )
+
+    def _does(self, done: Done) -> bool:
+        return self._are_up(done, "operation") and falls_behind(done, self._lasting_s) < FALLING_BEHIND
