@@ -29,8 +29,9 @@ from tlstax.study.labels import label_levels
 from tlstax.support.errors import Interrupted
 
 LOWEST: dict[Sought, int] = {"connections": 16, "connections_per_s": 1}
-GUESSED_FROM = 64
-"""The first guess is made from one storm of as many connections, at the most."""
+FIRST_STORM = 64
+"""The first guess is made from two storms: one of as many connections, and one of as many as that one lets
+expect, since a server that is cold, or has few at once, is slower."""
 
 ROWS = 10
 SPARE_CONNECTIONS = 50
@@ -191,11 +192,11 @@ class _OfKind:
     def words(self) -> str:
         """What `go_on` does next."""
         load = self.search.next_load() if self.search is not None else None
-        tried = "a first storm" if load is None else self.tries.words(load)
+        tried = "two first storms" if load is None else self.tries.words(load)
         return f"{label_levels(self.kind)}: {tried}"
 
     def go_on(self) -> None:
-        """The next try, or, before the first, the storm that the first guess is made from."""
+        """The next try, or, before the first, the storms that the first guess is made from."""
         begun_s = time.monotonic()
         if self.search is None:
             self.search = self._search()
@@ -211,7 +212,11 @@ class _OfKind:
 
     def _search(self) -> Search:
         lowest = min(LOWEST[self.request.sought], self.request.most)
-        per_s = self.tries.storm_per_s(self.kind, min(GUESSED_FROM, self.request.at_once))
+        connections, per_s = FIRST_STORM, None
+        for _ in range(2):
+            seen_per_s = self.tries.storm_per_s(self.kind, min(connections, self.request.at_once))
+            per_s = seen_per_s or per_s
+            connections = max(FIRST_STORM, self.tries.guess(per_s) if per_s else 0)
         return Search(lowest, self.request.most, self.tries.guess(per_s) if per_s else lowest)
 
     def limit(self) -> Limit:
