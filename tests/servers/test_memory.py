@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
+import psutil
 import pytest
-from command_line import Home
+from command_line import Home, all_gone, wait_until
+from processes import family
 
 from tlstax.probes.memory.document import MemoryDocument
 from tlstax.specimens.server_build import ServerBuild
@@ -22,11 +26,54 @@ def test_each_further_connection_costs_memory_and_tls_more(
     asked = ("memory", "--server", build.specimen.name, "--connections", "20,200", "--rounds", "1", "--json")
     done = home.run(*asked)
     assert done.returncode == 0, done.stderr
-    found = MemoryDocument.model_validate(json.loads(done.stdout))
+    document = MemoryDocument.model_validate(json.loads(done.stdout))
+    assert (document.status, document.sizes) == ("complete", (20, 200))
+    (found,) = document.servers
+    assert (found.server, found.refused) == (build.specimen.name, ())
     by_kind = {kind.tls: kind.rss_bytes.point for kind in found.kinds}
     assert set(by_kind) == {"off", "1.3", "1.2"}
     # A thread's stack and buffers are tens of KiB; a TLS connection of OpenSSL is some tens more.
     assert by_kind["off"] > 10_000
-    assert found.tls_adds["1.3"].point > 5_000
-    assert [own.connections for own in found.held] == [20, 200] * 3
-    assert all(own.threads > 1 for own in found.held)
+    assert {added.tls: added.rss_bytes.point > 5_000 for added in found.tls_adds} == {
+        "1.3": True,
+        "1.2": True,
+    }
+    assert sorted((own.tls, own.connections) for own in found.held) == [
+        (tls, size) for tls in ("1.2", "1.3", "off") for size in (20, 200)
+    ]
+    assert all(kind.threads.point == pytest.approx(1, abs=0.1) for kind in found.kinds)
+
+
+@pytest.mark.long
+def test_ctrl_c_keeps_what_is_known_of_every_server_and_leaves_nothing(
+    tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
+) -> None:
+    names = f"{mysql_build.specimen.name},{mariadb_build.specimen.name}"
+    asked = ("memory", "--server", names, "--connections", "2,4", "--rounds", "1000")
+    with Home(tmp_path / "data").start(*asked, "--json") as process:
+        children: list[psutil.Process] = []
+
+        def connections_are_kept() -> bool:
+            children[:] = family(process.pid)
+            return any("tlstax-engine" in child.name() for child in children)
+
+        wait_until(connections_are_kept)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    document = MemoryDocument.model_validate(json.loads(out))
+    assert document.status == "interrupted"
+    assert [found.server for found in document.servers] == names.split(",")
+    wait_until(lambda: all_gone(children))
+
+
+def test_what_is_unknown_is_one_sentence_before_anything_is_started(tmp_path: Path) -> None:
+    home = Home(tmp_path / "data")
+    for asked, words in (
+        (("--server", "mysql-9.7,mysql-nine"), "no server named 'mysql-nine'"),
+        (("--tls-library", "openssl-9"), "no TLS library named 'openssl-9'"),
+    ):
+        done = home.run("memory", *asked)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.strip().splitlines()
+        assert words in line

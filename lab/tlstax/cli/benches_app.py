@@ -200,18 +200,24 @@ def storm(
 @benches_app.command("memory")
 def memory(
     server: Annotated[
-        str | None, typer.Option(help="Which private server, such as mariadb-11.8. Default: MySQL 9.7.")
+        str | None,
+        typer.Option(help="Private servers, such as mysql-9.7,mariadb-11.8, in turn. Default: MySQL 9.7."),
     ] = None,
     tls_library: Annotated[
-        str | None, typer.Option(help="The TLS library under it, such as openssl-3.6.")
+        str | None, typer.Option(help="TLS libraries under each, such as openssl-3.6; comma-separated.")
     ] = None,
-    certificate: Annotated[str, typer.Option(help="The key of its certificate.")] = "rsa-2048",
-    connections: Annotated[str, typer.Option(help="How many are kept, ascending.")] = "100,500,2000",
-    rounds: Annotated[int, typer.Option(min=1, help="Processes of the server for each kind.")] = 3,
+    certificate: Annotated[
+        str, typer.Option(help="Keys of their certificates, such as rsa-4096,ec-p256; comma-separated.")
+    ] = "rsa-2048",
+    connections: Annotated[
+        str, typer.Option(help="How many are kept, two numbers or more.")
+    ] = "100,500,2000",
+    rounds: Annotated[int, typer.Option(min=1, help="Processes of each server for each kind.")] = 3,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat the order.")] = None,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """What a connection that is kept costs a private server in memory, in the clear and under TLS."""
+    """What a connection that is kept costs private servers in memory, in the clear and under TLS."""
     from tlstax.cli.memory_command import MemoryOptions, memory_command
 
     options = MemoryOptions(
@@ -220,6 +226,7 @@ def memory(
         certificate=certificate,
         connections=connections,
         rounds=rounds,
+        seed=seed,
         beside_others=beside_others,
         json=json,
     )

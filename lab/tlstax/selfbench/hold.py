@@ -26,6 +26,7 @@ from tlstax.records.trial import Machine
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.cpus import machine_of
 from tlstax.run.gathering import GRACE_S, ready_within_s
+from tlstax.run.room import check_room
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import TLS_1_3
@@ -33,7 +34,6 @@ from tlstax.selfbench.records import Observation
 from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_settings import check_connections
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
 
@@ -72,7 +72,7 @@ def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
     UserMistake where this machine's limits do not allow that many; MachineFault where the client or the
     server failed.
     """
-    check_connections(f"--hold {request.connections}", request.connections, SPARE_CONNECTIONS)
+    check_room(f"--hold {request.connections}", request.connections, SPARE_CONNECTIONS)
     machine = machine_of(request.cpus)
     needs = Needs(
         rows=ROWS,

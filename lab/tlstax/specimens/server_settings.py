@@ -13,7 +13,6 @@ from tlstax.specimens.fault import Fault
 from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.support.errors import UserMistake
 
 FILES_BESIDE_CONNECTIONS = 1000
 """Descriptors that a server wants for tables and logs; every connection takes one more."""
@@ -129,18 +128,3 @@ def allow_open_files(pid: int) -> None:
     """Raise a process's soft limit of open files to its hard limit, which needs no rights (prlimit(2))."""
     _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def check_connections(asked: str, connections: int, spare: int) -> None:
-    """UserMistake where no server may have as many open files here, before one is fetched or started.
-
-    `asked` is what the user said, `spare` how many connections there are besides.
-    """
-    needed = connections + spare
-    most = bounded_connections(needed)
-    if most < needed:
-        raise UserMistake(
-            f"{asked} needs a server that accepts {needed} connections, and the limit of open "
-            f"files allows {most} here",
-            remedy="ask for fewer, or raise the limit (ulimit -Hn)",
-        )

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.memory_command import MemoryOptions, memory_command
-from tlstax.probes.memory.document import Held, MemoryDocument, Tls
+from tlstax.probes.memory.document import Held, MemoryDocument, MemoryOfServer, Tls
 from tlstax.probes.memory.measure import read_pss_bytes, sizes_of
-from tlstax.probes.memory.slopes import kinds, slopes, tls_adds
+from tlstax.probes.memory.slopes import kinds, pss, rss, slopes, tls_adds
 from tlstax.probes.memory.table import memory_text
 from tlstax.support.errors import UserMistake
 
@@ -36,7 +36,7 @@ ALL = [held(tls, number, size) for number in range(3) for tls in ("off", "1.3") 
 
 
 def test_planted_slopes_are_found_with_the_scatter_of_processes() -> None:
-    assert slopes([own for own in ALL if own.tls == "off"]) == pytest.approx(
+    assert slopes([own for own in ALL if own.tls == "off"], rss) == pytest.approx(
         {0: 90_000, 1: 91_000, 2: 89_000}
     )
     plain, encrypted = kinds(ALL)
@@ -47,22 +47,35 @@ def test_planted_slopes_are_found_with_the_scatter_of_processes() -> None:
     assert plain.rss_bytes.low < PLAIN
     assert encrypted.pss_bytes is not None
     assert encrypted.pss_bytes.point == pytest.approx((PLAIN + MORE) / 2)
-    added = tls_adds(ALL)
-    assert added["1.3"].point == pytest.approx(MORE)
+    assert plain.threads.point == pytest.approx(1)
+    (added,) = tls_adds(ALL)
+    assert (added.tls, added.rss_bytes.blocks) == ("1.3", 3)
+    assert added.rss_bytes.point == pytest.approx(MORE)
     # The same scatter is in both, so that the difference has none.
-    assert added["1.3"].low == pytest.approx(MORE)
+    assert added.rss_bytes.low == pytest.approx(MORE)
+    assert added.pss_bytes is not None
+    assert added.pss_bytes.point == pytest.approx(MORE / 2)
+    assert added.rss_ratio.point == pytest.approx((PLAIN + MORE) / PLAIN)
+    assert added.rss_ratio.low is not None
+    assert 1 < added.rss_ratio.low < added.rss_ratio.point
 
 
 def test_a_process_with_one_size_alone_has_no_slope() -> None:
     short = [*ALL[:6], held("off", 2, 100)]
-    assert set(slopes([own for own in short if own.tls == "off"])) == {0}
+    assert set(slopes([own for own in short if own.tls == "off"], rss)) == {0}
     assert kinds([held("off", 0, 100)]) == ()
-    assert tls_adds([held("1.3", 0, 100), held("1.3", 0, 500)]) == {}
+    assert tls_adds([held("1.3", 0, 100), held("1.3", 0, 500)]) == ()
 
 
-def test_memory_that_is_not_told_is_left_out() -> None:
+def test_rounds_in_any_order_give_kinds_in_theirs() -> None:
+    assert [kind.tls for kind in kinds(ALL[::-1])] == ["off", "1.3"]
+
+
+def test_memory_that_was_not_read_is_left_out() -> None:
     silent = [own.model_copy(update={"pss_bytes": None}) for own in ALL]
     assert all(kind.pss_bytes is None for kind in kinds(silent))
+    assert all(added.pss_bytes is None for added in tls_adds(silent))
+    assert slopes(silent, pss) == {}
 
 
 def test_pss_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
@@ -75,36 +88,56 @@ def test_pss_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
     assert read_pss_bytes(8, tmp_path) is None
 
 
-@pytest.mark.parametrize("width", [50, 100])
-def test_on_a_terminal_each_kind_has_its_cost(width: int) -> None:
-    found = MemoryDocument(
-        status="complete",
+def of_server(*held: Held, **changes: object) -> MemoryOfServer:
+    plain = MemoryOfServer(
         server="mysql-9.7",
         server_version="9.7.4",
         tls_library="openssl-3.6",
         certificate="rsa-4096",
+        kinds=kinds(held),
+        tls_adds=tls_adds(held),
+        refused=(),
+        held=held,
+    )
+    return plain.model_copy(update=changes)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_on_a_terminal_each_kind_has_its_cost(width: int) -> None:
+    found = MemoryDocument(
+        status="interrupted",
         sizes=SIZES,
         rounds=3,
-        kinds=kinds(ALL),
-        tls_adds=tls_adds(ALL),
-        held=tuple(ALL),
+        servers=(of_server(*ALL), of_server(server="mysql-5.6.14", tls_library=None, refused=("1.3",))),
     )
     text = memory_text(found, width=width, colour=False)
     assert max(map(len, text.splitlines())) <= width
-    plain = " ".join(text.split())
+    words = " ".join(text.split())
     for part in (
         "mysql-9.7 (9.7.4) over openssl-3.6, RSA 4096",
-        "over TLS 1.3",
-        "TLS 1.3 adds 39.1 KiB",
-        "2,000",
+        "TLS 1.3",
+        "adds 39.1",
+        "100, 500 and 2,000",
+        "mysql-5.6.14 (9.7.4), RSA 4096",
+        "It does not take TLS 1.3.",
+        "Nothing is known yet",
+        "interrupted",
     ):
-        assert part in plain
+        assert part in words
+    if width == 100:
+        assert "×1.44" in words
 
 
 def test_bad_options_are_one_sentence_each() -> None:
-    assert sizes_of(["100", " 500", "100"]) == (100, 500)
+    assert sizes_of(["500", " 100", "500"]) == (100, 500)
     for texts in (["100"], ["0", "5"], ["many", "5"]):
         with pytest.raises(UserMistake, match="--connections"):
             sizes_of(texts)
-    with pytest.raises(UserMistake, match="--certificate"):
-        memory_command(MemoryOptions(certificate="rsa-12"))
+    for options, words in (
+        (MemoryOptions(certificate="rsa-2048,rsa-12"), "--certificate"),
+        (MemoryOptions(server=","), "--server"),
+        (MemoryOptions(connections="100,1000000000"), "--connections 1000000000 needs a server that"),
+    ):
+        with pytest.raises(UserMistake) as mistake:
+            memory_command(options)
+        assert words in mistake.value.message

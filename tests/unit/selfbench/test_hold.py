@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 from hdrh.histogram import HdrHistogram
 
@@ -12,8 +10,6 @@ from tlstax.cli.self_bench_command import render
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
 from tlstax.selfbench.plan import Cell, Trial
-from tlstax.specimens.server_settings import check_connections
-from tlstax.support.errors import UserMistake
 
 BASE, PLAIN, ENCRYPTED = 5_000_000, 1_500, 41_500
 """What an engine needs at all, and for each connection without and with TLS, in bytes."""
@@ -116,15 +112,4 @@ def test_a_busy_side_is_said() -> None:
     assert (
         "in plaintext the client's CPU was busy 95% of the time, with little to spare for the schedule"
         in caveats
-    )
-
-
-def test_too_many_files_are_told_before_anything_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
-    check_connections("--hold 3000", 3000, 50)
-    with pytest.raises(UserMistake) as mistake:
-        check_connections("--hold 10000", 10_000, 50)
-    assert mistake.value.sentence() == (
-        "--hold 10000 needs a server that accepts 10050 connections, and the limit of open files allows "
-        "3096 here; ask for fewer, or raise the limit (ulimit -Hn)"
     )

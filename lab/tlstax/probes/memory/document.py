@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field, PositiveInt
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
@@ -13,14 +13,14 @@ Tls = Literal["off", "1.2", "1.3"]
 
 
 class Held(Frozen):
-    """So many connections, up and at work once, in one process of the server; None where that is not told.
+    """Connections that were up and had worked, in one process of the server; None where that was not read.
 
     `rss_bytes` is resident memory, `pss_bytes` the same with pages that are shared counted by their share
-    (proc(5), smaps_rollup).
+    (proc(5), smaps_rollup). `threads` are all of the process.
     """
 
     tls: Tls
-    round: int
+    round: NonNegativeInt
     connections: PositiveInt
     rss_bytes: PositiveInt
     pss_bytes: PositiveInt | None
@@ -28,29 +28,52 @@ class Held(Frozen):
 
 
 class KindOfConnection(Frozen):
-    """What each further connection of a kind costs: slopes over the numbers of connections, one a process."""
+    """What each further connection of a kind costs: slopes over the numbers of connections, one a process.
+
+    An interval's `blocks` are processes. `threads` is how many each further connection has.
+    """
 
     tls: Tls
     rss_bytes: Interval
     pss_bytes: Interval | None
+    threads: Interval
+
+
+class TlsAdds(Frozen):
+    """What a version of TLS adds to a connection in the clear, round by round.
+
+    `rss_ratio` is the mean slope under TLS divided by that in the clear, without a unit.
+    """
+
+    tls: Tls
+    rss_bytes: Interval
+    rss_ratio: Interval
+    pss_bytes: Interval | None
+
+
+class MemoryOfServer(Frozen):
+    """What connections cost one server. `refused` are the versions of TLS that it does not take."""
+
+    server: str
+    server_version: str
+    tls_library: str | None
+    certificate: str
+    kinds: tuple[KindOfConnection, ...]
+    tls_adds: tuple[TlsAdds, ...]
+    refused: tuple[Tls, ...]
+    held: tuple[Held, ...]
 
 
 class MemoryDocument(Frozen):
-    """What connections cost a server in memory; `tls_adds` is what TLS adds, by its version.
+    """What connections cost servers in memory.
 
-    Each round is a new process of the server for each kind of connection.
+    Each round is a new process of each server for each kind of connection, in random order.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     status: Literal["complete", "interrupted"]
-    server: str
-    server_version: str
-    tls_library: str | None
-    certificate: str
     sizes: tuple[PositiveInt, ...]
-    rounds: int
-    kinds: tuple[KindOfConnection, ...]
-    tls_adds: dict[Tls, Interval]
-    held: tuple[Held, ...]
+    rounds: PositiveInt
+    servers: tuple[MemoryOfServer, ...]

@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.probes.memory.document import MemoryDocument
+from tlstax.probes.memory.document import MemoryDocument, MemoryOfServer, Tls
 from tlstax.report.core.printed import printed
 from tlstax.results.interval import Interval
 from tlstax.study.server_words import key_of
+from tlstax.support.text import counted, enumerated
 
 READING = (
-    "What each further connection costs, from {sizes} kept connections; means over {rounds} processes of the "
-    "server for each kind, with 95 % intervals. RSS: resident memory; PSS: pages that are shared count by "
-    "their share."
+    "What each further connection costs, from {sizes} kept connections; means over {rounds}, each a process "
+    "of the server for each kind of connection, with 95 % intervals. RSS: resident memory; PSS: pages that "
+    "are shared count by their share."
 )
-WORDS = {"off": "in the clear", "1.2": "over TLS 1.2", "1.3": "over TLS 1.3"}
+WORDS: dict[Tls, str] = {"off": "plaintext", "1.2": "TLS 1.2", "1.3": "TLS 1.3"}
 KIB = 1024
 
 
 def memory_text(found: MemoryDocument, *, width: int, colour: bool) -> str:
-    """The table, and what TLS adds."""
-    over = f" over {found.tls_library}" if found.tls_library else ""
-    server = f"{found.server} ({found.server_version}){over}"
-    title = f"Memory of a connection on {server}, {key_of(found.certificate)}"
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    table.add_column("RSS", justify="right", overflow="fold")
-    table.add_column("PSS", justify="right", overflow="fold")
-    for kind in found.kinds:
-        table.add_row(Text(WORDS[kind.tls]), *map(Text, (_kib(kind.rss_bytes), _kib(kind.pss_bytes))))
-    parts: list[RenderableType] = [Text(title, style="bold"), Text(), table, Text()]
-    parts += [Text(f"TLS {tls} adds {_kib(own)} (RSS).") for tls, own in found.tls_adds.items()]
-    sizes = ", ".join(f"{size:,}" for size in found.sizes)
-    parts.append(Text(READING.format(sizes=sizes, rounds=found.rounds), style="dim"))
+    """A table for each server, and how it is to be read."""
+    parts: list[RenderableType] = []
+    for server in found.servers:
+        parts += [Text(_title(server), style="bold"), Text(), *_of_server(server), Text()]
+    sizes = enumerated([f"{size:,}" for size in found.sizes])
+    reading = READING.format(sizes=sizes, rounds=counted(found.rounds, "round"))
+    parts.append(Text(reading, style="dim"))
     if found.status == "interrupted":
         parts.append(Text("It was interrupted; this is what was known by then."))
     return printed(parts, width=width, colour=colour)
 
 
+def _title(server: MemoryOfServer) -> str:
+    over = f" over {server.tls_library}" if server.tls_library else ""
+    name = f"{server.server} ({server.server_version}){over}"
+    return f"Memory of a connection on {name}, {key_of(server.certificate)}"
+
+
+def _of_server(server: MemoryOfServer) -> Iterator[RenderableType]:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", overflow="fold")
+    for heading in ("RSS KiB", "PSS KiB", "RSS to plaintext", "threads"):
+        table.add_column(heading, justify="right", overflow="fold")
+    added = {own.tls: own for own in server.tls_adds}
+    for kind in server.kinds:
+        more = added.get(kind.tls)
+        ratio = "" if more is None else _figure(more.rss_ratio, 1, "×", 2)
+        cells = [_kib(kind.rss_bytes), _kib(kind.pss_bytes), ratio, f"{kind.threads.point:.2f}"]
+        table.add_row(Text(WORDS[kind.tls]), *map(Text, cells))
+        if more is not None:
+            cells = ["  adds", _kib(more.rss_bytes), _kib(more.pss_bytes), "", ""]
+            table.add_row(*(Text(cell, style="dim") for cell in cells))
+    yield table if server.kinds else Text("Nothing is known yet: no process had two numbers of connections.")
+    for tls in server.refused:
+        yield Text(f"It does not take {WORDS[tls]}.")
+
+
 def _kib(found: Interval | None) -> str:
-    if found is None:
-        return "?"
-    point = f"{found.point / KIB:,.1f} KiB"
+    return "?" if found is None else _figure(found, KIB, "", 1)
+
+
+def _figure(found: Interval, unit: int, sign: str, decimals: int) -> str:
+    """A figure in its unit, with its interval in brackets where it has one."""
+    point = f"{sign}{found.point / unit:,.{decimals}f}"
     if found.low is None or found.high is None:
         return point
-    return f"{point} [{found.low / KIB:,.1f}, {found.high / KIB:,.1f}]"
+    return f"{point} [{found.low / unit:,.{decimals}f} … {found.high / unit:,.{decimals}f}]"

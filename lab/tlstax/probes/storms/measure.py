@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tlstax.contract import Done
 from tlstax.mysql import server_facts
@@ -22,9 +21,10 @@ from tlstax.probes.storms.tries import (
     StormTries,
     Tries,
 )
+from tlstax.probes.watcher import Watcher
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.room import check_room
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_settings import check_connections
 from tlstax.study.labels import label_levels
 from tlstax.support.errors import Interrupted
 
@@ -45,22 +45,6 @@ KINDS: tuple[Kind, ...] = (
     {"tls": "1.2", "resumption": "off"},
 )
 """What is searched: in the clear, both versions of TLS, and a session resumed."""
-
-
-class Watcher(Protocol):
-    """Who is kept informed of a search."""
-
-    def step(self, text: str) -> None:
-        """Something begins that may take a while."""
-        ...
-
-    def warn(self, text: str) -> None:
-        """Something the user should know although the work goes on."""
-        ...
-
-    def now(self, words: str, *, share: float | None = None, left_s: float | None = None) -> None:
-        """What is tried now, which share of the search is done, and how long the rest may take."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -94,7 +78,7 @@ def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
     UserMistake where this machine's limits do not allow that many, MachineFault where the server failed.
     """
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
-    check_connections(asked, request.at_once, SPARE_CONNECTIONS)
+    check_room(asked, request.at_once, SPARE_CONNECTIONS)
     needs = Needs(
         rows=ROWS,
         connections=request.at_once,

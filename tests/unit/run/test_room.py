@@ -1,0 +1,88 @@
+"""What this machine has no room for is one sentence, before anything is started."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from tlstax.run.room import check_room
+from tlstax.support.errors import UserMistake
+
+PLENTY = {
+    "proc/sys/kernel/threads-max": "1000000",
+    "proc/sys/kernel/pid_max": "4194304",
+    "proc/sys/vm/max_map_count": "1000000",
+    "proc/loadavg": "0.10 0.10 0.10 2/500 12345",
+    "proc/self/cgroup": "0::/own\n",
+    "sys/fs/cgroup/own/pids.max": "max",
+    "sys/fs/cgroup/own/pids.current": "40",
+    "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999",
+    "proc/sys/net/ipv4/tcp_tw_reuse": "2",
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with room for tens of thousands of connections."""
+    for name, text in PLENTY.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1_000_000))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=64 << 30))
+    return tmp_path
+
+
+def refusal(root: Path, connections: int) -> str:
+    with pytest.raises(UserMistake) as mistake:
+        check_room(f"--hold {connections}", connections, 50, root=root)
+    return mistake.value.sentence()
+
+
+def test_where_there_is_room_nothing_is_said(machine: Path) -> None:
+    check_room("--hold 50000", 50_000, 50, root=machine)
+
+
+def test_what_is_not_reported_limits_nothing(machine: Path) -> None:
+    check_room("--hold 50000", 50_000, 50, root=machine / "elsewhere")
+
+
+def test_too_many_files(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    check_room("--hold 3000", 3000, 50, root=machine)
+    assert refusal(machine, 10_000) == (
+        "--hold 10000 needs a server that accepts 10050 connections, and the limit of open files allows "
+        "3096 here; ask for fewer, or raise the limit (ulimit -Hn)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed", "words"),
+    [
+        # 32,768 less the 500 that there are and 200 besides.
+        ("proc/sys/kernel/pid_max", "32768", 32068, "kernel.pid_max"),
+        ("proc/sys/kernel/threads-max", "10700", 10000, "kernel.threads-max"),
+        # Two areas for each, less 200.
+        ("proc/sys/vm/max_map_count", "20400", 10000, "vm.max_map_count"),
+        # 40 are there, 200 come besides.
+        ("sys/fs/cgroup/own/pids.max", "1240", 1000, "pids.max"),
+    ],
+)
+def test_too_many_threads(machine: Path, name: str, text: str, allowed: int, words: str) -> None:
+    (machine / name).write_text(text)
+    check_room("--hold", allowed - 50, 50, root=machine)
+    sentence = refusal(machine, allowed - 49)
+    assert words in sentence
+    assert f"allows {allowed} here; ask for fewer, or" in sentence
+    check_room("--hold", allowed - 49, 50, pooled=True, root=machine)
+
+
+def test_too_few_ports_or_too_little_memory(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=32 << 20))
+    assert "the memory that is free allows 1024 here" in refusal(machine, 1000)
+    (machine / "proc/sys/net/ipv4/ip_local_port_range").write_text("50000 50099")
+    assert "net.ipv4.ip_local_port_range" in refusal(machine, 1000)
+    assert "allows 800 here" in refusal(machine, 1000)
