@@ -177,22 +177,26 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("mariadb_build")
-def test_held_connections_are_all_there_and_what_each_costs_is_told() -> None:
-    run = hold(
-        HoldRequest(connections=60, rate_per_s=300, seed=1, duration_s=1.5), lambda _: None, lambda _: None
+@pytest.mark.usefixtures("mariadb_build", "mysql_build")
+def test_held_connections_are_all_there_on_every_server_that_can() -> None:
+    names = ("mariadb-11.8", "mysql-9.7")
+    request = HoldRequest(connections=60, rate_per_s=300, servers=names, seed=1, duration_s=1.5)
+    found = hold_document(hold(request, lambda _: None, lambda _: None))
+    assert [(held.server.name, held.pooled) for held in found.servers] == list(
+        zip(names, (True, False), strict=True)
     )
-    found = hold_document(run)
-    assert [level.tls for level in found.levels] == ["off", "1.3"]
-    for level in found.levels:
-        assert level.doubts == ()
-        assert level.connected == 60
-        assert level.scheduled == level.operations + level.skipped + level.errors
-        assert level.operations > 300
-        assert level.latency_us is not None
-        assert level.client_rss_bytes is not None
-    plain, encrypted = (level.client_rss_bytes_per_connection for level in found.levels)
-    assert plain is not None
-    assert encrypted is not None
-    assert plain < encrypted
-    assert found.server.name == "mariadb-11.8"
+    assert found.not_held == ()
+    for held in found.servers:
+        assert [level.tls for level in held.levels] == ["off", "1.3"]
+        for level in held.levels:
+            assert level.doubts == ()
+            assert level.connected == 60
+            assert level.scheduled == level.operations + level.skipped + level.errors
+            assert level.operations > 300
+            assert level.latency_us is not None
+            assert level.client_rss_bytes is not None
+            assert ((level.server_threads or 0) > 60) is not held.pooled
+        plain, encrypted = (level.client_rss_bytes_per_connection for level in held.levels)
+        assert plain is not None
+        assert encrypted is not None
+        assert plain < encrypted

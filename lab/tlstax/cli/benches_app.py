@@ -37,6 +37,12 @@ def self_bench(
         float | None,
         typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="With --hold: servers, such as mariadb-11.8,mysql-9.7, or all that are here (mariadb-11.8)."
+        ),
+    ] = None,
     server_cpus: ServerCpus = None,
     client_cpus: ClientCpus = None,
     show: Annotated[
@@ -65,6 +71,7 @@ def self_bench(
                 client_tls_library=client_tls_library,
                 hold=hold,
                 rate=rate,
+                server=server,
                 server_cpus=server_cpus,
                 client_cpus=client_cpus,
                 beside_others=beside_others,

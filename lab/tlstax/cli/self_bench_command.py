@@ -18,7 +18,7 @@ from tlstax.report.core.untrusted import escaped_json
 from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
-from tlstax.selfbench.hold import HoldRequest, hold
+from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
@@ -29,6 +29,7 @@ from tlstax.support.errors import MachineFault, UserMistake
 
 Document = SelfBenchDocument | HoldDocument
 
+ALL = "all"
 DEFAULT_BUDGET_S = 600.0
 """About ten blocks of all cells, on a machine that does nothing else."""
 
@@ -49,6 +50,7 @@ class SelfBenchOptions:
     client_tls_library: Path | None = None
     hold: int | None = None
     rate: float | None = None
+    server: str | None = None
     server_cpus: str | None = None
     client_cpus: str | None = None
     beside_others: bool = False
@@ -88,8 +90,9 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     line = ProgressLine(quiet=form == "json")
     if options.hold is not None:
         return _hold(_hold_request(options, options.hold), options, line, form)
-    if options.rate is not None:
-        raise UserMistake("--rate goes with --hold", remedy="leave it out, or say how many to hold")
+    for name, value in (("--rate", options.rate), ("--server", options.server)):
+        if value is not None:
+            raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
     run = session.run(_request(options), SelfBenchProgress(line))
     found = document(run)
     _show_and_keep(found, options.output, form)
@@ -109,7 +112,9 @@ def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, f
     _show_and_keep(found, options.output, form)
     if found.status == "interrupted":
         return INTERRUPTED
-    doubts = [doubt for level in found.levels for doubt in level.doubts]
+    if not found.servers:
+        raise MachineFault(f"no server could hold them: {found.not_held[0].reason}")
+    doubts = [doubt for held in found.servers for level in held.levels for doubt in level.doubts]
     if doubts:
         raise MachineFault(f"the connections were not held as asked: {doubts[0]}")
     return 0
@@ -167,10 +172,25 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
     return HoldRequest(
         connections=connections,
         rate_per_s=rate_per_s,
+        servers=_servers(options.server),
         seed=options.seed,
         cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
         beside_others=options.beside_others,
     )
+
+
+def _servers(text: str | None) -> tuple[str, ...]:
+    """The servers by name; `all` are those that are here. UserMistake where none is."""
+    if text is None:
+        return (DEFAULT_SERVER,)
+    if text.strip() != ALL:
+        return quantities.names(text, "--server")
+    found = ready_servers()
+    if not found:
+        raise UserMistake(
+            "--server all: there is no server here yet", remedy="fetch some with `tlstax specimens fetch`"
+        )
+    return found
 
 
 def _request(options: SelfBenchOptions) -> session.Request:

@@ -1,10 +1,11 @@
-"""One engine holding many connections to a MariaDB with its thread pool, each asking now and then."""
+"""One engine holding many connections to a server, each asking now and then; servers one after another."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,23 +23,35 @@ from tlstax.observers.turn import turn
 from tlstax.observers.window import Watch, Watched
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import job_for
+from tlstax.probes.specimen_list import listing
 from tlstax.records.trial import Machine
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.cpus import machine_of
 from tlstax.run.gathering import GRACE_S, ready_within_s
 from tlstax.run.room import check_room
-from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
+from tlstax.selfbench.hold_records import (
+    Held,
+    HeldPair,
+    HeldServer,
+    HeldTls,
+    HoldHeader,
+    HoldRun,
+    Memory,
+    NotHeld,
+)
 from tlstax.selfbench.plan import Cell, Trial
 from tlstax.selfbench.proof import TLS_1_3
-from tlstax.selfbench.records import Observation
+from tlstax.selfbench.records import Observation, Status
 from tlstax.selfbench.session import server_facts
 from tlstax.selfbench.words import TLS_WORDS
 from tlstax.specimens.resolve import named_server
-from tlstax.support.errors import Interrupted, MachineFault
-from tlstax.support.text import counted
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.study.server_abilities import CATALOGUED
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import counted, enumerated
 
-SERVER = "mariadb-11.8"
-"""MySQL's thread pool is not in the community's server; MariaDB's is."""
+DEFAULT_SERVER = "mariadb-11.8"
+"""It has a thread pool, which MySQL's community server has not: the engine is what is limited there."""
 
 HOLD_S, ONE_S = 10.0, 2.0
 """How long all connections are held, and how long one alone, of which only the memory is wanted."""
@@ -55,59 +68,142 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class HoldRequest:
-    """How many connections, how many queries a second over all of them, for how long."""
+    """How many connections, how many queries a second over all of them, for how long, on which servers."""
 
     connections: int
     rate_per_s: float
+    servers: tuple[str, ...] = (DEFAULT_SERVER,)
     seed: int | None = None
     duration_s: float = HOLD_S
     beside_others: bool = False
     cpus: AskedCpus = field(default_factory=AskedCpus)
 
 
+@dataclass
+class _SoFar:
+    servers: list[HeldServer] = field(default_factory=list)
+    not_held: list[NotHeld] = field(default_factory=list)
+
+
 def hold(request: HoldRequest, say: Say, warn: Say) -> HoldRun:
-    """Hold the connections in plaintext and under TLS 1.3. Ctrl-C keeps the levels that are complete.
+    """Hold the connections in plaintext and under TLS 1.3, on each server. Ctrl-C keeps what is complete.
 
     `say` hears the steps, `warn` what the user should know although the work goes on, or waits.
-    UserMistake where this machine's limits do not allow that many; MachineFault where the client or the
-    server failed.
+    Where one server is asked for, UserMistake if this machine's limits do not allow that many or it has no
+    TLS 1.3, MachineFault if the client or the server failed; of several it is noted why one cannot.
+    UserMistake for a name that is unknown.
     """
-    check_room(f"--hold {request.connections}", request.connections, SPARE_CONNECTIONS)
     machine = machine_of(request.cpus)
+    header = HoldHeader(
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        tlstax_version=__version__,
+        connections=request.connections,
+        rate_per_s=request.rate_per_s,
+        duration_s=request.duration_s,
+        machine=machine,
+    )
+    so_far = _SoFar()
+    status: Status = "complete"
+    builds = _obtained(request, so_far, say)
+    with turn(warn, beside_others=request.beside_others) as mine:
+        try:
+            for build in builds:
+                with _excused(build.specimen.name, request, so_far):
+                    _levels(request, build, machine, so_far, say)
+        except Interrupted:
+            status = "interrupted"
+        held = tuple(one for one in so_far.servers if one.pairs)
+        if status == "interrupted" and not held:
+            raise Interrupted
+        return HoldRun(
+            header=header,
+            servers=held,
+            not_held=tuple(so_far.not_held),
+            status=status,
+            beside_another=mine.others(),
+        )
+
+
+def _obtained(request: HoldRequest, so_far: _SoFar, say: Say) -> list[ServerBuild]:
+    """The servers that can be asked, fetched where they are not there yet; none is started."""
+    builds = []
+    for name in request.servers:
+        with _excused(name, request, so_far, but=UserMistake):
+            build = named_server(name, say)
+            with _excused(name, request, so_far):
+                _check(request, build)
+                builds.append(build)
+    return builds
+
+
+@contextmanager
+def _excused(
+    name: str, request: HoldRequest, so_far: _SoFar, but: type[TlstaxError] | None = None
+) -> Iterator[None]:
+    """Notes why a server cannot, where there are others; `but` is raised all the same."""
+    try:
+        yield
+    except TlstaxError as error:
+        if len(request.servers) == 1 or (but is not None and isinstance(error, but)):
+            raise
+        so_far.not_held.append(NotHeld(server=name, reason=error.message))
+
+
+def _check(request: HoldRequest, build: ServerBuild) -> None:
+    """UserMistake where the server has no TLS 1.3, or this machine no room for that many connections."""
+    name = build.specimen.name
+    able = CATALOGUED.get(name)
+    if able is not None and "1.3" not in able.tls_versions:
+        versions = enumerated([f"TLS {version}" for version in able.tls_versions])
+        raise UserMistake(f"{name} has no TLS 1.3, it has {versions}", remedy="name another server")
+    asked = f"--hold {request.connections}"
+    check_room(asked, request.connections, SPARE_CONNECTIONS, pooled=has_pool(build))
+
+
+def has_pool(build: ServerBuild) -> bool:
+    """Whether the server has a thread pool: MariaDB has, MySQL's community server has not."""
+    return build.flavour == "mariadb"
+
+
+def ready_servers() -> tuple[str, ...]:
+    """Every server that is fetched already, or was added."""
+    return tuple(
+        listed.name for listed in listing().specimens if listed.kind == "server" and listed.status == "ready"
+    )
+
+
+def _levels(request: HoldRequest, build: ServerBuild, machine: Machine, so_far: _SoFar, say: Say) -> None:
     needs = Needs(
         rows=ROWS,
         connections=request.connections,
         seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
         duration_s=request.duration_s,
     )
+    pooled = has_pool(build)
     wanted = Wanted(
-        build=named_server(SERVER, say),
+        build=build,
         options=(
-            "--thread-handling=pool-of-threads",
+            *(["--thread-handling=pool-of-threads"] if pooled else []),
             f"--max-prepared-stmt-count={request.connections + 1000}",
             f"--tls-version={TLS_1_3}",
         ),
         max_connections=request.connections + SPARE_CONNECTIONS,
     )
-    with turn(warn, beside_others=request.beside_others) as mine:
-        run = _levels(request, needs, wanted, machine, say)
-        return run.model_copy(update={"beside_another": mine.others()})
-
-
-def _levels(request: HoldRequest, needs: Needs, wanted: Wanted, machine: Machine, say: Say) -> HoldRun:
-    header: HoldHeader | None = None
-    pairs: list[HeldPair] = []
-    try:
-        for tls in LEVELS:
-            # A server of its own for each, because one does not give all memory back between them.
-            with open_private_bench(needs, say, wanted, machine) as bench:
-                header = header or _header(request, bench)
-                pairs.append(_pair(tls, request, bench, say))
-    except Interrupted:
-        if header is None:
-            raise
-        return HoldRun(header=header, pairs=tuple(pairs), status="interrupted")
-    return HoldRun(header=header, pairs=tuple(pairs))
+    for place, tls in enumerate(LEVELS):
+        # A server of its own for each, because one does not give all memory back between them.
+        with open_private_bench(needs, say, wanted, machine) as bench:
+            if place == 0:
+                so_far.servers.append(
+                    HeldServer(
+                        specimens=(bench.server.specimen, engine_specimen()),
+                        server=server_facts(bench),
+                        pooled=pooled,
+                        pairs=(),
+                    )
+                )
+            held = so_far.servers[-1]
+            pair = _pair(tls, request, bench, say)
+            so_far.servers[-1] = held.model_copy(update={"pairs": (*held.pairs, pair)})
 
 
 def _pair(tls: HeldTls, request: HoldRequest, bench: Bench, say: Say) -> HeldPair:
@@ -181,16 +277,3 @@ def _memory(client_pid: int, server_pid: int | None) -> Memory | None:
     if not client or not server:
         return None
     return Memory(client_rss_bytes=client, server_rss_bytes=server, server_threads=threads)
-
-
-def _header(request: HoldRequest, bench: Bench) -> HoldHeader:
-    return HoldHeader(
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        tlstax_version=__version__,
-        connections=request.connections,
-        rate_per_s=request.rate_per_s,
-        duration_s=request.duration_s,
-        machine=bench.machine,
-        specimens=(bench.server.specimen, engine_specimen()),
-        server=server_facts(bench),
-    )

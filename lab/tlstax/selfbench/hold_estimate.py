@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tlstax.contract import Done
 from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
 from tlstax.findings.core import histograms
@@ -11,9 +13,11 @@ from tlstax.selfbench.hold_records import (
     Held,
     HeldFigures,
     HeldPair,
+    HeldServer,
     HoldDocument,
     HoldHeader,
     HoldRun,
+    ServerFigures,
 )
 from tlstax.selfbench.outcomes import outcomes
 from tlstax.selfbench.words import TLS_WORDS
@@ -27,19 +31,30 @@ MANY = 1000
 
 def hold_document(run: HoldRun) -> HoldDocument:
     """What a hold shows. Raises MachineFault where a histogram cannot be decoded."""
-    levels = tuple(_level(pair, run.header) for pair in run.pairs)
-    memory = {level.tls: level.client_rss_bytes_per_connection for level in levels}
-    encrypted, plain = memory.get("1.3"), memory.get("off")
     return HoldDocument(
         **{name: getattr(run.header, name) for name in HoldHeader.model_fields},
         status=run.status,
-        levels=levels,
-        tls_rss_bytes_per_connection=None if encrypted is None or plain is None else encrypted - plain,
-        caveats=tuple(_caveats(run, levels)),
+        servers=tuple(_figures(held, run.header) for held in run.servers),
+        not_held=run.not_held,
+        caveats=tuple(_caveats(run)),
     )
 
 
-def _level(pair: HeldPair, header: HoldHeader) -> HeldFigures:
+def _figures(held: HeldServer, header: HoldHeader) -> ServerFigures:
+    levels = tuple(_level(pair, held, header) for pair in held.pairs)
+    memory = {level.tls: level.client_rss_bytes_per_connection for level in levels}
+    encrypted, plain = memory.get("1.3"), memory.get("off")
+    return ServerFigures(
+        specimens=held.specimens,
+        server=held.server,
+        pooled=held.pooled,
+        levels=levels,
+        tls_rss_bytes_per_connection=None if encrypted is None or plain is None else encrypted - plain,
+        caveats=tuple(dict.fromkeys(caveat for level in levels for caveat in _caveats_of(level))),
+    )
+
+
+def _level(pair: HeldPair, server: HeldServer, header: HoldHeader) -> HeldFigures:
     held = pair.all
     done, memory = held.seen.done, held.memory
     shares = outcomes(held.seen, done, header.machine) if done is not None and done.operations else {}
@@ -58,7 +73,7 @@ def _level(pair: HeldPair, header: HoldHeader) -> HeldFigures:
         latency_us=_delay(done, "operation"),
         client_cpu_share=shares.get("client_cpu_share"),
         server_cpu_share=shares.get("server_cpu_share"),
-        doubts=_doubts(pair, header),
+        doubts=_doubts(pair, server),
     )
 
 
@@ -81,32 +96,31 @@ def _delay(done: Done | None, phase: str) -> Delay | None:
     return Delay(p50=values[0], p99=values[1], max=values[2]) if count else None
 
 
-def _doubts(pair: HeldPair, header: HoldHeader) -> tuple[str, ...]:
+def _doubts(pair: HeldPair, server: HeldServer) -> tuple[str, ...]:
     """What speaks against the level: the proof of any trial, and that all connections were there."""
-    found = [*proof.doubts(pair.one.seen, header.server), *proof.doubts(pair.all.seen, header.server)]
+    found = [*proof.doubts(pair.one.seen, server.server), *proof.doubts(pair.all.seen, server.server)]
     if not found and pair.all.connected < _many(pair.all):
         found.append(f"the server had {pair.all.connected} connections, not {_many(pair.all)}")
     return tuple(dict.fromkeys(found))
 
 
-def _caveats(run: HoldRun, levels: tuple[HeldFigures, ...]) -> list[str]:
-    found = ["the run was interrupted: levels that were not complete are missing"]
-    found = found if run.status == "interrupted" else []
+def _caveats(run: HoldRun) -> Iterator[str]:
+    if run.status == "interrupted":
+        yield "the run was interrupted: levels that were not complete are missing"
     if run.beside_another:
-        found = [*found, BESIDE_ANOTHER]
+        yield BESIDE_ANOTHER
     if run.header.connections < MANY:
-        found.append(f"memory per connection is known to some KiB only, with fewer than {MANY:,} connections")
-    for level in levels:
-        for side, share in (("client", level.client_cpu_share), ("server", level.server_cpu_share)):
-            if share is not None and share > BUSY_SHARE:
-                busy = f"the {side}'s CPU was busy {share:.0%} of the time"
-                found.append(f"{TLS_WORDS[level.tls]} {busy}, with little to spare for the schedule")
-        if level.client_rss_bytes_per_connection is None and not level.doubts:
-            found.append(
-                f"{TLS_WORDS[level.tls]} the memory could not be read while the connections were held"
-            )
-        if level.start_delay_us is None and not level.doubts:
-            found.append(
-                f"{TLS_WORDS[level.tls]} this engine does not report how late operations were started"
-            )
-    return [*dict.fromkeys(found), *run.header.machine.notes]
+        yield f"memory per connection is known to some KiB only, with fewer than {MANY:,} connections"
+    yield from run.header.machine.notes
+
+
+def _caveats_of(level: HeldFigures) -> Iterator[str]:
+    words = TLS_WORDS[level.tls]
+    for side, share in (("client", level.client_cpu_share), ("server", level.server_cpu_share)):
+        if share is not None and share > BUSY_SHARE:
+            busy = f"the {side}'s CPU was busy {share:.0%} of the time"
+            yield f"{words} {busy}, with little to spare for the schedule"
+    if level.client_rss_bytes_per_connection is None and not level.doubts:
+        yield f"{words} the memory could not be read while the connections were held"
+    if level.start_delay_us is None and not level.doubts:
+        yield f"{words} this engine does not report how late operations were started"

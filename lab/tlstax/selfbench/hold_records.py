@@ -46,15 +46,33 @@ class HoldHeader(Frozen):
     rate_per_s: PositiveFloat
     duration_s: PositiveFloat
     machine: Machine
+
+
+class HeldServer(Frozen):
+    """One server and the levels that were complete on it.
+
+    `pooled` is whether connections share the threads of a pool there; else each has one of its own.
+    """
+
     specimens: tuple[Specimen, ...]
     server: ServerFacts
+    pooled: bool
+    pairs: tuple[HeldPair, ...]
+
+
+class NotHeld(Frozen):
+    """A server on which they could not be held, and why not."""
+
+    server: str
+    reason: str
 
 
 class HoldRun(Frozen):
-    """A hold as it ended: the levels that were complete, and whether another run was measuring beside it."""
+    """A hold as it ended: what was complete, and whether another run was measuring beside it."""
 
     header: HoldHeader
-    pairs: tuple[HeldPair, ...]
+    servers: tuple[HeldServer, ...]
+    not_held: tuple[NotHeld, ...] = ()
     status: Status = "complete"
     beside_another: bool = False
 
@@ -93,17 +111,29 @@ class HeldFigures(Frozen):
     doubts: tuple[str, ...] = ()
 
 
-class HoldDocument(HoldHeader):
-    """The one document that `self-bench --hold N --json` prints.
+class ServerFigures(Frozen):
+    """What holding them on one server shows.
 
     `tls_rss_bytes_per_connection` is what TLS adds to a connection in the engine: its own state is the
-    same either way, so it is what the TLS library needs. None where a level is missing.
+    same either way, so it is what the TLS library needs. None where a level is missing. `pooled` is whether
+    connections share the threads of a pool there; else each has one of its own.
     """
+
+    specimens: tuple[Specimen, ...]
+    server: ServerFacts
+    pooled: bool
+    levels: tuple[HeldFigures, ...]
+    tls_rss_bytes_per_connection: float | None
+    caveats: tuple[str, ...] = ()
+
+
+class HoldDocument(HoldHeader):
+    """The one document that `self-bench --hold N --json` prints; `not_held` are servers that could not."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     status: Status
-    levels: tuple[HeldFigures, ...]
-    tls_rss_bytes_per_connection: float | None
+    servers: tuple[ServerFigures, ...]
+    not_held: tuple[NotHeld, ...] = ()
     caveats: tuple[str, ...] = ()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from tlstax.report.core.facts import machine_words
 from tlstax.report.core.figures import NOTHING, quantity
 from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
-from tlstax.selfbench.hold_records import Delay, HeldFigures, HoldDocument
+from tlstax.selfbench.hold_records import Delay, HeldFigures, HoldDocument, ServerFigures
 
 LEVEL_WORDS = {"off": "plaintext", "1.3": "TLS 1.3"}
 
@@ -29,21 +29,34 @@ LINES: dict[str, Callable[[HeldFigures], str]] = {
 
 
 def hold_terminal(document: HoldDocument) -> str:
-    """What was asked, a line for each figure with a column for each TLS level, then facts and caveats."""
+    """What was asked; of each server a line for each figure with a column for each TLS level, and facts."""
     names = max(len(name) for name in LINES)
     lines = [_title(document), ""]
-    for head, *cells in _rows(document):
-        lines.append(f"{head:{names}}" + "".join(f"  {cell:>28}" for cell in cells))
-    return "\n".join([*lines, "", *(f"\N{BULLET} {printable(text)}" for text in _facts(document)), ""])
+    for held in document.servers:
+        lines.append(printable(_name(held)))
+        for head, *cells in _rows(held):
+            lines.append(f"{head:{names}}" + "".join(f"  {cell:>28}" for cell in cells))
+        lines += ["", *_bulleted(_facts_of(held)), ""]
+    return "\n".join([*lines, *_bulleted(_facts(document)), ""])
+
+
+def _bulleted(texts: Iterable[str]) -> Iterator[str]:
+    return (f"\N{BULLET} {printable(text)}" for text in texts)
 
 
 def hold_markdown(document: HoldDocument) -> str:
-    """The same as a Markdown table."""
-    head, *rows = [[escaped(cell) for cell in row] for row in _rows(document)]
-    rules = ["---", *["---:"] * (len(head) - 1)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in (head, rules, *rows))
-    facts = "\n".join(f"- {escaped(text)}" for text in _facts(document))
-    return f"{escaped(_title(document))}\n\n{table}\n\n{facts}\n"
+    """The same as Markdown tables."""
+    parts = [escaped(_title(document))]
+    for held in document.servers:
+        head, *rows = [[escaped(cell) for cell in row] for row in _rows(held)]
+        rules = ["---", *["---:"] * (len(head) - 1)]
+        table = "\n".join(f"| {' | '.join(row)} |" for row in (head, rules, *rows))
+        parts += [f"**{escaped(_name(held))}**", table, _listed(_facts_of(held))]
+    return "\n\n".join(filter(None, [*parts, _listed(_facts(document))])) + "\n"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in texts)
 
 
 def _title(document: HoldDocument) -> str:
@@ -53,31 +66,31 @@ def _title(document: HoldDocument) -> str:
     )
 
 
-def _rows(document: HoldDocument) -> list[list[str]]:
+def _name(held: ServerFigures) -> str:
+    threads = "with its thread pool" if held.pooled else "with a thread for each connection"
+    return f"{held.server.name} ({held.server.version}), {threads}"
+
+
+def _rows(held: ServerFigures) -> list[list[str]]:
     return [
-        ["", *(LEVEL_WORDS[level.tls] for level in document.levels)],
-        *([name, *(show(level) for level in document.levels)] for name, show in LINES.items()),
+        ["", *(LEVEL_WORDS[level.tls] for level in held.levels)],
+        *([name, *(show(level) for level in held.levels)] for name, show in LINES.items()),
     ]
 
 
-def _facts(document: HoldDocument) -> list[str]:
-    added = document.tls_rss_bytes_per_connection
-    server = document.server
-    return [
-        *(
-            [f"TLS adds {_bytes(added)} a connection in the engine, nearly all of it OpenSSL's"]
-            if added is not None
-            else []
-        ),
-        f"server {server.name}, {server.version}, with its thread pool",
-        machine_words(document.machine),
-        *(
-            f"{LEVEL_WORDS[level.tls]} does not count: {doubt}"
-            for level in document.levels
-            for doubt in level.doubts
-        ),
-        *document.caveats,
-    ]
+def _facts_of(held: ServerFigures) -> Iterator[str]:
+    added = held.tls_rss_bytes_per_connection
+    if added is not None:
+        yield f"TLS adds {_bytes(added)} a connection in the engine, nearly all of it OpenSSL's"
+    for level in held.levels:
+        yield from (f"{LEVEL_WORDS[level.tls]} does not count: {doubt}" for doubt in level.doubts)
+    yield from held.caveats
+
+
+def _facts(document: HoldDocument) -> Iterator[str]:
+    yield from (f"not held on {own.server}: {own.reason}" for own in document.not_held)
+    yield machine_words(document.machine)
+    yield from document.caveats
 
 
 def _bytes(value: float | None) -> str:

@@ -88,6 +88,8 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("self-bench", "--show", "no-such-file.json"), "cannot be read"),
         (("self-bench", "--show", __file__), "is not what self-bench writes"),
         (("self-bench", "--rate", "5"), "--rate goes with --hold"),
+        (("self-bench", "--server", "mysql-9.7"), "--server goes with --hold"),
+        (("self-bench", "--hold", "9", "--server", ","), "--server: nothing is named"),
         (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
     ],
 )

@@ -8,8 +8,19 @@ from hdrh.histogram import HdrHistogram
 from fake_contestants import MACHINE, SERVER, observation
 from tlstax.cli.self_bench_command import render
 from tlstax.selfbench.hold_estimate import hold_document
-from tlstax.selfbench.hold_records import Held, HeldPair, HeldTls, HoldHeader, HoldRun, Memory
+from tlstax.selfbench.hold_records import (
+    Held,
+    HeldPair,
+    HeldServer,
+    HeldTls,
+    HoldHeader,
+    HoldRun,
+    Memory,
+    NotHeld,
+    ServerFigures,
+)
 from tlstax.selfbench.plan import Cell, Trial
+from tlstax.selfbench.records import Status
 
 BASE, PLAIN, ENCRYPTED = 5_000_000, 1_500, 41_500
 """What an engine needs at all, and for each connection without and with TLS, in bytes."""
@@ -21,9 +32,17 @@ HEADER = HoldHeader(
     rate_per_s=1001,
     duration_s=10,
     machine=MACHINE,
-    specimens=(),
-    server=SERVER,
 )
+
+
+def run_of(*pairs: HeldPair, status: Status = "complete") -> HoldRun:
+    server = HeldServer(specimens=(), server=SERVER, pooled=True, pairs=pairs)
+    return HoldRun(header=HEADER, servers=(server,), status=status)
+
+
+def figures(*pairs: HeldPair) -> ServerFigures:
+    (found,) = hold_document(run_of(*pairs)).servers
+    return found
 
 
 def held(tls: HeldTls, connections: int, *, delays_us: tuple[int, ...] = ()) -> Held:
@@ -53,7 +72,7 @@ def pair(tls: HeldTls, *, delays_us: tuple[int, ...] = (30,) * 99 + (900,)) -> H
 
 
 def test_memory_per_connection_is_what_each_adds() -> None:
-    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"), pair("1.3"))))
+    found = figures(pair("off"), pair("1.3"))
     plain, encrypted = found.levels
     assert (plain.client_rss_bytes_per_connection, encrypted.client_rss_bytes_per_connection) == (
         PLAIN,
@@ -65,7 +84,7 @@ def test_memory_per_connection_is_what_each_adds() -> None:
 
 
 def test_lateness_is_read_from_its_own_histogram() -> None:
-    (level,) = hold_document(HoldRun(header=HEADER, pairs=(pair("off"),))).levels
+    (level,) = figures(pair("off")).levels
     assert level.start_delay_us is not None
     assert level.start_delay_us.p50 == pytest.approx(30, rel=0.001)
     assert level.start_delay_us.p99 == pytest.approx(30, rel=0.001)
@@ -74,15 +93,15 @@ def test_lateness_is_read_from_its_own_histogram() -> None:
 
 
 def test_an_engine_that_does_not_tell_how_late_it_was_is_said() -> None:
-    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off", delays_us=()),)))
+    found = figures(pair("off", delays_us=()))
     assert found.levels[0].start_delay_us is None
     assert any("does not report how late" in caveat for caveat in found.caveats)
 
 
 def test_connections_that_were_not_all_there_are_a_doubt() -> None:
     few = pair("1.3").model_copy(update={"all": held("1.3", 1001).model_copy(update={"connected": 999})})
-    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"), few)))
-    assert found.levels[1].doubts == ("the server had 999 connections, not 1001",)
+    found = hold_document(run_of(pair("off"), few))
+    assert found.servers[0].levels[1].doubts == ("the server had 999 connections, not 1001",)
     assert "TLS 1.3 does not count: the server had 999 connections, not 1001" in render(found, "terminal")
 
 
@@ -90,13 +109,14 @@ def test_what_any_trial_must_prove_is_proved_here_too() -> None:
     whole = held("off", 1001)
     seen = whole.seen.model_copy(update={"window_delta": {"Com_select": 7, "Com_stmt_execute": 7}})
     liar = pair("off").model_copy(update={"all": whole.model_copy(update={"seen": seen})})
-    (level,) = hold_document(HoldRun(header=HEADER, pairs=(liar,))).levels
+    (level,) = figures(liar).levels
     assert "the server counted 7 SELECT statements" in level.doubts[0]
 
 
 def test_an_interrupted_hold_shows_what_was_complete() -> None:
-    found = hold_document(HoldRun(header=HEADER, pairs=(pair("off"),), status="interrupted"))
-    assert (len(found.levels), found.tls_rss_bytes_per_connection) == (1, None)
+    found = hold_document(run_of(pair("off"), status="interrupted"))
+    (server,) = found.servers
+    assert (len(server.levels), server.tls_rss_bytes_per_connection) == (1, None)
     assert "interrupted" in found.caveats[0]
     for form in ("terminal", "md", "json"):
         assert "interrupted" in render(found, form)
@@ -108,8 +128,24 @@ def test_a_busy_side_is_said() -> None:
     cpu = busy.seen.done.cpu.model_copy(update={"total_us": 950_000.0})
     seen = busy.seen.model_copy(update={"done": busy.seen.done.model_copy(update={"cpu": cpu})})
     level = pair("off").model_copy(update={"all": busy.model_copy(update={"seen": seen})})
-    caveats = hold_document(HoldRun(header=HEADER, pairs=(level,))).caveats
+    caveats = figures(level).caveats
     assert (
         "in plaintext the client's CPU was busy 95% of the time, with little to spare for the schedule"
         in caveats
     )
+
+
+def test_every_server_has_its_own_and_one_that_cannot_has_its_reason() -> None:
+    run = run_of(pair("off"), pair("1.3"))
+    threads = run.servers[0].model_copy(update={"pooled": False})
+    refused = NotHeld(server="mysql-5.6.14", reason="mysql-5.6.14 has no TLS 1.3, it has TLS 1.0")
+    both = run.model_copy(update={"servers": (*run.servers, threads), "not_held": (refused,)})
+    for form in ("terminal", "md"):
+        text = render(hold_document(both), form)
+        for part in (
+            "with its thread pool",
+            "with a thread for each connection",
+            "not held on mysql-5.6.14: mysql-5.6.14 has no TLS 1.3, it has TLS 1.0",
+        ):
+            assert part in text
+        assert text.count("TLS adds 39.1 KiB a connection in the engine") == 2
