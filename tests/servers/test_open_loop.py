@@ -120,6 +120,21 @@ def test_more_than_a_server_can_do_is_skipped_and_not_forgotten(server: PrivateS
     assert nth_slowest_s(latencies, 1) > 1.5 * 0.2
 
 
+def test_a_storm_opens_what_is_due_and_closes_it_when_it_is_up(server: PrivateServer) -> None:
+    schedule = OpenLoop(rate_per_s=200.0, arrivals="uniform")
+    _, done = measured(job(server, "storm", schedule=schedule, duration_s=0.5))
+    assert done.errors == ()
+    assert done.scheduled == pytest.approx(100, abs=1)
+    assert done.operations + done.skipped == done.scheduled
+    assert done.window.connections == done.operations
+    assert done.phase_wire["close"].times == done.operations
+    assert done.rounds_s == ()
+    up, connected = (decode(done.histograms_ns[phase]) for phase in ("operation", "connect"))
+    assert (up.count, connected.count) == (done.scheduled, done.operations)
+    # One that waited for its start has its wait in it.
+    assert nth_slowest_s(up, 1) >= nth_slowest_s(connected, 1)
+
+
 def test_the_engines_own_cost_is_told(server: PrivateServer) -> None:
     kept, reconnecting = (measured(job(server, name))[1] for name in ("point-select", "reconnect"))
     assert kept.overhead is not None

@@ -20,7 +20,7 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
 /// Jobs to begin with.
-const JOBS: [&str; 8] = [
+const JOBS: [&str; 9] = [
     include_str!("../../../../contract/examples/job-driver-required.json"),
     include_str!("../../../../contract/examples/job-driver.json"),
     include_str!("../../../../contract/examples/job-mix.json"),
@@ -28,6 +28,7 @@ const JOBS: [&str; 8] = [
     include_str!("../../../../contract/examples/job-plaintext-closed-loop.json"),
     include_str!("../../../../contract/examples/job-plaintext-without-key.json"),
     include_str!("../../../../contract/examples/job-storm.json"),
+    include_str!("../../../../contract/examples/job-storm-open-loop.json"),
     include_str!("../../../../contract/examples/job-tls13-resumed.json"),
 ];
 
