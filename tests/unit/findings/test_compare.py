@@ -102,36 +102,35 @@ def test_what_the_headers_say_differently_is_listed() -> None:
     assert found.same_machine, "another kernel is not another machine"
 
 
+def with_level(stored: StoredRun, factor: str, level: str) -> StoredRun:
+    """The same run of a study that has this factor, with one level."""
+    study = stored.header.study.model_copy(
+        update={"factors": {**stored.header.study.factors, factor: (level,)}}
+    )
+    trials = []
+    for record in stored.trials:
+        levels = {**record.trial.case.levels, factor: level}
+        case = record.trial.case.model_copy(update={"levels": levels})
+        trial = record.trial.model_copy(update={"case": case})
+        trials.append(record.model_copy(update={"trial": trial}))
+    return changed(stored, study=study).model_copy(update={"trials": tuple(trials)})
+
+
 def test_a_server_of_another_name_is_what_changed_and_not_another_case() -> None:
-    first, second = run(1), run(2)
-    named = {
-        name: stored.header.study.model_copy(
-            update={"factors": {**stored.header.study.factors, "server": (name,)}}
-        )
-        for name, stored in (("mysql-9.7", first), ("mariadb-11.8", second))
-    }
-    runs = []
-    for stored, (name, study) in zip((first, second), named.items(), strict=True):
-        trials = tuple(
-            record.model_copy(
-                update={
-                    "trial": record.trial.model_copy(
-                        update={
-                            "case": record.trial.case.model_copy(
-                                update={"levels": {**record.trial.case.levels, "server": name}}
-                            )
-                        }
-                    )
-                }
-            )
-            for record in stored.trials
-        )
-        runs.append(changed(stored, study=study).model_copy(update={"trials": trials}))
+    runs = [with_level(run(1), "server", "mysql-9.7"), with_level(run(2), "server", "mariadb-11.8")]
     (found,) = compared(runs, (CPU,)).beside
     assert len(found.changes) == 8
-    assert ("server", "mysql-9.7", "mariadb-11.8") in [
-        (own.what, own.before, own.after) for own in found.different
+    assert [(own.what, own.before, own.after) for own in found.different] == [
+        ("server", "mysql-9.7", "mariadb-11.8")
     ]
+
+
+def test_a_factor_that_one_run_alone_has_is_what_changed() -> None:
+    runs = [run(1), with_level(run(2), "durability", "full")]
+    for pair, beside in ((runs, ("", "full")), (runs[::-1], ("full", ""))):
+        (found,) = compared(pair, (CPU,)).beside
+        assert len(found.changes) == 8
+        assert [(own.what, own.before, own.after) for own in found.different] == [("durability", *beside)]
 
 
 @pytest.mark.parametrize(
@@ -252,3 +251,56 @@ def test_the_document_is_read_back_as_it_was_written() -> None:
     text = found.model_dump_json(by_alias=True)
     assert json.loads(text)["schema"] == 1
     assert RunComparison.model_validate_json(text) == found
+
+
+def without(stored: StoredRun, tls: str) -> StoredRun:
+    """The same run without the trials of one version."""
+    kept = tuple(own for own in stored.trials if own.trial.case.levels["tls"] != tls)
+    return stored.model_copy(update={"trials": kept})
+
+
+def test_a_case_that_one_run_lacks_is_named_and_the_others_are_compared() -> None:
+    for runs, in_one in (
+        ((run(1), without(run(2), "1.2")), "before"),
+        ((without(run(1), "1.2"), run(2)), "after"),
+    ):
+        (found,) = compared(runs, (CPU,)).beside
+        lacking = found.only_before if in_one == "before" else found.only_after
+        assert len(lacking) == 2
+        assert all(label.startswith("TLS 1.2") for label in lacking)
+        assert {"before": found.only_after, "after": found.only_before}[in_one] == ()
+        assert len(found.changes) == 6
+        text = comparison_text(compared(runs, (CPU,)), width=200, colour=False)
+        assert f"Only the {'earlier' if in_one == 'before' else 'later'} run has 2 cases: TLS 1.2" in text
+
+
+def test_an_outcome_that_one_run_lacks_is_left_out() -> None:
+    first, second = run(1), run(2)
+    blind = second.model_copy(
+        update={
+            "trials": tuple(
+                own.model_copy(update={"server": own.server.model_copy(update={"cpu": None})})
+                for own in second.trials
+                if own.server is not None
+            )
+        }
+    )
+    (found,) = compared([first, blind], (CPU, "ops_per_s")).beside
+    assert {own.outcome for own in found.changes} == {"ops_per_s"}
+
+
+def test_what_one_run_alone_has_is_listed_with_nothing_beside_it() -> None:
+    first, second = run(1), run(2)
+    engine = Specimen(name="engine", kind="client", version="0.1.0", origin="here", sha256="a1" * 32)
+    other = engine.model_copy(update={"sha256": "b2" * 32})
+    library = Specimen(name="openssl-3.6", kind="tls_library", version="3.6.3", origin="here")
+    (found,) = compared(
+        [changed(first, specimens=(engine,)), changed(second, specimens=(other, library))], (CPU,)
+    ).beside
+    assert [(own.what, own.before, own.after) for own in found.different] == [
+        ("what engine was made from", "a1" * 8, "b2" * 8),
+        ("TLS library openssl-3.6", "", "openssl-3.6 3.6.3"),
+    ]
+    assert "none" in comparison_text(
+        compared([first, changed(second, specimens=(library,))], (CPU,)), width=80, colour=False
+    )

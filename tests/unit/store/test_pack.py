@@ -165,4 +165,7 @@ def test_directories_are_replaced_where_a_path_begins_with_them() -> None:
     run = RUN.model_copy(update={"header": header})
     found = without_names(run, {"/somewhere/ann": "/left-out/home", "/somewhere/ann/x": "/left-out/cache"})
     assert found.header.specimens[0].path == "/left-out/cache/engine"
-    assert without_names(run, {"/somewhere/an": "/left-out/home"}).header.specimens[0].path == "/somewhere/ann/x/engine"
+    assert (
+        without_names(run, {"/somewhere/an": "/left-out/home"}).header.specimens[0].path
+        == "/somewhere/ann/x/engine"
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import exp
 from statistics import fmean
 
-from tlstax.findings.compare.headers import check_fair, different, is_same_machine, single_levels
+from tlstax.findings.compare.headers import check_fair, constant, different, is_same_machine
 from tlstax.findings.compare.two_runs import change_between
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Logs, Series, frozen, series_of
@@ -73,8 +73,8 @@ def beside(before: StoredRun, after: StoredRun, outcomes: Sequence[str], *, conf
 def measured(before: StoredRun, after: StoredRun) -> tuple[Measured, Measured]:
     """Both runs with cases that can be matched. UserMistake as of `compared`."""
     check_fair(before.header, after.header)
-    constant = single_levels(before.header.study).keys() & single_levels(after.header.study).keys()
-    old, new = (_measured(run, constant) for run in (before, after))
+    same_throughout = constant(before.header.study, after.header.study)
+    old, new = (_measured(run, same_throughout) for run in (before, after))
     if not old.cases.keys() & new.cases.keys():
         raise UserMistake(
             f"runs {before.header.run} and {after.header.run} have no case in common",
@@ -83,15 +83,15 @@ def measured(before: StoredRun, after: StoredRun) -> tuple[Measured, Measured]:
     return old, new
 
 
-def _measured(stored: StoredRun, constant: frozenset[str] | set[str]) -> Measured:
+def _measured(stored: StoredRun, same_throughout: frozenset[str]) -> Measured:
     series = series_of(stored)
-    cases = {_key(case, constant): case for at, case in series.cases.items() if at in series.values}
+    cases = {_key(case, same_throughout): case for at, case in series.cases.items() if at in series.values}
     return Measured(stored.header, series, cases)
 
 
-def _key(case: Case, constant: frozenset[str] | set[str]) -> Key:
-    """The case's levels, without the factors that have one level in either run: those are what changed."""
-    levels = {name: level for name, level in case.levels.items() if name not in constant}
+def _key(case: Case, same_throughout: frozenset[str]) -> Key:
+    """The case's levels, without the factors that vary within neither run: those are what changed."""
+    levels = {name: level for name, level in case.levels.items() if name not in same_throughout}
     return tuple(_hashable(value) for value in vars(CaseLevels.of(levels)).values())
 
 

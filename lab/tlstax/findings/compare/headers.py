@@ -117,16 +117,19 @@ def _made_from(before: Specimen, after: Specimen) -> tuple[str, str]:
 
 
 def _levels(before: Study, after: Study) -> Iterator[tuple[str, str, str]]:
-    """Factors that have one level in each run, and not the same."""
-    old, new = single_levels(before), single_levels(after)
+    """Factors that vary within neither run, and their levels; nothing for a run that leaves one as it is."""
+    old, new = before.levels_of(), after.levels_of()
     for factor in dict.fromkeys((*old, *new)):
-        if factor in old and factor in new:
-            yield factor, old[factor], new[factor]
+        if factor in constant(before, after):
+            own, other = (str(*levels.get(factor, ("",))) for levels in (old, new))
+            yield factor, own, other
 
 
-def single_levels(study: Study) -> dict[str, str]:
-    """The factors of which all cases of a study have the same level, and that level."""
-    return {factor: str(levels[0]) for factor, levels in study.levels_of().items() if len(levels) == 1}
+def constant(before: Study, after: Study) -> frozenset[str]:
+    """The factors of either study that have one level in each, or none."""
+    old, new = before.levels_of(), after.levels_of()
+    one = [{factor for factor, levels in own.items() if len(levels) == 1} for own in (old, new)]
+    return frozenset((one[0] - (new.keys() - one[1])) | (one[1] - (old.keys() - one[0])))
 
 
 def _plans(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
