@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from command_line import Home
 
 from tlstax.findings.core.outcomes import outcome
@@ -50,6 +51,7 @@ def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: Ser
             assert (received < rows + 500) == plain
 
 
+@pytest.mark.long
 def test_each_inserted_row_is_counted_and_the_table_begins_empty(
     tmp_path: Path, mysql_build: ServerBuild
 ) -> None:
@@ -82,3 +84,30 @@ def test_each_inserted_row_is_counted_and_the_table_begins_empty(
         sent = outcome(record, "bytes_sent_per_op")
         assert sent is not None
         assert rows * 1000 < sent < rows * 1010 + 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["path=direct,stunnel", "rtt_ms=0,4"])
+def test_bytes_through_a_tunnel_or_from_afar_have_their_rates_and_costs(
+    tmp_path: Path, mysql_build: ServerBuild, way: str
+) -> None:
+    assert mysql_build
+    home = Home(tmp_path / "data")
+    levels = ("workload=rows-1x1000,rows-20x10240", "tls=off,1.3", "cipher=default", way)
+    asked = [part for level in levels for part in ("--set", level)]
+    done = home.run("study", "run", "bytes", *asked, "--budget", "6s", "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    factor = way.partition("=")[0]
+    ways = {curve["case"][factor] for curve in document["bulk"]}
+    assert ways == ({"direct", "stunnel"} if factor == "path" else {0, 4})
+    labels = {curve["label"] for curve in document["bulk"]}
+    assert len(labels) == 2 * len(ways), "what is not alike is not called alike"
+    for curve in document["bulk"]:
+        for point in curve["points"]:
+            assert point["mib_per_s"]["point"] > 0
+            assert point["server_cpu_us_per_mib"]["point"] > 0
+            assert point["client_cpu_us_per_mib"]["point"] > 0
+            tunnelled = curve["case"].get("path") == "stunnel"
+            assert (point["path_cpu_us_per_mib"] is not None) == tunnelled

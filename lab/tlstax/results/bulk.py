@@ -25,10 +25,11 @@ class BulkPoint(Frozen):
     """Statements of one size: `payload_bytes` are those of the values alone, without any protocol's own.
 
     `row_bytes` is how long each row is, None where bytes are sent and kept nowhere. CPU times are those of a
-    MiB, None where they are not known; `server_to_plaintext` is the ratio of the server's to the same in the
-    clear and not compressed, None of that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in
-    the payload's direction for each of its own, with those of MySQL's protocol and of TLS; None where that is
-    not counted. `client_records` and `server_records` are what each side sends, None in the clear.
+    MiB, `path_cpu_us_per_mib` of all programs between client and server, None where they are not known.
+    `server_to_plaintext` is the ratio of the server's to the same in the clear and not compressed, None of
+    that itself. `wire_bytes_per_byte` is how many bytes crossed the wire in the payload's direction for each
+    of its own, with those of MySQL's protocol and of TLS; None where that is not counted. `client_records`
+    and `server_records` are what each side sends, None in the clear.
     """
 
     payload_bytes: PositiveInt
@@ -37,6 +38,7 @@ class BulkPoint(Frozen):
     server_cpu_us_per_mib: Interval | None
     server_to_plaintext: Interval | None
     client_cpu_us_per_mib: Interval | None
+    path_cpu_us_per_mib: Interval | None
     wire_bytes_per_byte: Interval | None
     client_records: Records | None
     server_records: Records | None
@@ -45,9 +47,9 @@ class BulkPoint(Frozen):
 class BulkCurve(Frozen):
     """One case over the sizes of its statements: the smallest first.
 
-    `case` lacks the workload. `further_server_us` and `further_client_us` are what each further MiB costs
-    from the smallest size to the largest, without what a statement costs by itself; None where that is not
-    known.
+    `case` lacks the workload. `further_server_us`, `further_client_us` and `further_path_us` are what each
+    further MiB costs from the smallest size to the largest, without what a statement costs by itself; None
+    where that is not known.
     """
 
     case: dict[str, Level]
@@ -57,3 +59,4 @@ class BulkCurve(Frozen):
     points: tuple[BulkPoint, ...]
     further_server_us: Interval | None
     further_client_us: Interval | None
+    further_path_us: Interval | None

@@ -19,7 +19,7 @@ from tlstax.study import Case, Level, load_study
 
 STUDY = load_study("bytes")
 WIGGLE = (-0.01, 0.0, 0.01)
-A_STATEMENT, A_MIB = 40.0, 900.0
+A_STATEMENT, A_MIB, A_PATHS_MIB = 40.0, 900.0, 250.0
 UNDER_TLS = {"off": 1.0, "1.3": 1.5}
 SIZES = {
     "rows-1x1024": 1024,
@@ -54,6 +54,7 @@ def series() -> Series:
                     "ops_per_s": 1e6 / cost_us(payload, tls) * exp(wiggle),
                     "server_cpu_us_per_op": cost_us(payload, tls) * exp(wiggle),
                     "bytes_received_per_op": 1.02 * payload,
+                    "path_cpu_us_per_op": A_PATHS_MIB * payload / MIB,
                     **({} if tls == "off" else RECORDS),
                 }
                 for block, wiggle in enumerate(WIGGLE)
@@ -92,6 +93,28 @@ def test_what_each_further_mib_costs_is_what_was_planted(tls: str) -> None:
     assert large.mib_per_s.point == pytest.approx(1e6 / cost_us(1 << 20, tls))
     assert small.server_cpu_us_per_mib is not None
     assert small.server_cpu_us_per_mib.point == pytest.approx(1024 * cost_us(1024, tls))
+
+
+def test_what_lies_between_is_told_where_there_is_something() -> None:
+    curve = found()["off", "received", None]
+    assert curve.further_path_us is not None
+    assert curve.further_path_us.point == pytest.approx(A_PATHS_MIB)
+    titles = [block.title for block in page_blocks(document()) if isinstance(block, Table)]
+    title = "CPU time of the programs between client and server, µs a MiB: results of one row"
+    assert title in titles
+    direct = tuple(
+        curve.model_copy(
+            update={"points": tuple(p.model_copy(update={"path_cpu_us_per_mib": None}) for p in curve.points)}
+        )
+        for curve in document().bulk
+    )
+    blocks = page_blocks(RunDocument.model_construct(bulk=direct, design=STUDY))
+    assert not any("between client" in block.title for block in blocks if isinstance(block, Table))
+
+
+def page_blocks(of: RunDocument) -> tuple[object, ...]:
+    (page,) = sections(of, "page")
+    return page.blocks
 
 
 def test_a_size_without_a_valid_trial_does_not_count() -> None:
@@ -192,6 +215,8 @@ def test_it_is_told_in_tables_a_picture_and_rows() -> None:
         "bytes on the wire for each byte",
         "server CPU of a MiB",
         "server CPU of a further MiB",
+        "path CPU of a MiB",
+        "path CPU of a further MiB",
     }
     assert all(row["role"] == "bulk" for row in told)
     assert list(sections(RunDocument.model_construct(bulk=(), design=STUDY), "page")) == []

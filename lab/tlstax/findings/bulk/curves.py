@@ -20,7 +20,8 @@ from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 
 WORKLOAD = "workload"
-RATE, SERVER_CPU, CLIENT_CPU = "ops_per_s", "server_cpu_us_per_op", "client_cpu_us_per_op"
+RATE = "ops_per_s"
+SERVER_CPU, CLIENT_CPU, PATH_CPU = "server_cpu_us_per_op", "client_cpu_us_per_op", "path_cpu_us_per_op"
 WIRE: Mapping[Direction, str] = {
     "received": "bytes_received_per_op",
     "sent": "bytes_sent_per_op",
@@ -74,6 +75,7 @@ def _curve(series: Series, steps: Sequence[Sized]) -> BulkCurve | None:
         points=points,
         further_server_us=_further(series, ordered, SERVER_CPU),
         further_client_us=_further(series, ordered, CLIENT_CPU),
+        further_path_us=_further(series, ordered, PATH_CPU),
     )
 
 
@@ -90,6 +92,7 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
         mib_per_s=rate,
         server_cpu_us_per_mib=_interval(series, series.logs(own.levels, SERVER_CPU), -mib),
         client_cpu_us_per_mib=_interval(series, series.logs(own.levels, CLIENT_CPU), -mib),
+        path_cpu_us_per_mib=_interval(series, series.logs(own.levels, PATH_CPU), -mib),
         server_to_plaintext=_to_plaintext(series, own.levels),
         wire_bytes_per_byte=_interval(
             series, series.logs(own.levels, WIRE[own.direction]), -log(own.payload_bytes)

@@ -18,7 +18,11 @@ def rows(document: RunDocument) -> Iterator[Row]:
         for point in curve.points:
             for outcome, unit, value in _figures(point):
                 yield _row(curve, outcome, unit, value, f"{point.payload_bytes} bytes {curve.direction}")
-        for side, further in (("server", curve.further_server_us), ("client", curve.further_client_us)):
+        for side, further in (
+            ("server", curve.further_server_us),
+            ("client", curve.further_client_us),
+            ("path", curve.further_path_us),
+        ):
             if further is not None:
                 yield _row(curve, f"{side} CPU of a further MiB", "us", further, curve.direction)
 
@@ -31,7 +35,11 @@ def _figures(point: BulkPoint) -> Iterator[tuple[str, str, Interval]]:
         if records is not None:
             yield f"TLS records that the {side} sends", "1", records.per_statement
             yield f"bytes of a TLS record of the {side}", "B", records.bytes_each
-    for name, value in (("server", point.server_cpu_us_per_mib), ("client", point.client_cpu_us_per_mib)):
+    for name, value in (
+        ("server", point.server_cpu_us_per_mib),
+        ("client", point.client_cpu_us_per_mib),
+        ("path", point.path_cpu_us_per_mib),
+    ):
         if value is not None:
             yield f"{name} CPU of a MiB", "us", value
 

@@ -26,11 +26,13 @@ INTERVALS = ", with half the width of their {confidence} intervals"
 ON_THE_WIRE = "bytes on the wire for each byte of values: {what}"
 RECORDS = "TLS records with data that each side sends for a statement, and their bytes on the wire: {what}"
 
+PATH = "programs between client and server"
+
 Pick = Callable[[BulkPoint], Interval | None]
 
 
 def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
-    """Three tables for each kind of statement: rate, server CPU, client CPU; nothing without."""
+    """Tables for each kind of statement: rate, bytes, records and CPU times; nothing without."""
     if not document.bulk:
         return
     narrow = detail == "short"
@@ -47,18 +49,27 @@ def _tables(found: Sequence[BulkCurve], *, narrow: bool) -> Iterator[Table]:
         yield _table(f"MiB/s: {what}", heads, curves, lambda point: point.mib_per_s, narrow=narrow)
         yield _table(ON_THE_WIRE.format(what=what), heads, curves, _on_the_wire, narrow=narrow)
         yield from _records(what, heads, curves)
-        for side, pick, further in _COSTS:
-            rows = tuple(
-                (*_cells(curve, pick, narrow=narrow), _cell(further(curve), narrow=narrow))
-                for curve in curves
-            )
-            title = f"CPU time of the {side}, µs a MiB: {what}"
-            yield Table(title, (*heads, FURTHER), rows, ())
+        yield from _costs(what, heads, curves, narrow=narrow)
+
+
+def _costs(
+    what: str, heads: tuple[str, ...], curves: Sequence[BulkCurve], *, narrow: bool
+) -> Iterator[Table]:
+    """Of each side; of the programs between them where there are any."""
+    for side, pick, further in _COSTS:
+        rows = tuple(
+            (*_cells(curve, pick, narrow=narrow), _cell(further(curve), narrow=narrow))
+            for curve in curves
+            if side != PATH or any(pick(point) for point in curve.points)
+        )
+        if rows:
+            yield Table(f"CPU time of the {side}, µs a MiB: {what}", (*heads, FURTHER), rows, ())
 
 
 _COSTS: tuple[tuple[str, Pick, Callable[[BulkCurve], Interval | None]], ...] = (
     ("server", lambda point: point.server_cpu_us_per_mib, lambda curve: curve.further_server_us),
     ("client", lambda point: point.client_cpu_us_per_mib, lambda curve: curve.further_client_us),
+    (PATH, lambda point: point.path_cpu_us_per_mib, lambda curve: curve.further_path_us),
 )
 
 
