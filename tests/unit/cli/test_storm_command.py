@@ -46,6 +46,7 @@ def limit(
         label="plaintext" if tls == "off" else f"TLS {tls}",
         highest=highest,
         too_high=too_high,
+        is_refused=False,
         is_found=is_found,
         achieved_per_s=1421.7 if highest else None,
         client_share=share,
@@ -78,9 +79,19 @@ def text_of(found: StormDocument, width: int) -> str:
 
 @pytest.mark.parametrize("width", [60, 100])
 def test_on_a_terminal_each_kind_has_its_limit(width: int) -> None:
-    limits = (limit("off", 1420, 1500, share=0.95), limit("1.3", None, 16))
+    refused = limit("1.2", None, None).model_copy(update={"is_refused": True, "tried": ()})
+    limits = (limit("off", 1420, 1500, share=0.95), limit("1.3", None, 16), refused)
     text = text_of(document("interrupted", *limits), width)
-    for part in ("1,420", "1,500", "1,422", "none", "back_log 4096", "95 % of a core", "interrupted"):
+    for part in (
+        "1,420",
+        "1,500",
+        "1,422",
+        "none",
+        "TLS 1.2 not taken",
+        "back_log 4096",
+        "95 % of a core",
+        "interrupted",
+    ):
         assert part in text
     assert "had not come to its end" not in text
 

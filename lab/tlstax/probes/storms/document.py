@@ -30,10 +30,11 @@ class Limit(Frozen):
     """What was found of one kind of connection, in the unit of what is `sought`.
 
     `highest` is the highest load that does, null where none did; `too_high` the next higher one that was
-    tried and did not, or was left undecided; null where there was none. `is_found` is whether the search came
-    to its end: the two are close, or the lowest does not, or the highest that may be tried does.
-    `achieved_per_s` is how many connections a second came up in the last try of `highest`, `client_share` how
-    busy the client's busiest thread was then: near 1 the client is the limit, not the server.
+    tried and did not, or was left undecided; null where there was none. `is_refused` is whether the server
+    does not take that version of TLS, so that nothing was tried. `is_found` is whether the search came to its
+    end: the two are close, or the lowest does not, or the highest that may be tried does. `achieved_per_s` is
+    how many connections a second came up in the last try of `highest`, `client_share` how busy the client's
+    busiest thread was then: near 1 the client is the limit, not the server.
     """
 
     tls: str
@@ -41,6 +42,7 @@ class Limit(Frozen):
     label: str
     highest: PositiveInt | None
     too_high: PositiveInt | None
+    is_refused: bool
     is_found: bool
     achieved_per_s: PositiveFloat | None
     client_share: float | None

@@ -152,13 +152,14 @@ def _are_begun(kinds: Sequence[_OfKind]) -> bool:
 class _OfKind:
     """The search for one kind of connection, and the time that it took.
 
-    `last` has the last try of each load that did.
+    `last` has the last try of each load that did; `is_refused` is whether the server does not take the kind.
     """
 
     kind: Kind
     request: StormRequest
     tries: Tries
     search: Search | None = None
+    is_refused: bool = False
     spent_s: float = 0.0
     try_s: float = 0.0
     last: dict[int, Done] = field(default_factory=dict)
@@ -166,7 +167,7 @@ class _OfKind:
     @property
     def is_found(self) -> bool:
         """Whether there is nothing left to try."""
-        return self.search is not None and self.search.next_load() is None
+        return self.is_refused or (self.search is not None and self.search.next_load() is None)
 
     @property
     def left_s(self) -> float:
@@ -183,7 +184,8 @@ class _OfKind:
         """The next try, or, before the first, the storms that the first guess is made from."""
         begun_s = time.monotonic()
         if self.search is None:
-            self.search = self._search()
+            self.is_refused = not self.tries.takes(self.kind)
+            self.search = None if self.is_refused else self._search()
         else:
             load = self.search.next_load()
             if load is not None:
@@ -214,6 +216,7 @@ class _OfKind:
             label=label_levels(self.kind),
             highest=highest,
             too_high=search.too_high if search is not None else None,
+            is_refused=self.is_refused,
             is_found=self.is_found,
             achieved_per_s=self.tries.per_s(last) if last is not None else None,
             client_share=_busiest_share(last) if last is not None else None,

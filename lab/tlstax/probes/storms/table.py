@@ -69,6 +69,8 @@ def storm_text(found: StormDocument, *, width: int, colour: bool) -> str:
 
 
 def _cells(limit: Limit) -> tuple[str, ...]:
+    if limit.is_refused:
+        return "not taken", "", "", ""
     none = "none" if limit.is_found else "?"
     above = "not tried" if limit.is_found else "?"
     return (

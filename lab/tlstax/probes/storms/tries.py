@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Done, Job, OpenLoop
+from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop
 from tlstax.findings.core.outcomes import storm_rates
 from tlstax.plan.jobs import job_for
 from tlstax.probes.storms.judging import FALLING_BEHIND, falls_behind, is_up_in_time
@@ -56,14 +56,22 @@ class Tries(ABC):
     def attempt(self, kind: Kind, load: int) -> tuple[bool, Done | None]:
         """Whether the load did, and what its client reported; None where that gave up.
 
-        MachineFault where the server ended.
+        MachineFault where the server ended, or where it is this machine that does not allow the load.
         """
-        done = self._run(self._job(kind, load), self.words(load))
+        done = self._unless_given_up(self._job(kind, load), self.words(load))
         return done is not None and self._does(done), done
+
+    def takes(self, kind: Kind) -> bool:
+        """Whether the server takes that version of TLS at all. Raises as `attempt`."""
+        try:
+            self._run(self._storm(kind, 1))
+        except ClientFailure as failure:
+            return not failure.tls_was_refused()
+        return True
 
     def storm_per_s(self, kind: Kind, connections: int) -> float | None:
         """How many connections a second come up in one storm; None where it fails. Raises as `attempt`."""
-        done = self._run(self._storm(kind, connections), f"{connections:,} connections at once")
+        done = self._unless_given_up(self._storm(kind, connections), f"{connections:,} connections at once")
         return next(iter(storm_rates(done)), None) if done is not None else None
 
     def _are_up(self, done: Done, phase: str) -> bool:
@@ -77,19 +85,32 @@ class Tries(ABC):
         job = job_for(levels, self._bench.terms, sequence=self._number)
         return job.model_copy(update={"timeout_s": self._patience_s})
 
-    def _run(self, job: Job, load: str) -> Done | None:
+    def _run(self, job: Job) -> Done:
         seconds = job.duration_s if isinstance(job.schedule, OpenLoop) else 0.0
+        with LoadClient(self._bench.command, job) as client:
+            client.wait_ready(ready_within_s(job))
+            client.go()
+            return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+
+    def _unless_given_up(self, job: Job, load: str) -> Done | None:
         try:
-            with LoadClient(self._bench.command, job) as client:
-                client.wait_ready(ready_within_s(job))
-                client.go()
-                return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+            done = self._run(job)
         except ClientFailure as failure:
             if not self._bench.server.is_alive():
-                raise MachineFault(
-                    f"{self._bench.server.specimen.name} ended under {load}: {failure}"
-                ) from failure
+                name = self._bench.server.specimen.name
+                raise MachineFault(f"{name} ended under {load}: {failure}") from failure
+            _check_limits(failure.errors, load)
             return None
+        _check_limits(done.errors, load)
+        return done
+
+
+def _check_limits(errors: Iterable[ErrorEvent | ErrorCount], load: str) -> None:
+    """MachineFault where a limit of the client's machine is met: it would be taken for the server's."""
+    if any(error.kind == "limits" for error in errors):
+        raise MachineFault(
+            f"this machine has too few ports or open files for {load}", remedy="ask for less with --most"
+        )
 
 
 class StormTries(Tries):
