@@ -311,6 +311,13 @@ def test_pools_of_node_keep_one_connection(server: PrivateServer, driver: str, p
     assert connections(found) == 1
 
 
+@pytest.mark.parametrize("driver", ["mysqli-8.2", "mysqli-8.4", "pdo-mysql-8.2", "pdo-mysql-8.4"])
+def test_persistent_connections_of_php_are_one(server: PrivateServer, driver: str) -> None:
+    command = (tree(driver) / "php", "php/keep.php", driver.rpartition("-")[0], "{port}", "{ca}")
+    assert connections(seen(server, *command, "opened anew")) == 5
+    assert connections(seen(server, *command, "kept")) == 1
+
+
 @pytest.fixture
 def application(tmp_path: Path) -> Callable[[str, Path, str], Path]:
     """Builds an application around a driver: the driver's own folder, with our program in its place."""

@@ -32,6 +32,11 @@ REASONS = {
     ".css": r"/\*",
     ".c": r"// \S|/\*",
     ".lua": r"-- \S",
+    ".php": r"<\?php // \S",
+    ".pl": r"# \S",
+    ".pm": r"# \S",
+    ".rb": r"# \S",
+    ".R": r"# \S",
 }
 """How the first line of a file begins, after a `#!` line, so that it can say the file's reason."""
 
@@ -84,6 +89,10 @@ def test_scripts_may_be_run() -> None:
     assert [name for name in scripts if not os.access(ROOT / name, os.X_OK)] == []
 
 
+UNMEASURED = (".java", ".go", ".js", ".css", ".c", ".lua", ".php", ".pl", ".pm", ".rb", ".R")
+"""Sources whose functions are not told apart here."""
+
+
 def test_no_file_is_too_long() -> None:
     lengths = {n: t.count("\n") for n, t in sources().items()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
@@ -96,7 +105,9 @@ def test_no_function_is_too_long() -> None:
             lengths |= {f"{name}:{line}": length for line, length in python_functions(text)}
         elif name.endswith(".rs"):
             lengths |= {f"{name}:{line}": length for line, length in braced(text, RUST_FUNCTION)}
-        elif not name.endswith((".java", ".go", ".js", ".css", ".c", ".lua")):
+        elif not name.endswith(
+            (".java", ".go", ".js", ".css", ".c", ".lua", ".php", ".pl", ".pm", ".rb", ".R")
+        ):
             lengths |= {f"{name}:{line}": length for line, length in braced(text, SHELL_FUNCTION)}
     assert {place: length for place, length in lengths.items() if length > LONGEST_FUNCTION} == {}
 

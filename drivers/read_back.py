@@ -1,4 +1,8 @@
-"""What histogram.c writes, read back by HdrHistogram's own library."""
+"""A histogram that a driver's program writes, read back by HdrHistogram's own library.
+
+`read_back.py COMMAND…` is called by a folder's `test`: the command is given values on standard input and prints a
+histogram of them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ VALUES_NS = [1, 2, 2047, 2048, 4096, 100_003, 100_003, 7_654_321, 3_599_999_999_
 def main() -> None:
     """Record the values there and here, and compare what the two encodings hold."""
     given = " ".join(map(str, VALUES_NS))
-    said = subprocess.run([sys.argv[1]], input=given, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(sys.argv[1:], input=given, stdout=subprocess.PIPE, text=True, check=True).stdout
     expected = HdrHistogram(1, 3_600_000_000_000, 3)
     for value_ns in VALUES_NS:
         expected.record_value(value_ns)

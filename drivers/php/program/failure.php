@@ -1,0 +1,133 @@
+<?php // What went wrong, in the contract's words, from whatever a driver raised or warned of.
+
+declare(strict_types=1);
+
+namespace DriverContract;
+
+/** Where to look, by the kind of a failure. */
+const FAULTS = [
+    'bad_job' => 'job', 'resolve' => 'job', 'connect' => 'network', 'timeout' => 'network', 'not_mysql' => 'server',
+    'server_closed' => 'server', 'server_error' => 'server', 'access_denied' => 'job', 'no_tls' => 'server',
+    'tls_handshake' => 'server', 'certificate' => 'server', 'limits' => 'client', 'internal' => 'client',
+];
+
+/** Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h). */
+const LOGIN_REFUSED = [1044, 1045, 1130, 1251, 1698, 2049, 2054, 2059, 2061];
+
+const CR_CONNECTION_ERROR = 2002;
+const CR_SERVER_GONE_ERROR = 2006;
+const CR_CANT_READ_CHARSET = 2019;
+const ER_CON_COUNT_ERROR = 1040;
+
+/** A failure as the contract tells it; `lost` says that the connection is of no more use. */
+final class Failure extends \Exception
+{
+    public function __construct(
+        public readonly string $kind,
+        string $message,
+        public readonly ?int $number = null,
+        public readonly bool $lost = false,
+    ) {
+        parent::__construct($message);
+    }
+
+    /** The event that ends the job. */
+    public function event(): array
+    {
+        return [
+            'event' => 'error', 'kind' => $this->kind, 'fault' => FAULTS[$this->kind], 'fatal' => true,
+            'message' => $this->getMessage(), 'code' => $this->number, 'count' => 1,
+        ];
+    }
+}
+
+/** The job asks for what this client cannot do. */
+function badJob(string $message): Failure
+{
+    return new Failure('bad_job', $message);
+}
+
+/** The warnings that PHP gave since they were last asked for: a TLS failure has its cause in them alone. */
+final class Warnings
+{
+    private static array $said = [];
+
+    /** Keep what PHP would print. */
+    public static function collect(): void
+    {
+        set_error_handler(static function (int $level, string $words): bool {
+            self::$said[] = $words;
+            return true;
+        });
+    }
+
+    /** What was said since the last time, as one text. */
+    public static function take(): string
+    {
+        [$said, self::$said] = [self::$said, []];
+        return implode(' ', $said);
+    }
+}
+
+/** What a driver raised while connecting (with or without TLS) or later; `$secret` is cut out of its words. */
+function failureOf(\Throwable $error, string $title, string $secret, bool $opening, bool $wantsTls): Failure
+{
+    $warnings = Warnings::take();
+    if ($error instanceof Failure) {
+        return $error;
+    }
+    $number = numberOf($error);
+    $words = $error->getMessage();
+    if ($warnings !== '' && !str_contains($warnings, $words)) {
+        $words .= " ($warnings)";
+    }
+    $words = trim(preg_replace('/\s+/', ' ', $words));
+    if ($secret !== '') {
+        $words = str_replace($secret, '(the password)', $words);
+    }
+    $kind = kindOf($error, $number, $words, $opening, $wantsTls);
+    if ($kind === 'no_tls') {
+        $words .= ', as it does where TLS is asked for and the server has none';
+    }
+    return new Failure($kind, "$title says: $words", $number, $kind !== 'server_error');
+}
+
+function numberOf(\Throwable $error): ?int
+{
+    $number = $error instanceof \PDOException ? ($error->errorInfo[1] ?? 0) : $error->getCode();
+    return is_int($number) && $number > 0 ? $number : null;
+}
+
+function kindOf(\Throwable $error, ?int $number, string $words, bool $opening, bool $wantsTls): string
+{
+    if (!$error instanceof \mysqli_sql_exception && !$error instanceof \PDOException) {
+        // A TypeError or a ValueError is PHP's own refusal of what it was given.
+        return $opening && $error instanceof \Error ? 'bad_job' : 'internal';
+    }
+    if ($number === CR_SERVER_GONE_ERROR && $opening && $wantsTls && !str_contains($words, 'greeting packet')) {
+        return 'no_tls';
+    }
+    return match (true) {
+        $opening && $number === CR_CANT_READ_CHARSET => 'bad_job',
+        str_contains($words, 'Packets out of order') => 'not_mysql',
+        $opening && in_array($number, LOGIN_REFUSED, true) => 'access_denied',
+        $number === ER_CON_COUNT_ERROR => 'limits',
+        $number === CR_CONNECTION_ERROR => kindOfUnreachable($words),
+        in_array($number, [2006, 2013, 2014, 2055], true) => 'server_closed',
+        in_array($number, [2007, 2012, 2027], true) => 'not_mysql',
+        $number !== null && ($number < 2000 || $number >= 3000) => 'server_error',
+        default => $opening ? 'access_denied' : 'internal',
+    };
+}
+
+/** mysqlnd has one number for whatever keeps it from a server, and its words. */
+function kindOfUnreachable(string $words): string
+{
+    return match (true) {
+        stripos($words, 'certificate') !== false, stripos($words, 'peer') !== false => 'certificate',
+        stripos($words, 'ssl') !== false => 'tls_handshake',
+        stripos($words, 'getaddrinfo') !== false => 'resolve',
+        stripos($words, 'timed out') !== false => 'timeout',
+        default => 'connect',
+    };
+}
