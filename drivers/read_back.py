@@ -1,7 +1,7 @@
 """A histogram that a driver's program writes, read back by HdrHistogram's own library.
 
-`read_back.py COMMAND…` is called by a folder's `test`: the command is given values on standard input and prints a
-histogram of them.
+`read_back.py COMMAND…` is called by a folder's `test`: the command is given values on standard input and
+prints a histogram of them.
 """
 
 from __future__ import annotations

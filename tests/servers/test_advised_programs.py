@@ -311,9 +311,23 @@ def test_pools_of_node_keep_one_connection(server: PrivateServer, driver: str, p
     assert connections(found) == 1
 
 
-@pytest.mark.parametrize("driver", ["mysqli-8.2", "mysqli-8.4", "pdo-mysql-8.2", "pdo-mysql-8.4"])
-def test_persistent_connections_of_php_are_one(server: PrivateServer, driver: str) -> None:
-    command = (tree(driver) / "php", "php/keep.php", driver.rpartition("-")[0], "{port}", "{ca}")
+SCRIPTS = {
+    "mysqli-8.2": "php/keep.php",
+    "mysqli-8.4": "php/keep.php",
+    "pdo-mysql-8.2": "php/keep.php",
+    "pdo-mysql-8.4": "php/keep.php",
+    "dbd-mysql-4.050": "perl/keep.pl",
+    "dbd-mysql-4.053": "perl/keep.pl",
+    "dbd-mariadb-1.22": "perl/keep.pl",
+}
+"""By driver, an application in the folder of its language; the driver's tree has an interpreter of that name."""
+
+
+@pytest.mark.parametrize("driver", SCRIPTS)
+def test_a_script_keeps_one_connection_as_it_is_told(server: PrivateServer, driver: str) -> None:
+    script = SCRIPTS[driver]
+    interpreter = tree(driver) / script.partition("/")[0]
+    command = (interpreter, script, driver.rpartition("-")[0], "{port}", "{ca}")
     assert connections(seen(server, *command, "opened anew")) == 5
     assert connections(seen(server, *command, "kept")) == 1
 

@@ -55,6 +55,8 @@ NEWEST_TLS = {
     "libmariadb-3.3": "1.3",
     "mysqli-8.2": "1.3",
     "pdo-mysql-8.2": "1.3",
+    "dbd-mysql-4.050": "1.3",
+    "dbd-mariadb-1.22": "1.3",
 }
 """A driver of each folder, of Go each adapter, and the newest TLS that it speaks to MySQL 9.7."""
 

@@ -40,7 +40,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             "the budget of 20 s has no room for two blocks, the fewest that give an interval: one block of 6 "
             "trials takes about 15 s; give --budget 30s, or run it anyway with --over-budget",
         ),
-        (("--budget", "1m"), "; give --budget 390s, name fewer drivers, or run it anyway with --over-budget"),
+        (("--budget", "1m"), "s, name fewer drivers, or run it anyway with --over-budget"),
         (("pymysql-1.1", "--option", "useSSL"), "write it like useSSL=false"),
         (("pymysql-1.1", "--option", "user=me"), "given to every driver by tlstax itself"),
     ],
