@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from load_jobs import ROWS, job
@@ -105,8 +106,12 @@ def run_once(*command: object, cwd: Path, **variables: str) -> None:
 NODE, OPENSSL = "NODE_OPTIONS", "OPENSSL_CONF"
 
 
-VERIFIES = {"mysql-async-0.36"}
-"""What takes no certificate whose authority it was not told, and what its runtime trusts is not enough."""
+MUST_BE_TOLD: dict[str, Literal["ca", "identity"]] = {
+    "mysql-async-0.36": "identity",
+    "ruby-mysql2-0.5.3": "ca",
+}
+"""What encrypts only where it is told an authority, and what it then can check: to the first what its runtime
+trusts is not enough, and to the second that TLS is required says nothing."""
 
 
 def by_project(server: PrivateServer, name: str, **variables: str) -> tuple[Conversation, ...]:
@@ -119,8 +124,8 @@ def by_project(server: PrivateServer, name: str, **variables: str) -> tuple[Conv
             server,
             "reconnect",
             endpoint=tap.entry,
-            tls=TlsOn(verify="identity", ca_file=server.ca_file)
-            if name in VERIFIES
+            tls=TlsOn(verify=MUST_BE_TOLD[name], ca_file=server.ca_file)
+            if name in MUST_BE_TOLD
             else TlsRequired(trusted_ca_file=server.ca_file),
             connections=1,
             operations=3,
@@ -319,6 +324,8 @@ SCRIPTS = {
     "dbd-mysql-4.050": "perl/keep.pl",
     "dbd-mysql-4.053": "perl/keep.pl",
     "dbd-mariadb-1.22": "perl/keep.pl",
+    "ruby-mysql2-0.5.3": "ruby/keep.rb",
+    "ruby-mysql2-0.5.5": "ruby/keep.rb",
 }
 """By driver, an application in the folder of its language; the driver's tree has an interpreter of that name."""
 

@@ -57,6 +57,7 @@ NEWEST_TLS = {
     "pdo-mysql-8.2": "1.3",
     "dbd-mysql-4.050": "1.3",
     "dbd-mariadb-1.22": "1.3",
+    "ruby-mysql2-0.5.5": "1.3",
 }
 """A driver of each folder, of Go each adapter, and the newest TLS that it speaks to MySQL 9.7."""
 

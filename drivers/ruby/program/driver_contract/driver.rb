@@ -1,0 +1,110 @@
+# mysql2 as its users call it: `Mysql2::Client.new`, `query` and `prepare`.
+# frozen_string_literal: true
+
+require "bigdecimal"
+require "driver_contract/failure"
+require "mysql2"
+require "tempfile"
+
+module DriverContract
+  # How a client is made from a job.
+  class Driver
+    # The words of mysql2's documentation; one that it does not know it ignores.
+    WORDS = %w[
+      automatic_close cache_rows cast cast_booleans charset_name connect_attrs connect_timeout database_timezone
+      application_timezone default_auth default_file default_group enable_cleartext_plugin encoding flags
+      get_server_public_key init_command local_infile read_timeout reconnect secure_auth ssl_mode sslca sslcapath sslcert
+      sslcipher sslkey sslverify stream symbolize_keys write_timeout
+    ].freeze
+    # Earlier versions warn of `ssl_mode` over libmariadb and do without it, and check no host.
+    TAKES_SSL_MODE = (Mysql2::VERSION.split(".").map(&:to_i) <=> [0, 5, 4]) >= 0
+
+    attr_reader :settings
+
+    # What a client is made with, the job's own options last. Raises Failure (bad_job).
+    def initialize(job)
+      place = job.socket_path ? { socket: job.socket_path } : { host: job.host, port: job.port }
+      account = { username: job.user, password: job.password, database: job.database }.compact
+      unknown = job.options.keys - WORDS
+      raise DriverContract.bad_job("mysql2 has no option #{unknown.first}") unless unknown.empty?
+
+      options = job.options.transform_keys(&:to_sym)
+      options[:ssl_mode] = options[:ssl_mode].to_sym if options.key?(:ssl_mode)
+      @settings = { **place, **account, **tls_settings(job.tls), **options }
+    end
+
+    # mysql2's version, and that of the client library.
+    def version = "#{Mysql2::VERSION} (libmariadb #{Mysql2::Client.info[:version]})"
+
+    # An open connection. Raises what mysql2 raises.
+    def connect = Session.new(Mysql2::Client.new(settings))
+
+    private
+
+    def tls_settings(tls)
+      case tls.mode
+      when "unset" then {}
+      when "off" then TAKES_SSL_MODE ? { ssl_mode: :disabled } : {}
+      when "required" then { ssl_mode: :required }
+      else tls_that_is_on(tls)
+      end
+    end
+
+    def tls_that_is_on(tls)
+      files = { sslca: tls.ca_file, sslcert: tls.certificate_file, sslkey: tls.key_file }.compact
+      files[:default_file] = options_file(tls.versions) unless tls.versions.empty?
+      { **checks(tls.verify), **files }
+    end
+
+    # `sslverify` makes any version encrypt, whether it is true or false.
+    def checks(verify)
+      return { ssl_mode: :required, sslverify: false } if verify == "none" && TAKES_SSL_MODE
+      # Libmariadb verifies chain and name by one option, and `:verify_ca` is not taken over it.
+      return { ssl_mode: :verify_identity } if TAKES_SSL_MODE
+      return { sslverify: verify == "ca" } unless verify == "identity"
+
+      raise DriverContract.bad_job("mysql2 #{Mysql2::VERSION} cannot be told to check the host over libmariadb")
+    end
+
+    # The path of a file of options without a name, which lasts as long as the process: versions are libmariadb's to be
+    # told, and mysql2 has no word for them.
+    def options_file(versions)
+      @file = Tempfile.new
+      @file.write("[client]\ntls_version=#{versions.map { |version| "TLSv#{version}" }.join(',')}\n")
+      @file.flush
+      @file.unlink
+      "/proc/self/fd/#{@file.fileno}"
+    end
+  end
+
+  # A connection that is open, with the statements that are prepared on it.
+  class Session
+    attr_accessor :fresh
+
+    def initialize(client)
+      @client, @prepared, @fresh = client, {}, true
+    end
+
+    # Run this text; the rows that came back, nil where the statement has none.
+    def say(sql) = @client.query(sql, as: :array)&.to_a
+
+    # Run this statement, with `?` for each value, prepared once on this connection; the rows.
+    def run_prepared(sql, values)
+      statement = @prepared[sql] ||= @client.prepare(sql)
+      statement.execute(*values, as: :array)&.to_a
+    end
+
+    # Hang up as the driver does.
+    def close = @client.close
+
+    # A value of a row as the text protocol has it.
+    def self.shown(value)
+      case value
+      when nil then nil
+      when BigDecimal then value.frac.zero? ? value.to_i.to_s : value.to_s("F")
+      when Float then value.to_s.sub(/\.0(?=e|\z)/, "").sub("e+", "e")
+      else value.to_s.dup.force_encoding("UTF-8").scrub
+      end
+    end
+  end
+end
