@@ -327,7 +327,8 @@ SCRIPTS = {
     "ruby-mysql2-0.5.3": "ruby/keep.rb",
     "ruby-mysql2-0.5.5": "ruby/keep.rb",
 }
-"""By driver, an application in the folder of its language; the driver's tree has an interpreter of that name."""
+"""By driver, an application in the folder of its language; the driver's tree has an interpreter of that
+name."""
 
 
 @pytest.mark.parametrize("driver", SCRIPTS)
