@@ -8,11 +8,13 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fake_trials import Truth, fake_run, tax_truth
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated, verdict_of
 from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between, confidence_of_each
+from tlstax.findings.core.stats import ALPHA_SHARE
 from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import Limit, RunComparison
@@ -75,8 +77,9 @@ def test_of_two_machines_ratios_alone_are_compared() -> None:
     assert [(own.what, own.before, own.after) for own in found.different] == [
         ("processor", "Fake CPU @ 3.00GHz", "Another CPU")
     ]
-    with pytest.raises(UserMistake, match="different machines"):
+    with pytest.raises(UserMistake, match="different machines") as caught:
         gated(changed(second, machine=machine), first, [Limit(outcome=CPU, most=0)], measure="itself")
+    assert "--absolute" in str(caught.value.remedy)
 
 
 def test_what_the_headers_say_differently_is_listed() -> None:
@@ -152,18 +155,41 @@ def test_runs_of_other_things_have_no_case_in_common() -> None:
         compared([first, empty], (CPU,))
 
 
-def test_an_interval_has_both_runs_scatter_and_how_far_runs_differ() -> None:
-    before, after = {1: 0.0, 2: 0.02}, {1: 0.10, 2: 0.12, 3: 0.11, 4: 0.11}
-    found = change_between(before, after, confidence=0.95, measure="to the baseline")
-    assert found.point == pytest.approx(exp(0.10))
-    assert found.blocks == 2
+BEFORE, AFTER = {1: 0.0, 2: 0.02, 3: 0.01}, {1: 0.10, 2: 0.14, 3: 0.11, 4: 0.11, 5: 0.12}
+
+
+def test_where_runs_did_not_differ_by_themselves_it_is_welchs_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(BETWEEN_RUNS, "to the baseline", 0.0)
+    found = change_between(BEFORE, AFTER, confidence=0.95, measure="to the baseline")
+    welch = stats.ttest_ind(list(AFTER.values()), list(BEFORE.values()), equal_var=False)
+    ends = welch.confidence_interval(1 - 0.05 * ALPHA_SHARE)
+    assert (found.low, found.high) == pytest.approx((exp(ends.low), exp(ends.high)))
+    assert (found.point, found.blocks) == (pytest.approx(exp(0.106)), 3)
+    same = {1: 0.0, 2: 0.0}
+    alike = change_between(same, same, confidence=0.95, measure="to the baseline")
+    assert (alike.low, alike.high) == (1, 1), "counts that never change have an interval of no width"
+
+
+def test_how_far_runs_differ_widens_it_by_as_much_as_two_of_them_do() -> None:
+    """With so much of it, what the blocks scatter is nothing beside it, and Student's t is a normal one."""
+    found = change_between({1: 0.0, 2: 1e-9}, {1: 0.1, 2: 0.1 + 1e-9}, confidence=0.95, measure="itself")
     assert found.low is not None
-    error = sqrt(0.0002 / 2 + 0.0002 / 3 / 4 + 2 * BETWEEN_RUNS["to the baseline"] ** 2)
-    assert log(found.point / found.low) > 2.24 * error, "2.24 standard errors are 97.5 % of a normal variable"
-    alone = change_between({1: 0.0}, after, confidence=0.95, measure="itself")
-    assert (alone.low, alone.high) == (None, None)
-    with pytest.raises(ValueError, match="a block"):
-        change_between({}, after, confidence=0.95, measure="itself")
+    reach = stats.norm.ppf(0.9875) * sqrt(2) * BETWEEN_RUNS["itself"]
+    assert log(found.point / found.low) == pytest.approx(reach, rel=1e-4)
+
+
+def test_a_single_block_has_no_interval_and_none_no_change() -> None:
+    alone = change_between({1: 0.0}, AFTER, confidence=0.95, measure="itself")
+    assert (alone.low, alone.high, alone.blocks) == (None, None, 1)
+    for pair in (({}, AFTER), (BEFORE, {})):
+        with pytest.raises(ValueError, match="a block"):
+            change_between(*pair, confidence=0.95, measure="itself")
+
+
+def test_of_several_intervals_each_is_surer() -> None:
+    assert [confidence_of_each(0.95, number) for number in (0, 1, 5)] == pytest.approx([0.95, 0.95, 0.99])
 
 
 def simulated(chance: np.random.Generator, change: float, cases: int, *, blocks: int = 8) -> list[Interval]:
@@ -211,7 +237,13 @@ def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.99, 1.05, "PASS"), (1.051, 1.2, "FAIL"), (1.0, 1.0501, "UNTOLD"), (None, None, "UNTOLD")],
+    [
+        (0.99, 1.05, "PASS"),
+        (1.051, 1.2, "FAIL"),
+        (1.05, 1.2, "UNTOLD"),
+        (1.0, 1.0501, "UNTOLD"),
+        (None, None, "UNTOLD"),
+    ],
 )
 def test_a_verdict_is_where_the_interval_lies(low: float | None, high: float | None, verdict: str) -> None:
     assert verdict_of(Interval(point=1.02, low=low, high=high, confidence=0.95, blocks=5), 0.05) == verdict

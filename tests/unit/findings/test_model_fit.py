@@ -142,6 +142,8 @@ def test_a_chain_and_a_client_certificate_are_parts_of_full_handshakes() -> None
     own = parts_of(mix)
     assert own["chain rsa-2048"] == 2, "authorities of RSA have keys of 2048 bits"
     assert own["client rsa-4096"] == 1
+    assert parts_of(mix.but(chain=2))["chain rsa-2048"] == 1
+    assert not any(name.startswith("chain") for name in parts_of(mix.but(chain=1)))
     assert not any(name.startswith("chain") for name in parts_of(mix.but(resumption="on")))
     assert parts_of(mix.but(resumption="on"))["client rsa-4096 resumed"] == 1
     assert "chain mldsa65" in parts_of(mix.but(certificate="mldsa65"))

@@ -21,6 +21,10 @@ of the same process, and of costs themselves, with the speed of a virtual machin
 hour."""
 
 
+MANY = 1e6
+"""Degrees of freedom with which Student's distribution is a normal one."""
+
+
 def change_between(before: Logs, after: Logs, *, confidence: float, measure: Measure) -> Interval:
     """The second figure to the first: logarithms of each, one a block. ValueError where one has no block."""
     if not before or not after:
@@ -45,14 +49,14 @@ def change_between(before: Logs, after: Logs, *, confidence: float, measure: Mea
 def _freedom(whole: float, errors: list[tuple[float, int]]) -> float:
     """Welch's degrees of freedom; what is known of runs beforehand has as many as one likes."""
     squares = sum(error**2 / freedom for error, freedom in errors)
-    return whole**2 / squares if squares else float("inf")
+    return whole**2 / squares if squares else MANY
 
 
 def _quantile(confidence: float, freedom: float) -> float:
     """Student's, of an interval that keeps its confidence though both runs ended when they knew enough."""
     from scipy.special import stdtrit  # noqa: PLC0415 (takes a third of a second to import)
 
-    return float(stdtrit(min(freedom, 1e6), 1 - (1 - confidence) * ALPHA_SHARE / 2))
+    return float(stdtrit(min(freedom, MANY), 1 - (1 - confidence) * ALPHA_SHARE / 2))
 
 
 def confidence_of_each(confidence: float, number: int) -> float:
