@@ -66,7 +66,7 @@ def test_a_sentence_says_who_reads_them_how_often_and_what_that_costs() -> None:
     assert said == [
         "MariaDB Connector/C 3.4 reads its authorities on every connect: 128 of them take 2.54 ms "
         "(2.54 to 2.54) more than a file with one",
-        "PyMySQL 1.2.4 reads its authorities once: no difference told with 128 of them",
+        "PyMySQL 1.2.4 reads its authorities once: no difference seen with 128 of them",
         "mysql2 3.24.6 reads its authorities 2 times on every connect: 128 of them take 5.08 ms "
         "(5.08 to 5.08) more than a file with one",
     ]
@@ -79,7 +79,7 @@ def test_who_keeps_the_text_and_makes_a_context_anew_is_told_apart() -> None:
             values["client_read_bytes_per_op"] = 700.0  # type: ignore[index]
     (first, second, _) = trust_sentences(trust_costs(kept))
     assert "reads its authorities once and takes them in anew on every connect: 128 of them take" in first
-    assert second.endswith("reads its authorities once: no difference told with 128 of them")
+    assert second.endswith("reads its authorities once: no difference seen with 128 of them")
 
 
 def test_where_bytes_are_not_counted_only_the_cost_is_told() -> None:

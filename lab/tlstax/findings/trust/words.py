@@ -27,7 +27,7 @@ def _sentence(cost: TrustCost) -> str:
         return f"{cost.label} {how}"
     more = f"{cost.more_us.point / 1000:.3g} ms"
     if not is_told:
-        return f"{cost.label} {how}: no difference told with {cost.authorities} of them"
+        return f"{cost.label} {how}: no difference seen with {cost.authorities} of them"
     ends = ""
     if cost.more_us.low is not None and cost.more_us.high is not None:
         ends = f" ({cost.more_us.low / 1000:.3g} to {cost.more_us.high / 1000:.3g})"
