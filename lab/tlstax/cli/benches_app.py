@@ -29,6 +29,10 @@ def self_bench(
         Path | None,
         typer.Option(help="A libssl.so for the engine and the floor; sysbench keeps its own."),
     ] = None,
+    bytes_: Annotated[
+        bool,
+        typer.Option("--bytes", help="Instead: read results of 16 MiB, beside a bare loop that counts them."),
+    ] = False,
     hold: Annotated[
         int | None,
         typer.Option(min=2, help="Instead: hold N connections with one engine, in an open loop."),
@@ -69,6 +73,7 @@ def self_bench(
                 format_name=format_name,
                 json=json,
                 client_tls_library=client_tls_library,
+                bytes=bytes_,
                 hold=hold,
                 rate=rate,
                 server=server,

@@ -31,6 +31,7 @@ from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.prediction import Prediction
 from tlstax.results.validation import Validation
+from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
@@ -64,6 +65,7 @@ PRINTED = (
     Printed("storm", StormDocument, ("storm --json",)),
     Printed("specimens-list", Listing, ("specimens list --json",)),
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
+    Printed("self-bench-bytes", BytesDocument, ("self-bench --bytes --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),

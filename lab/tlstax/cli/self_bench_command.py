@@ -15,7 +15,10 @@ from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
 from tlstax.report.core.untrusted import escaped_json
-from tlstax.selfbench import plan, session
+from tlstax.selfbench import bytes_measure, plan, session
+from tlstax.selfbench.bytes_document import BytesDocument
+from tlstax.selfbench.bytes_measure import BytesRequest
+from tlstax.selfbench.bytes_table import bytes_markdown, bytes_terminal
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
@@ -27,7 +30,7 @@ from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
 from tlstax.support.errors import MachineFault, UserMistake
 
-Document = SelfBenchDocument | HoldDocument
+Document = SelfBenchDocument | HoldDocument | BytesDocument
 
 ALL = "all"
 DEFAULT_BUDGET_S = 600.0
@@ -48,6 +51,7 @@ class SelfBenchOptions:
     format_name: str = "terminal"
     json: bool = False
     client_tls_library: Path | None = None
+    bytes: bool = False
     hold: int | None = None
     rate: float | None = None
     server: str | None = None
@@ -88,6 +92,8 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     if options.output is not None:
         check_writable(options.output)
     line = ProgressLine(quiet=form == "json")
+    if options.bytes:
+        return _bytes(_bytes_request(options), options, line, form)
     if options.hold is not None:
         return _hold(_hold_request(options, options.hold), options, line, form)
     for name, value in (("--rate", options.rate), ("--server", options.server)):
@@ -104,6 +110,12 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         reason = next((r.reason for r in found.trials.rejected if r.contestant == "engine"), "none was run")
         raise MachineFault(f"no trial of the engine was valid: {reason}")
     return 0
+
+
+def _bytes(request: BytesRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
+    found = bytes_measure.measure(request, line.step, line.warn)
+    _show_and_keep(found, options.output, form)
+    return INTERRUPTED if found.status == "interrupted" else 0
 
 
 def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
@@ -140,6 +152,8 @@ def render(found: Document, form: str, *, colour: bool = False) -> str:
     """The document in one of FORMATS; `colour` is for the terminal alone."""
     if form == "json":
         return escaped_json(found.model_dump_json(indent=2) + "\n")
+    if isinstance(found, BytesDocument):
+        return bytes_markdown(found) if form == "md" else bytes_terminal(found)
     if isinstance(found, HoldDocument):
         return hold_markdown(found) if form == "md" else hold_terminal(found)
     return markdown(found) if form == "md" else terminal(found, colour=colour)
@@ -155,6 +169,25 @@ def read_document(path: Path) -> Document:
         raise UserMistake(
             f"{path} is not what self-bench writes", remedy="give a file that --output of this version wrote"
         ) from fault
+
+
+def _bytes_request(options: SelfBenchOptions) -> BytesRequest:
+    for name, value in (
+        ("--workload", options.workload),
+        ("--tls", options.tls),
+        ("--connections", options.connections),
+        ("--client-tls-library", options.client_tls_library),
+        ("--hold", options.hold),
+        ("--rate", options.rate),
+        ("--seed", options.seed),
+    ):
+        if value is not None:
+            raise UserMistake(f"{name} does not go with --bytes", remedy="leave one of them out")
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    if options.budget is None:
+        return BytesRequest(cpus=cpus, beside_others=options.beside_others)
+    budget_s = quantities.seconds(options.budget, "--budget")
+    return BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
 
 
 def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:

@@ -66,6 +66,9 @@ PURE_MODULES = {
     "run": ("columns", "early_abort", "progress"),
     "librarybench": ("document", "estimate", "messages", "order", "records", "split", "subjects", "table"),
     "selfbench": (
+        "bytes_document",
+        "bytes_estimate",
+        "bytes_table",
         "caveats",
         "document",
         "estimate",

@@ -3,10 +3,12 @@
 //! It speaks the contract (`contract/README.md`) so that it can be measured like the engine, and
 //! leaves out all that makes a load generator: it takes no time, keeps no histogram, parses no
 //! answer (it counts bytes) and makes its requests beforehand. It shares with the engine how a
-//! socket is opened, the login's bytes and the binding of libssl.
+//! socket is opened, the login's bytes and the binding of libssl. `tlstax-floor bytes` measures the least that a
+//! long result takes, beside the engine in the same process.
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod line;
 mod opening;
 mod requests;
@@ -38,6 +40,9 @@ fn serve() -> Result<(), Failure> {
     let mut input = std::io::stdin().lock();
     let mut text = String::new();
     input.read_line(&mut text)?;
+    if std::env::args().nth(1).as_deref() == Some("bytes") {
+        return bytes::measure(&text);
+    }
     let job = Job::from_json(&text).map_err(|error| refused(&error.to_string()))?;
     check(&job)?;
     pin(&job, 0)?;

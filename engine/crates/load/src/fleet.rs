@@ -227,17 +227,29 @@ pub fn pin(job: &Job, number: usize) -> Result<(), Failure> {
     if job.cpus.is_empty() {
         return Ok(());
     }
-    let cpu = job.cpus[number % job.cpus.len()];
-    let refused = |why: &str| {
+    pin_to(&[job.cpus[number % job.cpus.len()]])
+}
+
+/// Pins the calling thread to these cores, and with it threads that it starts later; none leaves it as it is.
+///
+/// # Errors
+/// This process may not use one of them.
+pub fn pin_to(cpus: &[u32]) -> Result<(), Failure> {
+    let Some(first) = cpus.first() else {
+        return Ok(());
+    };
+    let refused = |cpu: u32, why: &str| {
         let message = format!("job field cpus: this process may not use core {cpu} ({why})");
         Failure::new(ErrorKind::BadJob, Fault::Job, message)
     };
-    if cpu as usize >= CpuSet::MAX_CPU {
-        return Err(refused("no core has that number"));
-    }
     let mut set = CpuSet::new();
-    set.set(cpu as usize);
-    sched_setaffinity(None, &set).map_err(|error| refused(&error.to_string()))
+    for &cpu in cpus {
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(refused(cpu, "no core has that number"));
+        }
+        set.set(cpu as usize);
+    }
+    sched_setaffinity(None, &set).map_err(|error| refused(*first, &error.to_string()))
 }
 
 /// This thread's part of a stage's arrivals, other ones in each stage; none in a closed loop.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod byte_rate;
 pub mod clock;
 mod compressed;
 mod connection;
@@ -35,8 +36,10 @@ mod turns;
 mod values;
 mod worker;
 
+pub use byte_rate::{ByteRate, ByteSlice};
 pub use failure::Failure;
-pub use fleet::pin;
+pub use fleet::{pin, pin_to};
+pub use null_server::Filling;
 pub use prepare::prepare;
 pub use script::rehearse;
 pub use shared::Shared;

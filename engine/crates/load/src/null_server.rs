@@ -23,8 +23,8 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// The value in an answered row, as long as sysbench's column `c`.
-const VALUE: [u8; 119] = [b'0'; 119];
+/// The length of sysbench's column `c`.
+pub const USUAL_ROW_BYTES: usize = 119;
 const UTF8MB4: u16 = 45;
 const TYPE_VAR_STRING: u8 = 0xfd;
 const OK_HEADER: u8 = 0x00;
@@ -41,6 +41,15 @@ const CHANGING: u8 = 2;
 /// How statements begin that are answered with rows.
 const ASKS: [&[u8]; 5] = [b"SELECT", b"SHOW", b"WITH", b"TABLE", b"VALUES"];
 
+/// What a result has: so many rows, of one value of so many bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Filling {
+    /// How many rows.
+    pub rows: usize,
+    /// How long the value of each is; less than 16 MiB.
+    pub row_bytes: usize,
+}
+
 /// All that it ever says, ready to be written.
 struct Answers {
     greeting: Vec<u8>,
@@ -53,36 +62,54 @@ struct Answers {
 }
 
 impl Answers {
-    fn new(rows: usize) -> Self {
+    fn new(filling: Filling) -> Self {
         Self {
             greeting: packets(0, [greeting()]),
             ok_after_login: packets(2, [ok(OK_HEADER)]),
             prepared_asking: packets(1, [prepared(ASKING, 1), column()]),
             prepared_changing: packets(1, [prepared(CHANGING, 0)]),
-            text_rows: packets(1, result_set(Protocol::Text, rows)),
-            binary_rows: packets(1, result_set(Protocol::Prepared, rows)),
+            text_rows: packets(1, result_set(Protocol::Text, filling)),
+            binary_rows: packets(1, result_set(Protocol::Prepared, filling)),
             ok: packets(1, [ok(OK_HEADER)]),
         }
     }
 }
 
+/// How many bytes it sends of each, packets' headers included.
+#[derive(Debug, Clone, Copy)]
+pub struct Lengths {
+    /// Its greeting.
+    pub greeting: usize,
+    /// Its OK to a login.
+    pub ok: usize,
+    /// A result as text.
+    pub result: usize,
+}
+
 /// One running in a thread of its own on a free port of 127.0.0.1; ends when it is dropped.
 pub struct NullServer {
     address: SocketAddr,
+    lengths: Lengths,
     stop: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl NullServer {
-    /// Starts it; every statement that asks is answered with so many rows of one column.
+    /// Starts it; every statement that asks is answered with these rows.
     ///
     /// # Errors
     /// No port, descriptor or thread to be had.
-    pub fn start(rows: usize) -> io::Result<Self> {
+    pub fn start(filling: Filling) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
-        let mut service = Service::new(listener, &stop, Answers::new(rows))?;
+        let answers = Answers::new(filling);
+        let lengths = Lengths {
+            greeting: answers.greeting.len(),
+            ok: answers.ok_after_login.len(),
+            result: answers.text_rows.len(),
+        };
+        let mut service = Service::new(listener, &stop, answers)?;
         let thread = thread::Builder::new()
             .name("null-server".into())
             .spawn(move || {
@@ -91,6 +118,7 @@ impl NullServer {
             })?;
         Ok(Self {
             address,
+            lengths,
             stop,
             thread: Some(thread),
         })
@@ -99,6 +127,11 @@ impl NullServer {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How many bytes it sends.
+    pub fn lengths(&self) -> Lengths {
+        self.lengths
     }
 }
 
@@ -301,16 +334,21 @@ fn column() -> Vec<u8> {
     payload
 }
 
-fn result_set(protocol: Protocol, rows: usize) -> Vec<Vec<u8>> {
+fn result_set(protocol: Protocol, filling: Filling) -> Vec<Vec<u8>> {
     // A binary row begins with a zero and the bits of what is NULL.
     let mut row = match protocol {
         Protocol::Text => Vec::new(),
         Protocol::Prepared => vec![0, 0],
     };
-    row.extend(u8::try_from(VALUE.len()));
-    row.extend_from_slice(&VALUE);
+    let [low, middle, high, ..] = filling.row_bytes.to_le_bytes();
+    match filling.row_bytes {
+        // A length-encoded integer: one byte, or three behind a mark.
+        0..=0xfa => row.push(low),
+        _ => row.extend_from_slice(&[0xfd, low, middle, high]),
+    }
+    row.resize(row.len() + filling.row_bytes, b'0');
     let mut payloads = vec![vec![1], column()];
-    payloads.extend(std::iter::repeat_n(row, rows));
+    payloads.extend(std::iter::repeat_n(row, filling.rows));
     payloads.push(ok(END_OF_ROWS_HEADER));
     payloads
 }

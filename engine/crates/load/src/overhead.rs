@@ -10,7 +10,7 @@ use crate::clock::{now_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
 use crate::meeting::Meeting;
-use crate::null_server::NullServer;
+use crate::null_server::{Filling, NullServer, USUAL_ROW_BYTES};
 use crate::prepare::login;
 use crate::script::{Resumption, Script};
 use crate::shared::Shared;
@@ -36,7 +36,23 @@ pub fn measure(job: &Job) -> Option<Overhead> {
 }
 
 fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
-    let server = NullServer::start(rows).map_err(|error| Failure::connecting(&error))?;
+    let row_bytes = USUAL_ROW_BYTES;
+    let server = NullServer::start(Filling { rows, row_bytes })
+        .map_err(|error| Failure::connecting(&error))?;
+    let count = MOST_CONNECTIONS.min(job.connections as usize);
+    let mut worker = worker_at(&server, job, count)?;
+    worker.set_up()?;
+    worker.work(stage(WARM_UP_NS), None, u32::MAX)?;
+    worker.start_afresh(0);
+    let before_ns = thread_cpu_ns();
+    worker.work(stage(MEASURED_NS), None, u32::MAX)?;
+    let used_ns = thread_cpu_ns() - before_ns;
+    let operations = worker.take_record().0.operations;
+    Ok(per_operation(used_ns, operations))
+}
+
+/// A worker with so many connections for the job's operations against that server.
+pub fn worker_at(server: &NullServer, job: &Job, count: usize) -> Result<Worker, Failure> {
     let script = Script::compile(&job.workload, Resumption::Off)?;
     let shared = Arc::new(Shared {
         supply: Supply::endless(&script.spans),
@@ -53,16 +69,7 @@ fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
         sources: Vec::new(),
         timeout_ns: TIMEOUT_NS,
     });
-    let count = MOST_CONNECTIONS.min(job.connections as usize);
-    let mut worker = Worker::new(shared, Arc::default(), count, 0, job.seed, 0)?;
-    worker.set_up()?;
-    worker.work(stage(WARM_UP_NS), None, u32::MAX)?;
-    worker.start_afresh(0);
-    let before_ns = thread_cpu_ns();
-    worker.work(stage(MEASURED_NS), None, u32::MAX)?;
-    let used_ns = thread_cpu_ns() - before_ns;
-    let operations = worker.take_record().0.operations;
-    Ok(per_operation(used_ns, operations))
+    Worker::new(shared, Arc::default(), count, 0, job.seed, 0)
 }
 
 fn stage(lasting_ns: u64) -> Stage {
