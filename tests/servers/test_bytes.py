@@ -111,3 +111,26 @@ def test_bytes_through_a_tunnel_or_from_afar_have_their_rates_and_costs(
             assert point["client_cpu_us_per_mib"]["point"] > 0
             tunnelled = curve["case"].get("path") == "stunnel"
             assert (point["path_cpu_us_per_mib"] is not None) == tunnelled
+
+
+@pytest.mark.long
+def test_a_connection_for_one_result_shows_the_handshakes_share(
+    tmp_path: Path, mysql_build: ServerBuild
+) -> None:
+    assert mysql_build
+    home = Home(tmp_path / "data")
+    sizes = "workload=connect-rows-1x64,connect-rows-1x1048576,connect-rows-56x1048576"
+    done = home.run(
+        "study", "run", "connect-bytes", "--set", sizes, "--budget", "12s", "--over-budget", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    curves = {(curve["case"]["tls"], curve["case"]["resumption"]): curve for curve in document["bulk"]}
+    assert len(curves) == 3
+    full = curves["1.3", "off"]
+    shares = [point["handshake_share"]["point"] for point in full["points"]]
+    assert 0.3 < shares[0] < 1
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < 0.1
+    assert all(point["handshake_share"] is None for point in curves["off", "off"]["points"])

@@ -31,6 +31,7 @@ from tlstax.study.server_words import (
     planted_words,
     twin_words,
 )
+from tlstax.study.workloads.bulk import Rows
 from tlstax.study.workloads.sessions import Session
 from tlstax.support.text import counted
 
@@ -189,8 +190,9 @@ class CaseLevels:
     @property
     def reconnects(self) -> bool:
         """Whether each operation of its built-in workload is on a connection of its own."""
-        session = self.session
-        return self.workload == "reconnect" or (session is not None and session.statements is not None)
+        session, rows = self.session, Rows.named(self.workload)
+        of_session = session is not None and session.statements is not None
+        return self.workload == "reconnect" or of_session or (rows is not None and rows.connects)
 
     @property
     def is_observed(self) -> bool:

@@ -7,6 +7,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.kind import ClientKind, Wanted
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import AUTH_PLUGINS, LEFT_TO_THE_DRIVER, STORM
+from tlstax.study.workloads.bulk import Rows
 
 
 def why_not(wanted: Wanted) -> str:
@@ -16,6 +17,7 @@ def why_not(wanted: Wanted) -> str:
     """
     kind = kind_of(wanted.case.client)
     words = _why_no_account(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
+    words = words or _why_not_compressed(wanted.case)
     if words or wanted.case.workload == STORM:
         return words or _why_no_storm(kind, wanted)
     return kind.why_not(wanted)
@@ -45,6 +47,14 @@ def _why_no_turns(kind: ClientKind, case: CaseLevels) -> str:
     if not case.slice_ms or kind.takes_turns:
         return ""
     return f"{kind.name} cannot stop in the middle of a run, to take turns with others"
+
+
+def _why_not_compressed(case: CaseLevels) -> str:
+    """Why the case's workload would be compressed as no real data are; empty where it would not."""
+    rows = Rows.named(case.workload)
+    if rows is None or not rows.connects or not case.is_compressed:
+        return ""
+    return f"{case.workload} repeats one value, of which compression would leave nothing"
 
 
 def _why_no_storm(kind: ClientKind, wanted: Wanted) -> str:

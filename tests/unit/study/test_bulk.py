@@ -11,6 +11,7 @@ from tlstax.contract import Statement, Workload
 from tlstax.mysql.body_rows import BODIES
 from tlstax.mysql.database import TableContent
 from tlstax.study import load_study, override
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import (
     EMPTY,
@@ -28,6 +29,7 @@ from tlstax.support.errors import UserMistake
 
 def test_names_say_how_much() -> None:
     assert by_numbers("rows-100x1024") == Rows(100, 1024)
+    assert by_numbers("connect-rows-8x1048576") == Rows(8, 1 << 20, connects=True)
     assert by_numbers("sent-64") == Sent(64)
     assert by_numbers("insert-64") == Inserted(1, 64)
     assert by_numbers("insert-100x64") == Inserted(100, 64)
@@ -108,6 +110,17 @@ def test_what_is_sent_is_in_the_statement() -> None:
     assert built_in("sent-4000", "t", 1).statements == (statement,), "the same ones every time"
 
 
+def test_a_connection_for_one_result_sets_no_values() -> None:
+    workload = built_in("connect-rows-2x1000", "t", 1000)
+    (statement,) = workload.statements
+    assert workload.reconnect
+    assert workload.on_connect == ()
+    assert statement.sql == "SELECT LEFT(REPEAT(t.c, 9), 1000) FROM t LIMIT 2"
+    assert CaseLevels.of({"workload": "connect-rows-2x1000"}).reconnects
+    assert not CaseLevels.of({"workload": "rows-2x1000"}).reconnects
+    assert in_words("connect-rows-1x64") == "a connection for one row of 64 bytes"
+
+
 def test_each_inserted_row_has_so_many_bytes_of_its_own() -> None:
     (statement,) = built_in("insert-50x300", "t", 1000).statements
     bodies = re.findall(r"\('([0-9]+)'\)", statement.sql)
@@ -146,4 +159,4 @@ def test_a_study_takes_them_and_says_how_they_are_written() -> None:
     assert study.levels_of()["workload"] == ("rows-2x10", "sent-7")
     with pytest.raises(UserMistake) as caught:
         override(load_study("tax"), "workload", ("rows-0x10",))
-    assert "rows-RxB, sent-B, insert-B and insert-RxB" in caught.value.sentence()
+    assert "rows-RxB, connect-rows-RxB, sent-B, insert-B and insert-RxB" in caught.value.sentence()

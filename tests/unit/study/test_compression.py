@@ -47,6 +47,14 @@ def test_clients_that_are_not_told_of_it_are_left_out_with_a_reason(client: str)
     assert why_not(engine) == ""
 
 
+def test_what_repeats_one_value_is_not_compressed() -> None:
+    levels: dict[str, Level] = {"tls": "off", "compression": "zlib", "workload": "connect-rows-1x5000"}
+    words = why_not(Wanted(CaseLevels.of(levels), {}, ClosedLoop()))
+    assert words == "connect-rows-1x5000 repeats one value, of which compression would leave nothing"
+    plain = Wanted(CaseLevels.of({**levels, "compression": "off"}), {}, ClosedLoop())
+    assert why_not(plain) == ""
+
+
 def test_a_path_that_speaks_for_the_client_is_left_out() -> None:
     def why(path: str) -> str:
         return path_exclusions.why_not(CaseLevels.of({"tls": "1.3", "path": path, "compression": "zlib"}))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 from typing import NamedTuple
 
+from tlstax.findings.bulk import handshakes
 from tlstax.findings.core.series import Series, difference, frozen
 from tlstax.results.bulk import BulkCurve, BulkPoint, Direction, Records
 from tlstax.results.interval import Interval
@@ -26,6 +27,7 @@ WIRE: Mapping[Direction, str] = {
     "received": "bytes_received_per_op",
     "sent": "bytes_sent_per_op",
     "inserted": "bytes_sent_per_op",
+    "connected": "bytes_received_per_op",
 }
 MIB = 1 << 20
 
@@ -41,8 +43,13 @@ class Sized(NamedTuple):
 
     @property
     def curve(self) -> tuple[Direction, int | None]:
-        """Which way its bytes go, and in rows of which length; None for one row, and for what is no rows."""
-        return self.direction, self.row_bytes if self.rows > 1 else None
+        """Which way its bytes go, and in rows of which length.
+
+        None for one row, for what is no rows, and for all results on connections of their own: there it is
+        connections that are compared.
+        """
+        in_rows = self.rows > 1 and self.direction != "connected"
+        return self.direction, self.row_bytes if in_rows else None
 
 
 def bulk(series: Series) -> tuple[BulkCurve, ...]:
@@ -55,14 +62,18 @@ def bulk(series: Series) -> tuple[BulkCurve, ...]:
 def _sized(levels: Levels) -> Sized | None:
     found = by_numbers(str(levels.get(WORKLOAD, "")))
     if isinstance(found, Rows | Inserted):
-        direction: Direction = "received" if isinstance(found, Rows) else "inserted"
+        direction: Direction = "inserted" if isinstance(found, Inserted) else "received"
+        if isinstance(found, Rows) and found.connects:
+            direction = "connected"
         return Sized(levels, direction, found.rows * found.row_bytes, found.row_bytes, found.rows)
     return Sized(levels, "sent", found.sent_bytes) if isinstance(found, Sent) else None
 
 
 def _curve(series: Series, steps: Sequence[Sized]) -> BulkCurve | None:
     ordered = sorted(steps, key=lambda own: own.payload_bytes)
-    points = tuple(point for own in ordered if (point := _point(series, own)) is not None)
+    makes_connections = ordered[0].direction == "connected"
+    added = handshakes.handshakes(series, ordered) if makes_connections else {}
+    points = tuple(point for own in ordered if (point := _point(series, own, added)) is not None)
     if not points:
         return None
     case: dict[str, Level] = {name: level for name, level in ordered[0].levels.items() if name != WORKLOAD}
@@ -76,17 +87,19 @@ def _curve(series: Series, steps: Sequence[Sized]) -> BulkCurve | None:
         further_server_us=_further(series, ordered, SERVER_CPU),
         further_client_us=_further(series, ordered, CLIENT_CPU),
         further_path_us=_further(series, ordered, PATH_CPU),
+        handshake_is_small_bytes=handshakes.small_from_bytes(series, ordered, added) if added else None,
     )
 
 
-def _point(series: Series, own: Sized) -> BulkPoint | None:
+def _point(series: Series, own: Sized, added: handshakes.Costs) -> BulkPoint | None:
     mib = log(own.payload_bytes / MIB)
     rate = _interval(series, series.logs(own.levels, RATE), mib)
     if rate is None:
         return None
     return BulkPoint(
-        client_records=_records(series, own.levels, "sent"),
-        server_records=_records(series, own.levels, "received"),
+        client_records=_records(series, own, "sent"),
+        server_records=_records(series, own, "received"),
+        handshake_share=handshakes.share(series, own.levels, added) if added else None,
         payload_bytes=own.payload_bytes,
         row_bytes=own.row_bytes,
         mib_per_s=rate,
@@ -100,10 +113,12 @@ def _point(series: Series, own: Sized) -> BulkPoint | None:
     )
 
 
-def _records(series: Series, levels: Levels, way: str) -> Records | None:
+def _records(series: Series, own: Sized, way: str) -> Records | None:
     """What is sent one way on a kept connection, where nothing but statements crosses the wire."""
-    records = series.logs(levels, f"records_{way}_per_op")
-    each = difference(series.logs(levels, f"bytes_{way}_per_op"), records)
+    if own.direction == "connected":
+        return None
+    records = series.logs(own.levels, f"records_{way}_per_op")
+    each = difference(series.logs(own.levels, f"bytes_{way}_per_op"), records)
     per_statement, bytes_each = series.interval(records), series.interval(each)
     if per_statement is None or bytes_each is None:
         return None

@@ -18,6 +18,9 @@ def rows(document: RunDocument) -> Iterator[Row]:
         for point in curve.points:
             for outcome, unit, value in _figures(point):
                 yield _row(curve, outcome, unit, value, f"{point.payload_bytes} bytes {curve.direction}")
+        if curve.handshake_is_small_bytes is not None:
+            small = curve.handshake_is_small_bytes
+            yield _row(curve, "size from which the handshake is small", "B", small, curve.direction)
         for side, further in (
             ("server", curve.further_server_us),
             ("client", curve.further_client_us),
@@ -31,6 +34,8 @@ def _figures(point: BulkPoint) -> Iterator[tuple[str, str, Interval]]:
     yield MIB_PER_S, "MiB/s", point.mib_per_s
     if point.wire_bytes_per_byte is not None:
         yield "bytes on the wire for each byte", "1", point.wire_bytes_per_byte
+    if point.handshake_share is not None:
+        yield "share of the handshake in the server's CPU", "1", point.handshake_share
     for side, records in (("client", point.client_records), ("server", point.server_records)):
         if records is not None:
             yield f"TLS records that the {side} sends", "1", records.per_statement

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import microseconds, percent
 from tlstax.report.bulk.charts import bulk_charts
+from tlstax.report.bulk.share_chart import share_charts
 from tlstax.report.bulk.words import kind_words, size_words
 from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Section, Words
+from tlstax.report.core.section import Detail, Items, Section, Words
 from tlstax.report.core.table import Table
-from tlstax.results.bulk import BulkCurve, BulkPoint, Records
+from tlstax.results.bulk import SMALL_SHARE, BulkCurve, BulkPoint, Records
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.support.grouping import grouped
@@ -22,6 +23,15 @@ READING = (
     "further MiB: from the smallest size to the largest, without what a statement costs by itself."
 )
 INTERVALS = ", with half the width of their {confidence} intervals"
+
+SMALL = (
+    "{label}: the handshake is less than {share} of what a new connection costs the server from a result of "
+    "{size}{between} on{more}"
+)
+NOT_SMALL = (
+    "{label}: with a result of {size} the handshake is {share} of what a new connection costs the server; "
+    "where it is {small} is not between the sizes that were measured{more}"
+)
 
 ON_THE_WIRE = "bytes on the wire for each byte of values: {what}"
 RECORDS = "TLS records with data that each side sends for a statement, and their bytes on the wire: {what}"
@@ -38,8 +48,40 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
     narrow = detail == "short"
     intervals = "" if narrow else INTERVALS.format(confidence=percent(document.design.confidence))
     tables = tuple(_tables(document.bulk, narrow=narrow))
-    drawn = bulk_charts(document.bulk) if detail == "page" else ()
-    yield Section((*drawn, *tables, Words(READING.format(intervals=intervals), aside=True)), TITLE)
+    drawn = (*share_charts(document.bulk), *bulk_charts(document.bulk)) if detail == "page" else ()
+    said = Items(tuple(_said(document.bulk)), all_of_them=True)
+    reading = Words(READING.format(intervals=intervals), aside=True)
+    yield Section((*([said] if said.texts else []), *drawn, *tables, reading), TITLE)
+
+
+def _said(found: Sequence[BulkCurve]) -> Iterator[str]:
+    """From which size on the handshake is a small part of its connection, and what follows costs."""
+    for curve in found:
+        shares = [(point.payload_bytes, point.handshake_share) for point in curve.points]
+        known = [(size, share) for size, share in shares if share is not None]
+        if not known:
+            continue
+        further = curve.further_server_us
+        more = f"; each further MiB takes it {microseconds(further.point)}" if further is not None else ""
+        small = curve.handshake_is_small_bytes
+        if small is not None:
+            between = figures.ends(small, lambda size: size_words(round(size)))
+            yield SMALL.format(
+                label=curve.label,
+                size=size_words(round(small.point)),
+                between=f" {between}" if between else "",
+                share=percent(SMALL_SHARE),
+                more=more,
+            )
+        else:
+            size, share = known[-1]
+            yield NOT_SMALL.format(
+                label=curve.label,
+                size=size_words(size),
+                share=percent(share.point),
+                small=percent(SMALL_SHARE),
+                more=more,
+            )
 
 
 def _tables(found: Sequence[BulkCurve], *, narrow: bool) -> Iterator[Table]:

@@ -11,6 +11,8 @@ def kind_words(curve: BulkCurve) -> str:
     """Which way the bytes go, and in which rows: "results in rows of 10 KiB"."""
     if curve.direction == "sent":
         return "sent in a statement"
+    if curve.direction == "connected":
+        return "a connection for one result"
     what = "inserts" if curve.direction == "inserted" else "results"
     return (
         f"{what} of one row"

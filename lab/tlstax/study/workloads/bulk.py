@@ -8,6 +8,8 @@ All that travels is random digits, as in sysbench's table: a compression halves 
 better. Rows longer than the table's are values that a connection sets when it is made, as many different ones
 in turn that nothing repeats within the 32 KiB in which zlib looks for repetitions. A value that the server
 repeats would be compressed to nothing, and one that it joins for each row would cost more than to send it.
+
+`connect-rows-100x1024` makes a connection for such a select. It has no time to set values, and repeats one.
 """
 
 from __future__ import annotations
@@ -37,19 +39,20 @@ MOST_ROW_BYTES, MOST_SENT_BYTES = 8 << 20, 8 << 20
 MOST_KEPT_ROWS, MOST_KEPT_BYTES = 20_000, 1 << 20
 """What the engine keeps of a result at the most (`load/src/connection/asking.rs`, `load/src/shared.rs`)."""
 
-_ROWS = re.compile(r"rows-([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
+_ROWS = re.compile(r"(connect-)?rows-([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
 _SENT = re.compile(r"sent-([1-9][0-9]{0,6})")
 _INSERTED = re.compile(r"insert-(?:([1-9][0-9]{0,5})x)?([1-9][0-9]{0,6})")
 
-FORM = "rows-RxB, sent-B, insert-B and insert-RxB, such as rows-100x1024"
+FORM = "rows-RxB, connect-rows-RxB, sent-B, insert-B and insert-RxB, such as rows-100x1024"
 """How such names are made, for a message."""
 
 
 class Rows(NamedTuple):
-    """One select of `rows` rows, each of `row_bytes` bytes, on a kept connection."""
+    """One select of `rows` rows, each of `row_bytes` bytes, on a kept connection or on one of its own."""
 
     rows: int
     row_bytes: int
+    connects: bool = False
 
     @classmethod
     def named(cls, name: str) -> Self | None:
@@ -57,7 +60,7 @@ class Rows(NamedTuple):
         found = _ROWS.fullmatch(name)
         if found is None:
             return None
-        own = cls(int(found[1]), int(found[2]))
+        own = cls(int(found[2]), int(found[3]), found[1] is not None)
         large = own.row_bytes > MOST_ROW_BYTES or own.rows * own.row_bytes > MOST_RESULT_BYTES
         return None if large else own
 
@@ -70,23 +73,31 @@ class Rows(NamedTuple):
     def words(self) -> str:
         """What the workload is called in a report."""
         what = "one row" if self.rows == 1 else f"{self.rows:,} rows"
+        if self.connects:
+            return f"a connection for {what} of {self.row_bytes:,} bytes"
         return f"selects of {what} of {self.row_bytes:,} bytes"
 
     @property
     def is_made_of_values(self) -> bool:
-        """Whether its rows are longer than the table's, and so values that connections have set."""
-        return self.row_bytes > VALUE_BYTES
+        """Whether its rows are longer than the table's, and so values that connections have set.
+
+        A connection that is there for one select sets none: that would be most of its cost.
+        """
+        return self.row_bytes > VALUE_BYTES and not self.connects
 
     def workload(self, table: str, rows: int) -> Workload:
         """The contract's workload; a table of fewer rows than are selected is joined with itself."""
         source = table if self.rows <= rows else f"{table} CROSS JOIN {table} AS again"
         sql = f"SELECT {self._column(table)} FROM {source} LIMIT {self.rows}"  # noqa: S608 - our name
         statements = (Statement(sql=sql),)
-        return Workload(protocol="text", statements=statements, on_connect=self._values(table, rows))
+        values = self._values(table, rows)
+        return Workload(reconnect=self.connects, protocol="text", statements=statements, on_connect=values)
 
     def _column(self, table: str) -> str:
         if not self.is_made_of_values:
-            return f"LEFT({table}.c, {self.row_bytes})"
+            times = ceil(self.row_bytes / VALUE_BYTES)
+            value = f"{table}.c" if times == 1 else f"REPEAT({table}.c, {times})"
+            return f"LEFT({value}, {self.row_bytes})"
         values = ", ".join(VALUE.format(number) for number in range(self._distinct))
         return values if self._distinct == 1 else f"ELT(1 + {table}.id % {self._distinct}, {values})"
 
