@@ -326,6 +326,7 @@ SCRIPTS = {
     "dbd-mariadb-1.22": "perl/keep.pl",
     "ruby-mysql2-0.5.3": "ruby/keep.rb",
     "ruby-mysql2-0.5.5": "ruby/keep.rb",
+    "rmariadb-1.3": "r/keep.R",
 }
 """By driver, an application in the folder of its language; the driver's tree has an interpreter of that
 name."""
@@ -335,7 +336,8 @@ name."""
 def test_a_script_keeps_one_connection_as_it_is_told(server: PrivateServer, driver: str) -> None:
     script = SCRIPTS[driver]
     interpreter = tree(driver) / script.partition("/")[0]
-    command = (interpreter, script, driver.rpartition("-")[0], "{port}", "{ca}")
+    words = (f"--file={script}", "--args") if script.endswith(".R") else (script,)
+    command = (interpreter, *words, driver.rpartition("-")[0], "{port}", "{ca}")
     assert connections(seen(server, *command, "opened anew")) == 5
     assert connections(seen(server, *command, "kept")) == 1
 

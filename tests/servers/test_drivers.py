@@ -58,6 +58,7 @@ NEWEST_TLS = {
     "dbd-mysql-4.050": "1.3",
     "dbd-mariadb-1.22": "1.3",
     "ruby-mysql2-0.5.5": "1.3",
+    "rmariadb-1.3": "1.3",
 }
 """A driver of each folder, of Go each adapter, and the newest TLS that it speaks to MySQL 9.7."""
 
