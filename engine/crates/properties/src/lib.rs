@@ -9,6 +9,7 @@
 pub(crate) mod auth;
 mod client_packets;
 mod commands;
+pub(crate) mod compressed;
 pub mod corpus;
 mod folded;
 mod greeting;
@@ -20,6 +21,7 @@ pub mod seeds;
 
 pub use auth::auth;
 pub use commands::commands;
+pub use compressed::compressed;
 pub use folded::folded;
 pub use greeting::greeting;
 pub use job::job;
@@ -30,9 +32,10 @@ pub use result_sets::result_sets;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every property.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("auth", auth),
     ("commands", commands),
+    ("compressed", compressed),
     ("folded", folded),
     ("greeting", greeting),
     ("job", job),

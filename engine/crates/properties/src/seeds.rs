@@ -1,7 +1,9 @@
 //! Inputs to begin with: what real servers said, as the wire crate's tests have it recorded.
 
+use tlstax_wire::{Algorithm, Packer};
+
 use crate::input::{CUTS, FRAMED, MORE_FOLLOWS};
-use crate::{auth, result_sets};
+use crate::{auth, compressed, result_sets};
 
 const RECORDINGS: [&str; 7] = [
     include_str!("../../wire/tests/recorded/mysql-9.7.4.txt"),
@@ -155,11 +157,29 @@ fn add_answer(seeds: &mut Vec<Seed>, command: Option<u8>, answer: &Turn) {
         .iter()
         .flat_map(|payload| chunk(payload, false))
         .collect();
+    seeds.extend(packed(answer));
     for options in [options, options | DEPRECATE_EOF] {
         let raw = [&head(options)[..], &chunk(&answer.bytes, false)].concat();
         let framed = [&head(options | FRAMED)[..], &payloads].concat();
         seeds.extend([(target, raw), (target, framed)]);
     }
+}
+
+/// The last turn in compressed packets, by either algorithm.
+fn packed(answer: &Turn) -> impl Iterator<Item = Seed> {
+    [(Algorithm::Zlib, 0), (Algorithm::Zstd, compressed::ZSTD)]
+        .into_iter()
+        .filter_map(|(algorithm, options)| {
+            let mut bytes = Vec::new();
+            Packer::new(algorithm)
+                .ok()?
+                .pack(&answer.bytes, &mut bytes)
+                .ok()?;
+            Some((
+                "compressed",
+                [&head(options)[..], &chunk(&bytes, false)].concat(),
+            ))
+        })
 }
 
 fn login(options: u8, turns: &[&Turn]) -> Vec<u8> {

@@ -2,9 +2,13 @@
 
 use tlstax_properties::{TARGETS, corpus, seeds};
 
-const CORPORA: [(&str, &[u8]); 7] = [
+const CORPORA: [(&str, &[u8]); 8] = [
     ("auth", include_bytes!("../../../fuzz/packed/auth")),
     ("commands", include_bytes!("../../../fuzz/packed/commands")),
+    (
+        "compressed",
+        include_bytes!("../../../fuzz/packed/compressed"),
+    ),
     ("folded", include_bytes!("../../../fuzz/packed/folded")),
     ("greeting", include_bytes!("../../../fuzz/packed/greeting")),
     ("job", include_bytes!("../../../fuzz/packed/job")),

@@ -3,10 +3,13 @@
 use std::fmt;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use zstd::stream::raw::{Decoder, Operation};
+use zstd::stream::raw::{DParameter, Decoder, Operation};
 
 use super::{Algorithm, HEADER_LEN};
 use crate::error::{Violation, WireError};
+
+/// The window that a frame may ask for, as a power of two: no compressed packet stands for more than 16 MiB.
+const MOST_WINDOW_LOG: u32 = 24;
 
 enum Codec {
     Zlib(Box<Decompress>),
@@ -51,7 +54,12 @@ impl Unpacker {
     pub fn new(algorithm: Algorithm) -> Result<Self, WireError> {
         let codec = match algorithm {
             Algorithm::Zlib => Codec::Zlib(Box::new(Decompress::new(true))),
-            Algorithm::Zstd => Codec::Zstd(Decoder::new().map_err(|_| WireError::Compressor)?),
+            Algorithm::Zstd => {
+                let mut zstd = Decoder::new().map_err(|_| WireError::Compressor)?;
+                zstd.set_parameter(DParameter::WindowLogMax(MOST_WINDOW_LOG))
+                    .map_err(|_| WireError::Compressor)?;
+                Codec::Zstd(zstd)
+            }
         };
         Ok(Self {
             codec,
