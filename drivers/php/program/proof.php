@@ -50,7 +50,7 @@ final class Proof
 /** The OpenSSL that is mapped: its paths, and the version that stands in libcrypto; null if there is not just one. */
 function tlsLibrary(): ?array
 {
-    preg_match_all('~\S*/lib(ssl|crypto)\.so\S*~', file_get_contents('/proc/self/maps'), $found, PREG_SET_ORDER);
+    preg_match_all('~/.*/lib(ssl|crypto)\.so.*~', file_get_contents('/proc/self/maps'), $found, PREG_SET_ORDER);
     $paths = array_column($found, 0, 1);
     if (count($paths) !== 2 || count(array_unique(array_column($found, 0))) !== 2) {
         return null;

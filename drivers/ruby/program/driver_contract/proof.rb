@@ -45,7 +45,7 @@ module DriverContract
   # The OpenSSL that is mapped: its paths, and the version that stands in libcrypto; nil if there is not just one.
   def tls_library
     maps = File.read("/proc/self/maps")
-    paths = %w[ssl crypto].map { |name| maps.scan(%r{/\S*/lib#{name}\.so\S*}).uniq }
+    paths = %w[ssl crypto].map { |name| maps.scan(%r{/.*/lib#{name}\.so.*}).uniq }
     return nil unless paths.all? { |found| found.size == 1 }
 
     libssl_path, libcrypto_path = paths.flatten

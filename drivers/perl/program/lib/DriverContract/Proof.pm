@@ -36,7 +36,7 @@ sub _server_view ($self, $said) {
 sub tls_library () {
     my %paths;
     for my $line (split /\n/, _content('/proc/self/maps')) {
-        $paths{$2}{$1} = 1 if $line =~ m{(/\S*/lib(ssl|crypto)\.so\S*)};
+        $paths{$2}{$1} = 1 if $line =~ m{(/.*/lib(ssl|crypto)\.so.*)};
     }
     my ($ssl, $crypto) = map { keys %{ $_ // {} } == 1 ? keys %$_ : undef } @paths{qw(ssl crypto)};
     return undef unless defined $ssl && defined $crypto;
