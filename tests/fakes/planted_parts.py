@@ -9,6 +9,7 @@ PLANTED = {
     "statement": 40.0,
     "KiB": 1.5,
     "KiB beyond 16": 0.4,
+    "buffer KiB": 0.3,
     "KiB beyond 16 under TLS": 0.6,
     "TLS 1.3": 500.0,
     "TLS 1.2": 450.0,

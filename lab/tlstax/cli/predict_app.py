@@ -49,13 +49,19 @@ def predict(
     mixes: Annotated[int, typer.Option(help="With --validate: how many are drawn.")] = 24,
     budget: Annotated[str, typer.Option(help="With --validate: how long to measure.")] = "10m",
     seed: Annotated[int | None, typer.Option(help="With --validate: draw the same again.")] = None,
+    near: Annotated[
+        bool,
+        typer.Option("--near", help="With --validate: no distances, so that all else is measured longer."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """What a way of using a server would cost, and what would be cheaper: computed from measured parts."""
     if validate:
         from tlstax.cli.validate_command import ValidateOptions, validate_command
 
-        given = ValidateOptions(mixes=mixes, budget=budget, seed=seed, server=server, run=run, json=json)
+        given = ValidateOptions(
+            mixes=mixes, budget=budget, seed=seed, server=server, run=run, near=near, json=json
+        )
         raise typer.Exit(validate_command(given))
     from tlstax.cli.predict_command import PredictOptions, predict_command
 

@@ -95,5 +95,5 @@ def calibration_in(store: Store, run: str | None, server: str | None) -> Calibra
     chosen = f" --set server={server}" if server else ""
     raise UserMistake(
         f"what the parts of a connection cost{f' to {server}' if server else ''} was not measured here yet",
-        remedy=f"`tlstax study run {STUDY}{chosen}` does that in 13 minutes",
+        remedy=f"`tlstax study run {STUDY}{chosen}` does that in 19 minutes",
     )

@@ -12,13 +12,11 @@ from tlstax.cli.predict_command import calibration_in
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.doctor.network import distance
-from tlstax.findings.model.calibration import STUDY, Calibrated
 from tlstax.findings.model.validate import validation
 from tlstax.plan.drawn_mixes import drawn, references, validation_study
 from tlstax.report.prediction.validation_text import validation_text
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
-from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
 
 MOST_MIXES = 200
@@ -31,6 +29,7 @@ class ValidateOptions:
     mixes: int = 24
     budget: str = "10m"
     seed: int | None = None
+    near: bool = False
     server: str | None = None
     run: str | None = None
     json: bool = False
@@ -45,11 +44,11 @@ def validate_command(options: ValidateOptions) -> int:
     watcher = ProgressLine(quiet=options.json)
     with open_store() as store:
         model = calibration_in(store, options.run, options.server)
-        with_distance = distance().status == "ok"
-        if not with_distance:
+        with_distance = not options.near and distance().status == "ok"
+        if not with_distance and not options.near:
             watcher.warn("no distances are drawn, since none can be made here (`tlstax doctor` says why)")
         mixes = drawn(model.mixes, options.mixes, seed, with_distance=with_distance)
-        study = validation_study(_components(model), references(model.mixes), mixes, budget_s)
+        study = validation_study(model.header.study, references(model.mixes), mixes, budget_s)
         stored = run(Request(study=study, seed=seed), store, watcher)
     found = validation(model, stored)
     if options.json:
@@ -58,10 +57,3 @@ def validate_command(options: ValidateOptions) -> int:
         colour = colourful()
         show(validation_text(found, width=terminal_width(), colour=colour), coloured=colour)
     return INTERRUPTED if found.status == "interrupted" else 0
-
-
-def _components(model: Calibrated) -> Study:
-    """The study of the parts, for the servers that the model knows."""
-    study = load_study(STUDY)
-    servers = model.header.study.levels_of().get("server", ())
-    return override(study, "server", tuple(str(name) for name in servers)) if servers else study

@@ -15,15 +15,15 @@ from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
-LIMIT = "server_cpu_us_per_op +5%"
+LIMIT = "server_cpu_us_per_op +8%"
 
 
 @pytest.fixture(autouse=True)
 def _three_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One, the same again, and one with a TLS that costs a fifth more."""
+    """One, the same again, and one with a TLS that costs three tenths more."""
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
     with open_store() as store:
-        for name, seed, factor in (("one", 1, 1.0), ("again", 2, 1.0), ("slower", 3, 1.2)):
+        for name, seed, factor in (("one", 1, 1.0), ("again", 2, 1.0), ("slower", 3, 1.3)):
             stored = run(seed, factor)
             header = stored.header.model_copy(update={"run": name})
             store.begin(header)
@@ -51,7 +51,7 @@ def test_a_verdict_is_a_status(
 
 
 def test_what_is_too_close_to_the_limit_is_untold(capsys: pytest.CaptureFixture[str]) -> None:
-    options = CheckOptions(run="slower", against="one", limits=["server_cpu_us_per_op +20 %"])
+    options = CheckOptions(run="slower", against="one", limits=["server_cpu_us_per_op +30 %"])
     assert check_command(options) == 5
     assert "could be up to +" in capsys.readouterr().out
 

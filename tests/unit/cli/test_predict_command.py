@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 
+from tlstax.cli import validate_command as validate_module
 from tlstax.cli.advise_command import _share
 from tlstax.cli.predict_command import PredictOptions, mix_of, predict_command
 from tlstax.cli.validate_command import ValidateOptions, validate_command
+from tlstax.run.preparing import Request
+from tlstax.study import Study, load_study, override
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import Interrupted, UserMistake
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +84,27 @@ def test_a_share_may_be_all_of_it() -> None:
     assert [_share(text) for text in ("10%", "0.5", "100%", "1")] == [0.1, 0.5, 1.0, 1.0]
     with pytest.raises(UserMistake, match="--share"):
         _share("0%")
+
+
+def test_a_validation_measures_over_what_the_parts_were_measured_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The libraries and servers of the calibration, not those of the study as it is built in."""
+    study = load_study("components")
+    for factor, level in (("tls_library", "openssl-3.6"), ("server", "mariadb-11.8")):
+        study = override(study, factor, (level,))
+    mixes = tuple(mix for own in study.treatments if (mix := Mix.of(CaseLevels.of(own))) is not None)
+    model = SimpleNamespace(header=SimpleNamespace(study=study), mixes=mixes)
+    asked: list[Study] = []
+
+    def measured(request: Request, *_: object) -> NoReturn:
+        asked.append(request.study)
+        raise Interrupted
+
+    monkeypatch.setattr(validate_module, "calibration_in", lambda *_: model)
+    monkeypatch.setattr(validate_module, "run", measured)
+    with pytest.raises(Interrupted):
+        validate_command(ValidateOptions(mixes=5, seed=3, near=True))
+    (found,) = asked
+    assert found.levels_of()["tls_library"] == ("openssl-3.6",)
+    assert found.levels_of()["server"] == ("mariadb-11.8",)

@@ -16,7 +16,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
-STUDENT_41 = 2.0195
+STUDENT_40 = 2.0211
 """The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""
 
 
@@ -43,7 +43,7 @@ def test_what_was_planted_is_found_to_the_last_digit() -> None:
     new = Mix(tls="1.2", certificate="rsa-3072", group="P-384", statements=11, answer_bytes=777)
     found = fit.predicted(parts_of(new))
     assert found.point == pytest.approx(cost_of(parts_of(new)))
-    reach = STUDENT_41 * PROCESSES
+    reach = STUDENT_40 * PROCESSES
     assert (found.low, found.high) == pytest.approx(
         (found.point * exp(-reach), found.point * exp(reach)), rel=1e-3
     )
@@ -162,6 +162,8 @@ def test_bytes_beyond_16_kib_of_an_answer_are_a_part_of_their_own() -> None:
     own = parts_of(Mix(statements=2, answer_bytes=20 << 10))
     assert own["KiB"] == own["KiB under TLS"] == 2 * 16
     assert own["KiB beyond 16"] == own["KiB beyond 16 under TLS"] == 2 * 4
+    assert own["buffer KiB"] == 4, "a connection's buffers grow once"
+    assert "buffer KiB" not in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
     assert "KiB beyond 16" not in parts_of(Mix(statements=2, answer_bytes=16 << 10))
     assert "KiB beyond 16" in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
 

@@ -72,6 +72,16 @@ def test_a_sentence_says_who_reads_them_how_often_and_what_that_costs() -> None:
     ]
 
 
+def test_two_blocks_are_too_few_to_say_that_there_is_no_difference() -> None:
+    (cost, *_) = trust_costs(series())
+    assert cost.more_us is not None
+    wide = cost.more_us.model_copy(update={"low": -9000.0, "high": 14000.0, "blocks": 2})
+    (said,) = trust_sentences([cost.model_copy(update={"more_us": wide})])
+    assert f"2 blocks cannot tell what {cost.authorities} of them take" in said
+    (enough,) = trust_sentences([cost.model_copy(update={"more_us": wide.model_copy(update={"blocks": 3})})])
+    assert "no difference seen" in enough
+
+
 def test_who_keeps_the_text_and_makes_a_context_anew_is_told_apart() -> None:
     kept = series()
     for blocks in kept.values.values():

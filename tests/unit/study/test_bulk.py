@@ -54,7 +54,7 @@ def test_names_say_how_much() -> None:
 def test_a_short_row_is_part_of_a_row_of_the_table() -> None:
     workload = built_in("rows-100x64", "t", 1000)
     (statement,) = workload.statements
-    assert statement.sql == "SELECT LEFT(t.c, 64) FROM t LIMIT 100"
+    assert statement.sql == "SELECT LEFT(t.c, 64) FROM t WHERE t.id <= 100 LIMIT 100"
     assert workload.on_connect == ()
     assert sets_values({"workload": "rows-100x64"}, workload) == ()
 
@@ -115,7 +115,7 @@ def test_a_connection_for_one_result_sets_no_values() -> None:
     (statement,) = workload.statements
     assert workload.reconnect
     assert workload.on_connect == ()
-    assert statement.sql == "SELECT LEFT(REPEAT(t.c, 9), 1000) FROM t LIMIT 2"
+    assert statement.sql == "SELECT LEFT(REPEAT(t.c, 9), 1000) FROM t WHERE t.id <= 2 LIMIT 2"
     assert CaseLevels.of({"workload": "connect-rows-2x1000"}).reconnects
     assert not CaseLevels.of({"workload": "rows-2x1000"}).reconnects
     assert in_words("connect-rows-1x64") == "a connection for one row of 64 bytes"

@@ -15,7 +15,7 @@ from tlstax.findings.core.stats import ALPHA_SHARE
 from tlstax.results.comparison import Measure
 from tlstax.results.interval import Interval
 
-BETWEEN_RUNS: dict[Measure, float] = {"to the baseline": 0.006, "itself": 0.04}
+BETWEEN_RUNS: dict[Measure, float] = {"to the baseline": 0.015, "itself": 0.08}
 """The standard deviation of a figure's logarithm between runs of the same thing: of ratios to the baseline
 of the same process, and of costs themselves, with the speed of a virtual machine, which changes from hour to
 hour."""

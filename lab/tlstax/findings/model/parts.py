@@ -11,7 +11,9 @@ certificate and a signature (RFC 8446, 4.4.2 and 4.4.3), which the server verifi
 where the session is resumed is a part of its own.
 
 Bytes of an answer beyond its first 16 KiB cost something else than those: a record of TLS holds no more (RFC
-8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual).
+8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual). For
+an answer that is longer the connection's buffers grow, once (max_allowed_packet, ibidem): their memory is
+new to the first statement, and there for those that follow.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
 BEYOND = "KiB beyond 16"
 """Of each answer."""
 
+BUFFER = "buffer KiB"
+"""By how much a connection's buffers grow."""
+
 GATHERED_KIB = 16
 
 UNDER_TLS, THROUGH = " under TLS", " through "
@@ -37,6 +42,8 @@ def parts_of(mix: Mix) -> dict[str, float]:
     """The parts of one connection of the mix with all its statements."""
     asked = _statements(mix)
     parts: dict[str, float] = {CONNECTION: 1, **asked}
+    if BEYOND in asked:
+        parts[BUFFER] = asked[BEYOND] / mix.statements
     if mix.path != DIRECT:
         parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
     if mix.auth != DEFAULT_AUTH:

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 from tlstax.results.trust import TrustCost
 from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
+
+FEWEST_BLOCKS = 3
+"""With fewer, intervals are so wide that they say nothing of what there is."""
 
 ONCE = 0.5
 """Read for fewer than half of all connects, a file is not read for each."""
@@ -26,6 +30,9 @@ def _sentence(cost: TrustCost) -> str:
     if cost.more_us is None:
         return f"{cost.label} {how}"
     more = f"{cost.more_us.point / 1000:.3g} ms"
+    if not is_told and cost.more_us.blocks < FEWEST_BLOCKS:
+        few = counted(cost.more_us.blocks, "block")
+        return f"{cost.label} {how}: {few} cannot tell what {cost.authorities} of them take ({more} more)"
     if not is_told:
         return f"{cost.label} {how}: no difference seen with {cost.authorities} of them"
     ends = ""

@@ -26,4 +26,5 @@ def size_words(size_bytes: int) -> str:
     if size_bytes < _KIB:
         return f"{size_bytes} B"
     unit, name = (_KIB, "KiB") if size_bytes < _MIB else (_MIB, "MiB")
-    return f"{size_bytes / unit:.3g} {name}"
+    value = size_bytes / unit
+    return f"{value:,.0f} {name}" if value >= 100 else f"{value:.3g} {name}"

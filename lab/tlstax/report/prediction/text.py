@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, number, percent, signed
-from tlstax.findings.model.parts import BEYOND, CONNECTION, KIB, UNDER_TLS
+from tlstax.findings.model.parts import BEYOND, BUFFER, CONNECTION, KIB, UNDER_TLS
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
@@ -155,6 +155,7 @@ _STATEMENTS_WORDS = {
     CONNECTION: "a connection, in the clear",
     KIB: "KiB of answers",
     BEYOND: "KiB of answers beyond the first 16 of each",
+    BUFFER: "KiB by which the connection's buffers grow",
     BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
 }
 
