@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from packet_capture import Capture, captured
+
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, Ready, TlsOff
+from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import workloads
 
@@ -33,6 +36,17 @@ def job(server: PrivateServer, name: str = "point-select", **changes: object) ->
 def client(job: Job) -> LoadClient:
     """The engine with a job, to be led through it."""
     return LoadClient(engine_command(), job)
+
+
+def counted_and_seen(server: PrivateServer, asked: Job) -> tuple[Done, Capture]:
+    """A job on a table that is filled anew, as the engine counted it and as the interface showed it."""
+    server.prepare_table(TableContent(rows=ROWS, seed=1))
+    with client(asked) as started:
+        started.wait_ready(WITHIN_S)
+        with captured(server.endpoint().port) as capture:
+            started.go()
+            done = started.wait_done(WITHIN_S)
+    return done, capture
 
 
 def measured(job: Job) -> tuple[Ready, Done]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from load_jobs import ROWS, WITHIN_S, client, job
-from packet_capture import Capture, captured, why_not
+from load_jobs import WITHIN_S, counted_and_seen, job
+from packet_capture import why_not
 
-from tlstax.contract import Done, Job, TlsOn
+from tlstax.contract import Job, TlsOn
 from tlstax.findings.core.outcomes import phases_together
-from tlstax.mysql.database import TableContent
 from tlstax.specimens import resolve
 from tlstax.specimens.certificates import requested
 from tlstax.specimens.private_server import PrivateServer
@@ -74,17 +73,6 @@ def reconnects(server: PrivateServer, own: Identity, library: TlsLibrary) -> Job
     account = server.account_by_certificate() if own.proves_client else server.load_account
     changes = {"tls": tls, "account": account, "connections": 1, "warmup_s": 0.0, "duration_s": WITHIN_S}
     return job(server, "reconnect", **changes, operations=CONNECTS)
-
-
-def counted_and_seen(server: PrivateServer, asked: Job) -> tuple[Done, Capture]:
-    """The window as the engine counted it and as the interface showed it."""
-    server.prepare_table(TableContent(rows=ROWS, seed=1))
-    with client(asked) as started:
-        started.wait_ready(WITHIN_S)
-        with captured(server.endpoint().port) as capture:
-            started.go()
-            done = started.wait_done(WITHIN_S)
-    return done, capture
 
 
 @pytest.mark.parametrize("own", IDENTITIES, ids=lambda own: "-".join(map(str, own)))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from load_jobs import ROWS, WITHIN_S, client, job
-from packet_capture import Capture, captured, why_not
+from load_jobs import WITHIN_S, counted_and_seen, job
+from packet_capture import why_not
 
-from tlstax.contract import Done, TlsOff, TlsOn, TlsVersion
+from tlstax.contract import Job, TlsOff, TlsOn, TlsVersion
 from tlstax.findings.core.outcomes import phases_together
-from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -34,10 +33,9 @@ def tls(server: PrivateServer, version: TlsVersion | None = None, **changes: obj
     return asked.model_copy(update=changes)
 
 
-def counted_and_seen(server: PrivateServer, case: str) -> tuple[Done, Capture]:
-    """A window of single reconnects, as the engine counted it and as the interface showed it."""
-    server.prepare_table(TableContent(rows=ROWS, seed=1))
-    reconnects = job(
+def reconnects(server: PrivateServer, case: str) -> Job:
+    """A window of single reconnects."""
+    return job(
         server,
         "reconnect",
         tls=tls(server, **CASES[case]),
@@ -46,17 +44,11 @@ def counted_and_seen(server: PrivateServer, case: str) -> tuple[Done, Capture]:
         duration_s=WITHIN_S,
         operations=CONNECTS,
     )
-    with client(reconnects) as started:
-        started.wait_ready(WITHIN_S)
-        with captured(server.endpoint().port) as capture:
-            started.go()
-            done = started.wait_done(WITHIN_S)
-    return done, capture
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_round_trips_and_bytes_are_those_on_the_interface(private: PrivateServer, case: str) -> None:
-    done, capture = counted_and_seen(private, case)
+    done, capture = counted_and_seen(private, reconnects(private, case))
     whole = phases_together(done, ("connect", "first_query"))
     assert whole is not None
     assert whole.times == 2 * len(capture.conversations) == 2 * CONNECTS

@@ -6,20 +6,16 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
+from tlstax.cli.asked_outcomes import asked_outcomes, check_outcome
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
-from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import GateVerdict, Limit, Measure
-from tlstax.study import Study
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest
-
-SERVER_CPU = "server_cpu_us_per_op"
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
 
@@ -31,7 +27,7 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
     if len(set(runs)) < 2:
         raise UserMistake("compare takes two runs or more", remedy="`tlstax runs list` shows all")
     stored = _loaded(runs)
-    names = _outcomes(outcomes, stored[0].header.study)
+    names = asked_outcomes(outcomes, stored[0].header.study)
     found = compared(stored, names)
     show_found(found, partial(comparison_text, found), as_json=as_json)
     return 0
@@ -67,26 +63,9 @@ def limit_of(text: str) -> Limit:
         raise UserMistake(
             f"--max: {text!r} is not an outcome and a percentage", remedy="write 'server_cpu_us_per_op +5%'"
         )
-    _check_outcome(found["outcome"], "--max")
+    check_outcome(found["outcome"], "--max")
     share = float(found["number"]) / 100
     return Limit(outcome=found["outcome"], most=-share if found["sign"] == "-" else share)
-
-
-def _check_outcome(name: str, where: str) -> None:
-    if name not in OUTCOMES:
-        raise UserMistake(
-            f"{where}: {name!r} is not an outcome{closest(name, OUTCOMES)}",
-            remedy="`tlstax runs export --format json` has the names of all that a run yields",
-        )
-
-
-def _outcomes(given: str | None, study: Study) -> tuple[str, ...]:
-    if given is None:
-        return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
-    for name in names:
-        _check_outcome(name, "--outcomes")
-    return names
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, show_json
 from tlstax.findings.core.blocks import block_rows
-from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.report.formats.blocks_csv import blocks_csv
 from tlstax.store.listing import RunListing
 from tlstax.store.store import Store
-from tlstax.study import Study
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest
 
 ExportFormat = Literal["json", "csv"]
-
-SERVER_CPU = "server_cpu_us_per_op"
 
 
 def list_command(*, as_json: bool) -> int:
@@ -63,22 +59,8 @@ def export_command(run_name: str, format_name: str, outcomes: str | None) -> int
 
 def _csv(store: Store, run_name: str, outcomes: str | None) -> str:
     stored = store.load(run_name)
-    names = _outcomes(outcomes, stored.header.study)
+    names = asked_outcomes(outcomes, stored.header.study)
     return blocks_csv(block_rows(stored, names), names)
-
-
-def _outcomes(given: str | None, study: Study) -> tuple[str, ...]:
-    """The outcomes that were asked for, each once. Raises UserMistake for one that there is not."""
-    if given is None:
-        return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
-    for name in names:
-        if name not in OUTCOMES:
-            raise UserMistake(
-                f"--outcomes: {name!r} is not an outcome{closest(name, OUTCOMES)}",
-                remedy="`tlstax runs export --format json` has the names of all that the run yields",
-            )
-    return names
 
 
 def delete_command(run_name: str) -> int:

@@ -9,12 +9,10 @@ from typing import Any
 
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
+from tlstax.support.text import SHORTEST_NAME, whole_names
 
 HOST, USER, SCHEMA, DIRECTORY = "server.invalid", "user", "schema", "/left-out"
 """What stands in their places; no host has a name that ends so (RFC 6761, 6.4)."""
-
-SHORTEST = 3
-"""A shorter name is part of too many words, and says nothing."""
 
 LOGS = {"client_log": "", "server_log": "", "client_errors": ()}
 """What programs wrote by themselves, where any name may stand."""
@@ -26,7 +24,7 @@ def without_names(stored: StoredRun, directories: Mapping[str, str]) -> StoredRu
     Names of an external server and of machines are replaced wherever they stand. Private servers have none:
     they listen on loopback, with accounts of the laboratory's own.
     """
-    words = {name: word for name, word in _names(stored) if len(name) >= SHORTEST}
+    words = {name: word for name, word in _names(stored) if len(name) >= SHORTEST_NAME}
     if not words and not directories:
         return stored.model_copy(update={"trials": tuple(_without_logs(own) for own in stored.trials)})
     pattern = _pattern(words, directories)
@@ -57,9 +55,8 @@ def _without_logs(record: TrialRecord) -> TrialRecord:
 
 def _pattern(words: Mapping[str, str], directories: Mapping[str, str]) -> re.Pattern[str]:
     """Names as whole words, directories at the beginnings of paths; the longest first."""
-    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     paths = "|".join(map(re.escape, sorted(directories, key=len, reverse=True)))
-    parts = [rf"(?<![\w.-])(?:{names})(?![\w-])"] if names else []
+    parts = [whole_names(words)] if words else []
     parts += [rf"(?:{paths})(?=/|$)"] if paths else []
     return re.compile("|".join(parts))
 

@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tlstax.results.advice import Advice
+from tlstax.support.text import SHORTEST_NAME, whole_names
 
 SERVER, NAME = "the server", "(left out)"
-
-SHORTEST = 3
-"""A name shorter than that is a word of the report's own as likely as not, and says nothing."""
-
 
 KINDS = frozenset({"change", "source", "status", "danger", "topic"})
 """Fields whose words are the document's own."""
@@ -23,8 +20,7 @@ def redacted(found: Advice) -> Advice:
     """The same advice, every name in it replaced, wherever it appears."""
     hosts = _hosts(found)
     words = {name: SERVER if name in hosts else NAME for name in _names(found)}
-    longest_first = sorted(words, key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])")
+    pattern = re.compile(whole_names(words))
 
     def without(value: Any) -> Any:
         if isinstance(value, dict):
@@ -42,7 +38,7 @@ def _hosts(found: Advice) -> tuple[str, ...]:
 
 
 def _names(found: Advice) -> set[str]:
-    return {name for name in _all_names(found) if len(name) >= SHORTEST}
+    return {name for name in _all_names(found) if len(name) >= SHORTEST_NAME}
 
 
 def _all_names(found: Advice) -> Iterator[str]:

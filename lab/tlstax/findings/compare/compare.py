@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from statistics import fmean
+from typing import NamedTuple
 
 from tlstax.findings.compare.headers import check_fair, constant, different, is_same_machine
 from tlstax.findings.compare.two_runs import change_between
@@ -109,30 +110,42 @@ def case_changes(
     same_machine = is_same_machine(before.header.machine, after.header.machine)
     for outcome in outcomes:
         for key, case in before.cases.items():
-            if key not in after.cases:
-                continue
             measure: Measure = "itself" if case.role == "baseline" else "to the baseline"
-            if measure == "to the baseline" or same_machine:
-                yield from case_change((before, after), key, outcome, measure, confidence)
+            if measure == "itself" and not same_machine:
+                continue
+            if (figures := shared(before, after, key, outcome, measure)) is not None:
+                yield case_change(before, figures, confidence)
 
 
-def case_change(
-    runs: tuple[Measured, Measured], key: Key, outcome: str, measure: Measure, confidence: float
-) -> Iterator[CaseChange]:
-    """The change of one case from the first run to the second; nothing where one has no such outcome."""
-    before, after = runs
+class Shared(NamedTuple):
+    """An outcome of one case in both runs: logarithms, one a block of each."""
+
+    key: Key
+    outcome: str
+    measure: Measure
+    before: Logs
+    after: Logs
+
+
+def shared(before: Measured, after: Measured, key: Key, outcome: str, measure: Measure) -> Shared | None:
+    """What both runs have of a case of the first; None where one has not the case, or not the outcome."""
+    if key not in after.cases:
+        return None
     old, new = before.logs(key, outcome, measure), after.logs(key, outcome, measure)
-    if not old or not new:
-        return
-    change = change_between(old, new, confidence=confidence, measure=measure)
-    yield CaseChange(
-        outcome=outcome,
-        unit=OUTCOMES[outcome].unit,
-        case=before.cases[key].levels,
-        label=before.label(key),
-        measure=measure,
-        before=exp(fmean(old.values())),
-        after=exp(fmean(new.values())),
+    return Shared(key, outcome, measure, old, new) if old and new else None
+
+
+def case_change(run: Measured, figures: Shared, confidence: float) -> CaseChange:
+    """By how much a case of this run, the first, changed."""
+    change = change_between(figures.before, figures.after, confidence=confidence, measure=figures.measure)
+    return CaseChange(
+        outcome=figures.outcome,
+        unit=OUTCOMES[figures.outcome].unit,
+        case=run.cases[figures.key].levels,
+        label=run.label(figures.key),
+        measure=figures.measure,
+        before=exp(fmean(figures.before.values())),
+        after=exp(fmean(figures.after.values())),
         change=change,
         judgement=judge(change, None),
     )

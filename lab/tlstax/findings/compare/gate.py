@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.compare.compare import Measured, case_change, measured
+from tlstax.findings.compare.compare import Measured, Shared, case_change, measured, shared
 from tlstax.findings.compare.headers import different, is_same_machine
 from tlstax.findings.compare.two_runs import confidence_of_each
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import CaseChange, GatedCase, GateResult, GateVerdict, Limit, Measure
+from tlstax.results.comparison import GatedCase, GateResult, GateVerdict, Limit, Measure
 from tlstax.results.interval import Interval
 from tlstax.support.errors import UserMistake
 
@@ -31,13 +31,12 @@ def gated(
             "measure of each other",
             remedy="leave --absolute out: then each is compared with its own baseline",
         )
-    found = [(limit, list(_changes(old, new, limit, measure, CONFIDENCE))) for limit in limits]
-    number = sum(len(changes) for _, changes in found)
-    each = confidence_of_each(CONFIDENCE, number)
+    found = [(limit, figures) for limit in limits for figures in _figures(old, new, limit, measure)]
+    each = confidence_of_each(CONFIDENCE, len(found))
+    changes = [(limit, case_change(old, figures, each)) for limit, figures in found]
     cases = tuple(
         GatedCase(limit=limit, change=change, verdict=verdict_of(change.change, limit.most))
-        for limit in limits
-        for change in _changes(old, new, limit, measure, each)
+        for limit, change in changes
     )
     if not cases:
         names = ", ".join(dict.fromkeys(limit.outcome for limit in limits))
@@ -56,12 +55,13 @@ def gated(
     )
 
 
-def _changes(
-    old: Measured, new: Measured, limit: Limit, measure: Measure, confidence: float
-) -> Iterator[CaseChange]:
+def _figures(old: Measured, new: Measured, limit: Limit, measure: Measure) -> Iterator[Shared]:
+    """What the limit is for: of ratios to the baseline all but the baselines'."""
     for key, case in old.cases.items():
-        if key in new.cases and (measure == "itself" or case.role != "baseline"):
-            yield from case_change((old, new), key, limit.outcome, measure, confidence)
+        if measure == "itself" or case.role != "baseline":
+            figures = shared(old, new, key, limit.outcome, measure)
+            if figures is not None:
+                yield figures
 
 
 def verdict_of(change: Interval, most: float) -> GateVerdict:
