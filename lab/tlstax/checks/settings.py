@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.verification import verified
+from tlstax.study import configuration as configured
 from tlstax.study import cpu_features as hidden
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
@@ -83,6 +84,15 @@ def durability(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("unknown", "it is not known when the server had a commit on the disk")
     elif seen != wanted:
         yield Doubt("invalid", f"the server's durability was {seen}, where it was to be {wanted}")
+
+
+def configuration(trial: Complete) -> Iterator[Doubt]:
+    """Every option that the case asks for was in force, by the server's own variables."""
+    for name, wanted, seen in configured.differing(trial.case.configuration, trial.server.variables):
+        if seen is None:
+            yield Doubt("unknown", f"the server reports no {name}, which was to be {wanted}")
+        else:
+            yield Doubt("invalid", f"{name} of the server was {seen}, where it was to be {wanted}")
 
 
 def cpu_features(trial: Complete) -> Iterator[Doubt]:

@@ -57,6 +57,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     settings.tls_switch,
     settings.durability,
     settings.cpu_features,
+    settings.configuration,
     settings.server_cpus,
     distance.distance,
     identity.answering,

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tlstax import __version__
+from tlstax.cli.ab_app import ab_app
 from tlstax.cli.benches_app import benches_app
 from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
@@ -47,6 +48,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(compare_app)
+app.add_typer(ab_app)
 app.add_typer(inspect_app)
 app.add_typer(predict_app)
 app.add_typer(benches_app)

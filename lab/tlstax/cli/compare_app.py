@@ -32,15 +32,19 @@ def compare(
 @compare_app.command("check")
 def check(
     run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")],
-    against: Annotated[
-        str, typer.Option(help="The run that it is checked against, or a file that `pack` wrote.")
-    ],
     limits: Annotated[
         list[str],
         typer.Option(
             "--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."
         ),
     ],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="The run that it is checked against, or a file that `pack` wrote. Without it a run of "
+            "`tlstax ab` is checked by itself: B against A."
+        ),
+    ] = None,
     absolute: Annotated[
         bool,
         typer.Option(

@@ -12,9 +12,10 @@ from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
+from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
-from tlstax.results.comparison import GateVerdict, Limit, Measure
+from tlstax.results.comparison import GateResult, GateVerdict, Limit, Measure
 from tlstax.support.errors import UserMistake
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
@@ -38,7 +39,7 @@ class CheckOptions:
     """The options of `tlstax check` as they were typed."""
 
     run: str
-    against: str
+    against: str | None
     limits: list[str]
     absolute: bool = False
     json: bool = False
@@ -47,13 +48,22 @@ class CheckOptions:
 def check_command(options: CheckOptions) -> int:
     """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
     limits = [limit_of(text) for text in options.limits]
+    found = _checked(options, limits)
+    show_found(found, partial(gate_text, found), as_json=options.json)
+    return STATUS[found.verdict]
+
+
+def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
+    """The run beside the other one; without another, B beside A in it."""
+    if options.against is None:
+        if options.absolute:
+            raise UserMistake("--absolute needs --against", remedy="leave it out: values are compared anyway")
+        return gated_sides(_loaded([options.run])[0], limits)
     run, against = _loaded([options.run, options.against])
     if run.header.run == against.header.run:
         raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
     measure: Measure = "itself" if options.absolute else "to the baseline"
-    found = gated(run, against, limits, measure=measure)
-    show_found(found, partial(gate_text, found), as_json=options.json)
-    return STATUS[found.verdict]
+    return gated(run, against, limits, measure=measure)
 
 
 def limit_of(text: str) -> Limit:

@@ -75,6 +75,17 @@ def measure(
 ) -> int:
     """Measure, show what was found, write the report; the exit status.
 
+    What `measured` says of standard output and the report.
+    """
+    stored = measured(request, report=report, as_json=as_json, cluster=cluster)
+    return INTERRUPTED if stored.status == "interrupted" else 0
+
+
+def measured(
+    request: Request, *, report: Path | None, as_json: bool, cluster: AskedCluster | None = None
+) -> StoredRun:
+    """Measure, show what was found, write the report; the run as it is kept.
+
     With --json, standard output is the document alone, and a report is written only if asked for. Raises
     UserMistake or MachineFault, before anything is measured, where the report could not be written. With a
     cluster its machines measure.
@@ -86,7 +97,7 @@ def measure(
     with open_store() as store:
         stored = _run(request, store, ProgressLine(quiet=as_json), cluster)
     _show(stored, report, as_json=as_json)
-    return INTERRUPTED if stored.status == "interrupted" else 0
+    return stored
 
 
 def _run(request: Request, store: Store, watcher: ProgressLine, asked: AskedCluster | None) -> StoredRun:

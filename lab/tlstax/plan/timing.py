@@ -15,6 +15,7 @@ from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import STORM
+from tlstax.study.needs import server_choices
 from tlstax.study.workload_level import changes_data, statements_of, table_of
 
 WANTED_BLOCKS = 20
@@ -30,6 +31,9 @@ knew ratios to 1.9 %, sixteen in the same minute to 1.3 % (docs/slices.md)."""
 SHORTEST_S, LONGEST_S, LONGEST_IN_TURNS_S = 0.1, 10.0, 0.4
 """Of a large budget trials get longer, up to here. Where cases take turns, more blocks with connections of
 their own soon tell more than longer ones; and who interrupts a run loses at most the turns under way."""
+
+LONGEST_OF_NEW_S = 1.0
+"""The same where each block has new processes: their start takes as long as trials of this length."""
 
 RECONNECT_CYCLE_S = 0.003
 """How long a window lasts for each connection that reconnects, about what a full handshake takes on one core:
@@ -74,6 +78,9 @@ recorded it takes half a second to print it."""
 
 SERVER_START_S = 7.0
 """About what it takes to create a server's data, start it and fill its table."""
+
+SERVER_RESTART_S = 2.0
+"""About what it takes to start it again on its data."""
 
 
 RESTORING_S, RESTORING_ROW_S = 0.2, 4e-5
@@ -185,7 +192,7 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks. Trials that have a number
     of operations take what they take.
     """
-    overhead = sum(overhead_s(case.levels, study) for case in cases)
+    overhead = sum(overhead_s(case.levels, study) for case in cases) + _restarting_s(study)
     counted = [counted_s(case.levels, study) for case in cases]
     timed = [case.levels for case in cases if not counted_s(case.levels, study)]
     least = [(window_s(levels, 0, study), _share(levels, study)) for levels in timed]
@@ -198,6 +205,8 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     most_in_turns = 2 * in_turns > len(cases)
     wanted = WANTED_BLOCKS_IN_TURNS if most_in_turns else WANTED_BLOCKS
     longest_s = LONGEST_IN_TURNS_S if most_in_turns else LONGEST_S
+    if study.new_processes:
+        longest_s = max(longest_s, LONGEST_OF_NEW_S)
     room_s = (study.budget_s / wanted - overhead) / times - sum(counted)
     found_s = min(longest_s, max(SHORTEST_S, _shared_out(room_s, least)))
     return floor(found_s * 1000 + 1e-6) / 1000
@@ -224,5 +233,10 @@ def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
     )
     once_s = windows_s + sum(overhead_s(case.levels, study) for case in cases)
     if not study.profile:
-        return once_s
-    return 2 * once_s + PROFILED_S * len(cases) + PROFILED_SHARE * windows_s
+        return once_s + _restarting_s(study)
+    return 2 * once_s + PROFILED_S * len(cases) + PROFILED_SHARE * windows_s + _restarting_s(study)
+
+
+def _restarting_s(study: Study) -> float:
+    """About how long a block waits for new processes of its servers."""
+    return SERVER_RESTART_S * len(server_choices(study)) if study.new_processes else 0.0

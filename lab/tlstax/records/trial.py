@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
@@ -138,7 +138,7 @@ class ServerObservation(Frozen):
     `durability` its setting of when a commit is on disk, None where a study leaves them alone. `ia32cap` is
     the process's variable OPENSSL_ia32cap, empty where it has none, `allowed_cpus` how many processors it
     may use. `demands_certificate` is whether it lets the load account in only with a client certificate,
-    None where a study leaves that alone.
+    None where a study leaves that alone. `variables` are the server's own of the options that were asked for.
     """
 
     version: str
@@ -159,6 +159,7 @@ class ServerObservation(Frozen):
     ia32cap: str | None = None
     allowed_cpus: int | None = None
     demands_certificate: bool | None = None
+    variables: dict[str, str] = Field(default={}, exclude_if=lambda variables: not variables)
 
 
 class Verdict(Frozen):

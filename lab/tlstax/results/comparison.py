@@ -91,8 +91,9 @@ class GatedCase(Frozen):
 class GateResult(Frozen):
     """The document that `check --json` prints.
 
-    `confidence` is that of all intervals together. The verdict is FAIL where one case fails, else UNTOLD
-    where one is untold.
+    A run of two sides is checked by itself: `run` and `against` are the same, and what B changes beside A is
+    what has limits. `confidence` is that of all intervals together. The verdict is FAIL where one case
+    fails, else UNTOLD where one is untold.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)

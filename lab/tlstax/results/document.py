@@ -23,6 +23,7 @@ from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.scaling import Scaling
 from tlstax.results.trust import TrustCost
+from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -355,6 +356,7 @@ class RunDocument(Frozen):
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust: tuple[TrustCost, ...] = Field(default=(), exclude_if=_is_nothing)
+    two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None

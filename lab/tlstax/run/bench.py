@@ -175,6 +175,17 @@ class Bench:
         if self.crashes > MOST_CRASHES:
             raise MachineFault(f"{server.specimen.name} died {self.crashes} times: {server.log_tail(1)}")
         say(f"the server died in a trial, which is not counted; starting it again ({self.crashes})")
+        self._start_again(server)
+
+    def renew(self) -> None:
+        """Go on with a new process of the server, on its data; an external one goes on as it is.
+
+        MachineFault when it does not come up.
+        """
+        if isinstance(self.server, PrivateServer):
+            self._start_again(self.server)
+
+    def _start_again(self, server: PrivateServer) -> None:
         server.restart()
         self.terms = self.terms.model_copy(update={"endpoint": server.endpoint()})
         self.admin = server.admin()
@@ -210,11 +221,11 @@ class Wanted:
     """Which private server, over which TLS library, with which fault, and its own options.
 
     `build` None is the default server, `tls_library` None what it comes with, `fault` None a sound server;
-    `cpu_features` is what OpenSSL finds there, `certificate` one of factors.CERTIFICATES, `chain` how many
-    it sends (None: as it does with one), `proves_clients` whether clients have one too, `addresses` are
-    those that it names, the first as its common name too. `counted_events` are counted of its process from
-    before its start. With a `span`, it stands in its far place. With a `fleet` it listens where that reaches
-    it.
+    `cpu_features` is what OpenSSL finds there, `configuration` are options of the server's own,
+    `certificate` one of factors.CERTIFICATES, `chain` how many it sends (None: as it does with one),
+    `proves_clients` whether clients have one too, `addresses` are those that it names, the first as its
+    common name too. `counted_events` are counted of its process from before its start. With a `span`, it
+    stands in its far place. With a `fleet` it listens where that reaches it.
     """
 
     build: ServerBuild | None = None
@@ -225,6 +236,7 @@ class Wanted:
     addresses: tuple[str, ...] = CertificateRequest.addresses
     fault: Fault | None = None
     cpu_features: str = OWN_FEATURES
+    configuration: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
     counted_events: tuple[Event, ...] = ()
@@ -263,6 +275,7 @@ def private_bench(
         openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         cpu_features=wanted.cpu_features,
+        configuration=wanted.configuration,
         options=wanted.options,
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,

@@ -33,7 +33,7 @@ from tlstax.specimens.resolve import default_server, named_fault, named_server, 
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Level, Levels, Study, listed
+from tlstax.study import Level, Levels, Study, configuration, listed
 from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
@@ -103,6 +103,12 @@ class Benches:
         self.benches[choice] = bench
         for other in self.benches.values() if len(self.benches) == 2 else [bench]:
             self._pause(other)
+
+    def renew(self) -> None:
+        """Go on with new processes of all servers. MachineFault when one does not come up."""
+        for bench in self.benches.values():
+            bench.renew()
+            self._pause(bench)
 
     def _pause(self, bench: Bench) -> None:
         if len(self.benches) > 1:
@@ -180,9 +186,9 @@ def _client(study: Study, name: str, say: Say) -> ClientProgram:
 def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
     """The same failure, with the option that makes the study do without the level at fault.
 
-    Where the study has no other level, there is nothing to be left out.
+    Where the study has no other level, there is nothing to be left out, nor of two sides.
     """
-    for factor, level in at_fault.items():
+    for factor, level in at_fault.items() if study.sides is None else ():
         others = [other for other in study.levels_of().get(factor, ()) if other != level]
         if others and study.baseline.get(factor) != level:
             without = f"leave it out with {_option(study, factor)}{listed(others).replace(' ', '')}"
@@ -270,6 +276,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tu
         proves_clients=any(case.proves_client for case in cases),
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
+        configuration=configuration.arguments(choice.configuration),
         counted_events=events if choice.observed else (),
     )
 
@@ -420,6 +427,9 @@ def _paths(libraries: Mapping[str, TlsLibrary]) -> dict[str, str]:
 def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
     """The failure with the server's name before it, where it does not say so itself."""
     words = choice.words()
+    if choice.configuration != configuration.AS_IT_COMES:
+        # A server that does not know an option, or takes no such value of it, does not start.
+        return UserMistake(f"{words} cannot be measured: {error.message}", remedy="give it other options")
     if choice.server is None or words in error.message:
         return error
     return type(error)(f"{words} cannot be measured: {error.message}", remedy=error.remedy)

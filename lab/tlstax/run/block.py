@@ -66,9 +66,12 @@ class Where:
 def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower: Follower) -> None:
     """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting.
 
-    The shortest of its trials measure `shortest_s`.
+    The shortest of its trials measure `shortest_s`. Where the study asks for new processes, each block but
+    the first begins with them.
     """
     header = where.header
+    if header.study.new_processes and block[0].block > 0:
+        where.benches.renew()
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()

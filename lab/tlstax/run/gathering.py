@@ -11,8 +11,8 @@ from tlstax.checks import judged
 from tlstax.clients.client import Client
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
-from tlstax.mysql import accounts, connection_log
-from tlstax.mysql.database import SqlError
+from tlstax.mysql import accounts, connection_log, server_facts
+from tlstax.mysql.database import Database, SqlError
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
@@ -38,7 +38,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
-from tlstax.study import Levels, cpu_features
+from tlstax.study import Levels, configuration, cpu_features
 from tlstax.study.case_levels import CaseLevels
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
@@ -173,9 +173,16 @@ def observed_of_server(
         durability=in_force.durability,
         ia32cap=process.environment_of(server.pid, cpu_features.VARIABLE) if server.pid else None,
         allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
+        variables=_variables(levels, admin),
         demands_certificate=_demands_certificate(levels, bench),
         connections=None if bench.client_asks(levels) else connection_log.read(admin),
     )
+
+
+def _variables(levels: Levels, admin: Database) -> dict[str, str]:
+    """The server's variables of the options that the case asks for."""
+    names = [name.replace("-", "_") for name in configuration.options_of(CaseLevels.of(levels).configuration)]
+    return server_facts.variables(admin, names) if names else {}
 
 
 def _demands_certificate(levels: Levels, bench: Bench) -> bool | None:

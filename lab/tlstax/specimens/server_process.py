@@ -167,8 +167,9 @@ class ServerProcess:
         preload = fault.library if fault else None
         arguments = [
             "--no-defaults",
-            *self._product.path_options(self._build),
             *server_settings.measurement_options(self._settings),
+            *self._settings.configuration,
+            *self._product.path_options(self._build),
             *server_settings.place_options(self.directory),
             *options,
             *self._settings.options,

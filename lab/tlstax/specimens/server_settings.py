@@ -30,8 +30,9 @@ class ServerSettings:
     """What a caller may choose about a private server.
 
     `cpus` are the processors it may use (empty: all). `openssl_conf` is the text of the only OpenSSL
-    configuration it reads, so that the machine's own cannot change what is measured. `options` are
-    command-line options that come last and so override the others. `tls_library` is put under the server in
+    configuration it reads, so that the machine's own cannot change what is measured. `configuration` are
+    options that are asked for, before those that keep the server in its place, and `options`
+    come last and so override the others. `tls_library` is put under the server in
     place of the one that it comes with, `fault` is planted in it, and OpenSSL finds the
     instructions of `cpu_features` there. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
@@ -43,6 +44,7 @@ class ServerSettings:
     cpus: tuple[int, ...] = ()
     certificate: CertificateRequest = field(default_factory=CertificateRequest)
     openssl_conf: str = ""
+    configuration: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     tls_library: TlsLibrary | None = None
     fault: Fault | None = None

@@ -2,7 +2,18 @@
 
 from tlstax.study.case_levels import Choice, within
 from tlstax.study.changes import RESUMED, along_paths, at_rate, override
-from tlstax.study.design import DECIDES_AT_A_RATE, Case, Contrast, Exclusion, Part, Pool, Role, Study, listed
+from tlstax.study.design import (
+    DECIDES_AT_A_RATE,
+    Case,
+    Contrast,
+    Exclusion,
+    Part,
+    Pool,
+    Role,
+    Sides,
+    Study,
+    listed,
+)
 from tlstax.study.files import built_in_studies, load_study, parse_study, study_toml
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import (
@@ -37,6 +48,7 @@ __all__ = [
     "ProcessorTable",
     "Published",
     "Role",
+    "Sides",
     "Statement",
     "Study",
     "TimeRow",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from tlstax.contract import Compression
+from tlstax.study import configuration as configured
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import (
     COUNT_LOCKS,
@@ -40,6 +41,7 @@ Choice = Level | tuple[Level, ...]
 
 SERVER_FACTORS = (
     "server",
+    "configuration",
     "tls_library",
     "certificate",
     "chain",
@@ -67,9 +69,9 @@ _LARGEST_STUDY = 1 << 14
 class ServerChoice:
     """A server to be started: a specimen (None: the default), what is put under it, which process of it.
 
-    `fault` is what is planted in it, `server_cpus` how many processors it may use, None for all that are the
-    server's. A server that is not `observed` has no counters: they are opened before
-    it starts, and cost it something from then on, so one process cannot be both.
+    `configuration` are its own options, `fault` is what is planted in it, `server_cpus` how many processors
+    it may use, None for all that are the server's. A server that is not `observed` has no counters: they are
+    opened before it starts, and cost it something from then on, so one process cannot be both.
     """
 
     server: str | None = None
@@ -81,11 +83,13 @@ class ServerChoice:
     chain: int | None = None
     cpu_features: str = OWN_FEATURES
     server_cpus: int | None = None
+    configuration: str = configured.AS_IT_COMES
 
     def words(self) -> str:
         """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
         server = self.server or "the default server"
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
+        options = configured.words(self.configuration)
         certificate = (
             "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
         )
@@ -95,7 +99,7 @@ class ServerChoice:
         hidden = features_words(self.cpu_features)
         cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
         twin = twin_words(self.instance)
-        return f"{server}{over}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
+        return f"{server}{over}{options}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,7 @@ class CaseLevels:
     jitter_ms: float = 0.0
     rate_mbit: int = 0
     server: str | None = None
+    configuration: str = configured.AS_IT_COMES
     tls_library: str = OWN
     client_tls_library: str = OWN
     instance: int = 1
@@ -217,6 +222,7 @@ class CaseLevels:
             chain=self.chain,
             cpu_features=self.cpu_features,
             server_cpus=self.server_cpus,
+            configuration=self.configuration,
         )
 
     @property

@@ -89,6 +89,17 @@ class Pool(Frozen):
     share: float = Field(default=0.05, gt=0, lt=1)
 
 
+class Sides(Frozen):
+    """Two things that are set against each other, by the levels in which they differ.
+
+    Where they are servers each has two processes, told apart by the factor `instance`: those of a are 1 and
+    2, of b 3 and 4. Both of a side say the same but for the luck of a process.
+    """
+
+    a: dict[str, Level]
+    b: dict[str, Level]
+
+
 class Part(Frozen):
     """Some of a study's cases that are shown by themselves: a method that is set beside others."""
 
@@ -100,21 +111,22 @@ class Part(Frozen):
 class Study(Frozen):
     """A question and the experiment that answers it; read from TOML, checked here.
 
-    `factors` maps each factor to its levels. `treatments` are bundles: levels of several factors that
-    belong together (TLS 1.3 with resumption; a server with the TLS library it was built for). The
-    cases are the product of all factors and the treatments, less the exclusions. `baseline` gives the
-    levels that make a case the one which its neighbours (equal in every factor that the baseline does
-    not name) are compared with; such neighbours are a group. `precision` is the half width of the
-    wanted interval of the ratio (0.02 is two per cent), `deciding_outcome` the outcome that it is
-    wanted for. `schedule` is when operations start: when the one before is answered, or at a given rate.
-    `control_within` says which groups run a control (empty: all); the others take over their noise floor.
-    `contrasts` are further comparisons of the same trials, `statements` what others published of them in
-    words (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in
-    tables; `parts` are what those are shown for one by one. `pool` asks what keeping connections saves.
-    `workloads` are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each
-    case runs once more in every block, sampled. With `capture`, each runs once before all blocks through a
-    tap that writes down what crosses the wire. With `count`, each runs twice before all blocks on a server
-    whose locks are counted.
+    `factors` maps each factor to its levels. `treatments` are bundles: levels of several factors that belong
+    together (TLS 1.3 with resumption; a server with the TLS library it was built for). The cases are the
+    product of all factors and the treatments, less the exclusions. `baseline` gives the levels that make a
+    case the one which its neighbours (equal in every factor that the baseline does not name) are compared
+    with; such neighbours are a group. `precision` is the half width of the wanted interval of the ratio
+    (0.02 is two per cent), `deciding_outcome` the outcome that it is wanted for. `schedule` is when
+    operations start: when the one before is answered, or at a given rate. `control_within` says which groups
+    run a control (empty: all); the others take over their noise floor. `contrasts` are further comparisons
+    of the same trials, `statements` what others published of them in words (`growth_claims` of distances),
+    `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are shown
+    for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name,
+    `servers` what servers of theirs can do. With `profile`, each case runs once more in every block,
+    sampled. With `capture`, each runs once before all blocks through a tap that writes down what crosses the
+    wire. With `count`, each runs twice before all blocks on a server whose locks are counted. With
+    `new_processes` each block but the first begins with new processes of all servers, so that the luck of a
+    process scatters over blocks like anything else. `sides` are two things that are set against each other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -147,6 +159,8 @@ class Study(Frozen):
     profile: bool = False
     capture: bool = False
     count: Literal["locks"] | None = Field(default=None, exclude_if=lambda counted: counted is None)
+    new_processes: bool = Field(default=False, exclude_if=lambda anew: not anew)
+    sides: Sides | None = Field(default=None, exclude_if=lambda sides: sides is None)
 
     @field_validator("workloads", mode="before")
     @classmethod
@@ -225,6 +239,7 @@ class Study(Frozen):
         _check_published(self)
         _check_statements(self)
         _check_workloads(self)
+        _check_sides(self)
         if isinstance(self.schedule, OpenLoop) and self.deciding_outcome == "ops_per_s":
             raise ValueError(
                 f"deciding_outcome: in an open loop the rate is given; {DECIDES_AT_A_RATE} can decide"
@@ -306,6 +321,16 @@ def _check_workloads(study: Study) -> None:
             raise ValueError(
                 f"workloads.{place}: its name is {own.name!r}; leave the name out, or write {place!r}"
             )
+
+
+def _check_sides(study: Study) -> None:
+    if study.sides is None:
+        return
+    known = study.levels_of()
+    for side, levels in (("a", study.sides.a), ("b", study.sides.b)):
+        for name, level in levels.items():
+            if level not in known.get(name, ()):
+                raise ValueError(f"sides.{side}: {name} has no level {level!r} here")
 
 
 MOST_REASONS = 2

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tlstax.study import configuration
 from tlstax.study.client_kinds.known import KINDS
 from tlstax.study.cpu_features import HIDDEN
 from tlstax.study.level_names import (
@@ -54,7 +55,7 @@ class Factor:
     `levels` is None where any whole number from `least` is one, and with `decimals` any other number
     too. With `specimens`, the levels are names of specimens; whether one is known shows only where specimens
     are looked up. With `words`, any text is a level; with `nanoseconds`, times of that unit beside `levels`;
-    with `sessions`, the names of `workloads.sessions`.
+    with `sessions`, the names of `workloads.sessions`; with `configures`, options as of `configuration`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Factor:
     words: bool = False
     nanoseconds: bool = False
     sessions: bool = False
+    configures: bool = False
 
     def allowed(self) -> str:
         """The levels in words, for a message."""
@@ -75,6 +77,8 @@ class Factor:
             return "names of specimens (`tlstax specimens list` shows them)"
         if self.nanoseconds:
             return f"{', '.join(self.levels or ())}, and from 0ns to 9999999ns, as in 400ns"
+        if self.configures:
+            return f"{configuration.AS_IT_COMES}, and {configuration.FORM}"
         if self.levels is not None:
             return ", ".join((*self.levels, *((FORM, BULK_FORM) if self.sessions else ())))
         return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
@@ -129,6 +133,12 @@ FACTORS: dict[str, Factor] = {
             "rate_mbit", "how many megabits a second the distance carries each way; 0 is no limit", least=0
         ),
         Factor("server", "which server", specimens=True),
+        Factor(
+            "configuration",
+            "options of the server's own, such as performance_schema=OFF",
+            (configuration.AS_IT_COMES,),
+            configures=True,
+        ),
         Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
         Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
         Factor("instance", "which process of the same server: 2 is a second one, a twin"),
@@ -186,6 +196,8 @@ def check_level(
     `also` are levels beside the factor's: workloads of the user's own.
     """
     known = (*(factor.levels or ()), *sorted(also))
+    if factor.configures and isinstance(level, str):
+        return _configuration(level, where)
     if factor.specimens:
         if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
             return level
@@ -210,6 +222,14 @@ def check_level(
         f"{where}: {level!r} is not a level of {factor.name}{hint}",
         remedy=f"allowed are {', '.join(known) if also else factor.allowed()}",
     )
+
+
+def _configuration(level: str, where: str) -> str:
+    """The options as they are; UserMistake where they are none, or not to be chosen."""
+    why = configuration.why_not(level)
+    if why is not None:
+        raise UserMistake(f"{where}: {why}", remedy=f"write {configuration.FORM}")
+    return level
 
 
 def _as_option(level: str | float) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tlstax.contract import OpenLoop
+from tlstax.study import configuration as configured
 from tlstax.study import cpu_features, workloads
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -393,6 +394,8 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
         yield f"{planted}{twin_words(levels.get('instance', 1))}"
     elif "instance" in levels and (levels["instance"] != 1 or not with_tls):
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
+    if "configuration" in levels and "server" not in levels:
+        yield configured.words(str(levels["configuration"])).removeprefix(" with ") or "options as they come"
     if "cpu_features" in levels and "server" not in levels:
         yield cpu_features.words(str(levels["cpu_features"]))
     if "server_cpus" in levels and "server" not in levels:

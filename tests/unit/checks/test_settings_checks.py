@@ -274,3 +274,22 @@ def test_the_server_had_the_cases_number_of_processors() -> None:
     assert processors(1, None) == [
         Doubt("unknown", "it is not known how many processors the server could use")
     ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "doubts"),
+    [
+        ({"performance_schema": "OFF"}, []),
+        (
+            {"performance_schema": "ON"},
+            [Doubt("invalid", "performance_schema of the server was ON, where it was to be OFF")],
+        ),
+        ({}, [Doubt("unknown", "the server reports no performance_schema, which was to be OFF")]),
+    ],
+)
+def test_an_option_is_in_force_by_the_server_s_own_word(
+    variables: dict[str, str], doubts: list[Doubt]
+) -> None:
+    asked: dict[str, Level] = {"configuration": "performance_schema=OFF"}
+    assert list(settings.configuration(trial(levels=asked, variables=variables))) == doubts
+    assert list(settings.configuration(trial(levels={}, variables={}))) == []

@@ -12,8 +12,9 @@ from scipy import stats
 
 from fake_trials import Truth, fake_run, tax_truth
 from tlstax.findings.compare.compare import compared
-from tlstax.findings.compare.gate import gated, verdict_of
-from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between, confidence_of_each
+from tlstax.findings.compare.gate import gated
+from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between
+from tlstax.findings.core.limits import confidence_of_each, verdict_of
 from tlstax.findings.core.stats import ALPHA_SHARE
 from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text

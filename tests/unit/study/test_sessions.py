@@ -11,7 +11,8 @@ from tlstax.study import load_study, override
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of
-from tlstax.study.workloads.sessions import ROW_BYTES, Session
+from tlstax.study.workloads.bulk import VALUE_BYTES
+from tlstax.study.workloads.sessions import Session
 from tlstax.support.errors import UserMistake
 
 
@@ -43,10 +44,10 @@ def test_each_select_returns_exactly_so_many_bytes(wanted: int) -> None:
 
 
 def _bytes_of(expression: str) -> int:
-    """What the server makes of it: c has 120 bytes, REPEAT and LEFT do what their names say."""
+    """What the server makes of it: c has 119 bytes, REPEAT and LEFT do what their names say."""
     found = re.fullmatch(r"LEFT\(REPEAT\(c, (\d+)\), (\d+)\)", expression)
     assert found is not None, "the form is one for all sizes"
-    return min(ROW_BYTES * int(found[1]), int(found[2]))
+    return min(VALUE_BYTES * int(found[1]), int(found[2]))
 
 
 def test_on_a_kept_connection_each_select_is_an_operation() -> None:

@@ -33,9 +33,11 @@ from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.findings.scaling.laws import scalings
 from tlstax.findings.trust.costs import trust_costs
+from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
+from tlstax.results.machines import Machines
 from tlstax.study.labels import finding_levels
 
 
@@ -75,6 +77,7 @@ def document(stored: StoredRun) -> RunDocument:
         scaling=scalings(measured),
         bulk=bulk(measured),
         trust=trust_costs(measured),
+        two_sides=side_effects(measured),
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
@@ -94,12 +97,16 @@ def document(stored: StoredRun) -> RunDocument:
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
-            *((beside.reading,) if beside is not None else ()),
-            *of_turns(stored),
+            *_of_how_it_ran(stored, beside),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),
         ),
     )
+
+
+def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...]:
+    """How figures of several machines are to be read, and of cases that took turns or did not."""
+    return (*((beside.reading,) if beside is not None else ()), *of_turns(stored))
 
 
 def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: caveats.Busy) -> Finding:

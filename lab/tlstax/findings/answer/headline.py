@@ -29,6 +29,7 @@ from tlstax.findings.drivers.words import driver_sentences
 from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.findings.pool.words import pool_sentences
+from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -79,13 +80,9 @@ def headline(document: RunDocument) -> list[str]:
             *fixes(document),
             *(lost if of_drivers else ()),
         ]
-    if document.agreements and CLIENT in document.design.baseline:
-        # Clients are what is compared: operations a second tell of them, not of what they measure.
-        return [*lost, *summary(document.agreements), *causes(document)]
-    if asks_for_counts(document):
-        return [*lost, *(round_trip_sentences(document) or [NOTHING_TO_TELL])]
-    if document.hello_retries is not None and is_answer(document):
-        return [*lost, *document.hello_retries.sentences, *causes(document)]
+    of_its_kind = _of_its_kind(document)
+    if of_its_kind is not None:
+        return [*lost, *(of_its_kind or [NOTHING_TO_TELL])]
     if is_large(document.design):
         return [*lost, *reached(document), *(_pooled(document) or [NOTHING_TO_TELL])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
@@ -105,6 +102,21 @@ def headline(document: RunDocument) -> list[str]:
         *summary(document.agreements),
         *causes(document),
     ]
+
+
+def _of_its_kind(document: RunDocument) -> list[str] | None:
+    """What a run answers that asks of something else than treatments one by one; None for any other."""
+    if document.design.sides is not None:
+        said = effect_sentences(document.two_sides, document.design.deciding_outcome)
+        return [*said, *causes(document)]
+    if document.agreements and CLIENT in document.design.baseline:
+        # Clients are what is compared: operations a second tell of them, not of what they measure.
+        return [*summary(document.agreements), *causes(document)]
+    if asks_for_counts(document):
+        return round_trip_sentences(document)
+    if document.hello_retries is not None and is_answer(document):
+        return [*document.hello_retries.sentences, *causes(document)]
+    return None
 
 
 def causes(document: RunDocument) -> list[str]:

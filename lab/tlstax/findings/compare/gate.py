@@ -6,14 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.compare.compare import Measured, Shared, case_change, measured, shared
 from tlstax.findings.compare.headers import different, is_same_machine
-from tlstax.findings.compare.two_runs import confidence_of_each
+from tlstax.findings.core.limits import CONFIDENCE, confidence_of_each, verdict_of, worst
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import GatedCase, GateResult, GateVerdict, Limit, Measure
-from tlstax.results.interval import Interval
+from tlstax.results.comparison import GatedCase, GateResult, Limit, Measure
 from tlstax.support.errors import UserMistake
-
-CONFIDENCE = 0.95
-"""That no case of a check fails by chance alone."""
 
 
 def gated(
@@ -62,18 +58,3 @@ def _figures(old: Measured, new: Measured, limit: Limit, measure: Measure) -> It
             figures = shared(old, new, key, limit.outcome, measure)
             if figures is not None:
                 yield figures
-
-
-def verdict_of(change: Interval, most: float) -> GateVerdict:
-    """PASS where all of the interval is at or below the limit, FAIL where all of it is above."""
-    if change.low is None or change.high is None:
-        return "UNTOLD"
-    if change.high <= 1 + most:
-        return "PASS"
-    return "FAIL" if change.low > 1 + most else "UNTOLD"
-
-
-def worst(verdicts: Iterator[GateVerdict]) -> GateVerdict:
-    """One verdict for all: a failure weighs more than what is untold."""
-    found = set(verdicts)
-    return "FAIL" if "FAIL" in found else "UNTOLD" if "UNTOLD" in found else "PASS"

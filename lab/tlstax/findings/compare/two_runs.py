@@ -57,8 +57,3 @@ def _quantile(confidence: float, freedom: float) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415 (takes a third of a second to import)
 
     return float(stdtrit(min(freedom, MANY), 1 - (1 - confidence) * ALPHA_SHARE / 2))
-
-
-def confidence_of_each(confidence: float, number: int) -> float:
-    """How sure each of so many intervals is to be for all to hold together (Bonferroni's inequality)."""
-    return 1 - (1 - confidence) / max(number, 1)

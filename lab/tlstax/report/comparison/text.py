@@ -118,9 +118,11 @@ def _sum(found: GateResult) -> str:
     limits = dict.fromkeys(
         f"{OUTCOMES[own.limit.outcome].words} at most {signed_percent(own.limit.most)}" for own in found.cases
     )
+    count = len(found.cases)
+    hold = "The interval holds" if count == 1 else f"All {count} intervals hold together"
+    together = f"{hold} with {percent(found.confidence)}."
+    if found.run == found.against:
+        return f"{found.verdict}: B beside A in {found.run}, {'; '.join(limits)}. {together}"
     measures = {own.change.measure for own in found.cases}
     of = "each to its own run's baseline" if measures == {"to the baseline"} else "the values themselves"
-    return (
-        f"{found.verdict}: {found.run} beside {found.against}, {'; '.join(limits)}, {of}. All "
-        f"{counted(len(found.cases), 'interval')} hold together with {percent(found.confidence)}."
-    )
+    return f"{found.verdict}: {found.run} beside {found.against}, {'; '.join(limits)}, {of}. {together}"

@@ -23,11 +23,13 @@ from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
 from tlstax.report.trust import section as trust
+from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
 
 COMPARED: tuple[Topic, ...] = (
+    two_sides.sections,
     overview.sections,
     machines.sections,
     published.sections,
@@ -42,6 +44,7 @@ COMPARED: tuple[Topic, ...] = (
 """Of what can be compared; nothing without a finding."""
 
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
+    two_sides.sections,
     machines.sections,
     published.sections,
     agreement.sections,

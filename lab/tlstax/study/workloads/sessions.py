@@ -11,9 +11,7 @@ from math import ceil
 from typing import NamedTuple, Self
 
 from tlstax.contract import Statement, UniformInt, Workload
-
-ROW_BYTES = 120
-"""How long the column `c` of sysbench's table is."""
+from tlstax.study.workloads.bulk import VALUE_BYTES
 
 MOST_STATEMENTS, MOST_BYTES = 1000, 1 << 20
 
@@ -74,4 +72,4 @@ def _column(answer_bytes: int) -> str:
 
     It is of one form for all sizes: each function that a statement calls costs the server some microseconds.
     """
-    return f"LEFT(REPEAT(c, {ceil(answer_bytes / ROW_BYTES)}), {answer_bytes})"
+    return f"LEFT(REPEAT(c, {ceil(answer_bytes / VALUE_BYTES)}), {answer_bytes})"

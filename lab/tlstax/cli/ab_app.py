@@ -1,0 +1,75 @@
+"""The command `ab` and its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tlstax.cli.options import BesideOthers, Budget, ClientCpus, Json, OverBudget, ServerCpus, Settings
+
+ab_app = typer.Typer()
+
+
+@ab_app.command("ab")
+def ab(
+    a: Annotated[
+        list[str],
+        typer.Option("--a", help="What is known: factor=level, such as server=mysql-9.7; repeatable."),
+    ],
+    b: Annotated[
+        list[str],
+        typer.Option("--b", help="What is beside it: factor=level, such as server=my-build; repeatable."),
+    ],
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            help="By how much B may be above A: 'server_cpu_us_per_op +1%'; repeatable. The exit status is "
+            "then that of `check`.",
+        ),
+    ] = None,
+    tls: Annotated[str | None, typer.Option(help="Of both sides; default: 1.3.")] = None,
+    workload: Annotated[
+        str | None, typer.Option(help="Of both sides; default: point-select,reconnect.")
+    ] = None,
+    connections: Annotated[str | None, typer.Option(help="Of both sides; default: 8.")] = None,
+    settings: Settings = None,
+    budget: Budget = None,
+    over_budget: OverBudget = False,
+    precision: Annotated[
+        str | None,
+        typer.Option(help="Stop when B beside A is known to within this; default: 1%."),
+    ] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Rows of the table.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+    server_cpus: ServerCpus = None,
+    client_cpus: ClientCpus = None,
+    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    beside_others: BesideOthers = False,
+    json: Json = False,
+) -> None:
+    """What B changes beside A: both in one run, in turns, each of two processes that every block has anew."""
+    from tlstax.cli.ab_command import AbOptions, ab_command
+
+    options = AbOptions(
+        a=a,
+        b=b,
+        limits=limits or [],
+        tls=tls,
+        workload=workload,
+        connections=connections,
+        settings=settings or [],
+        budget=budget,
+        over_budget=over_budget,
+        precision=precision,
+        rows=rows,
+        seed=seed,
+        server_cpus=server_cpus,
+        client_cpus=client_cpus,
+        report=report,
+        beside_others=beside_others,
+        json=json,
+    )
+    raise typer.Exit(ab_command(options))

@@ -1,0 +1,86 @@
+"""`tlstax ab`: two things in one run, and whether what the second changes keeps to limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tlstax.cli import quantities
+from tlstax.cli.added_servers import knowing_added
+from tlstax.cli.compare_command import STATUS, limit_of
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.measuring import bounded, measured
+from tlstax.cli.streams import show_found
+from tlstax.findings.two_sides.gate import gated_sides
+from tlstax.plan.budget import check_budget
+from tlstax.report.comparison.text import gate_text
+from tlstax.run.preparing import Request
+from tlstax.study import Study
+from tlstax.study.two_sides import side_of, two_sided
+from tlstax.support.errors import UserMistake
+
+PRECISION = "1%"
+
+
+@dataclass(frozen=True)
+class AbOptions:
+    """The options of `tlstax ab` as they were typed; `settings` are factor=levels that both sides have."""
+
+    a: list[str]
+    b: list[str]
+    limits: list[str] = field(default_factory=list)
+    tls: str | None = None
+    workload: str | None = None
+    connections: str | None = None
+    settings: list[str] = field(default_factory=list)
+    budget: str | None = None
+    over_budget: bool = False
+    precision: str | None = None
+    rows: int | None = None
+    seed: int | None = None
+    server_cpus: str | None = None
+    client_cpus: str | None = None
+    report: Path | None = None
+    beside_others: bool = False
+    json: bool = False
+
+
+def ab_command(options: AbOptions) -> int:
+    """Measure both sides in turns, show what B changes; the exit status, with limits that of `check`."""
+    limits = [limit_of(text) for text in options.limits]
+    study = ab_study(options)
+    if not options.over_budget:
+        check_budget(study, own_options=True)
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    request = Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
+    stored = measured(request, report=options.report, as_json=options.json)
+    if stored.status == "interrupted":
+        return INTERRUPTED
+    if not limits:
+        return 0
+    found = gated_sides(stored, limits)
+    if not options.json:
+        show_found(found, partial(gate_text, found), as_json=False)
+    return STATUS[found.verdict]
+
+
+def ab_study(options: AbOptions) -> Study:
+    """The study that the options ask for. Raises UserMistake."""
+    common = {
+        name: quantities.names(text, f"--{name}")
+        for name, text in (
+            ("tls", options.tls),
+            ("workload", options.workload),
+            ("connections", options.connections),
+        )
+        if text is not None
+    }
+    for setting in options.settings:
+        name, equals, levels = setting.partition("=")
+        if not equals:
+            raise UserMistake(f"--set: {setting!r} names no level", remedy="write it like --set path=stunnel")
+        common[name.strip()] = quantities.names(levels, f"--set {name.strip()}")
+    precision = quantities.fraction(options.precision or PRECISION, "--precision")
+    study = two_sided(side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision)
+    return bounded(knowing_added(study), budget=options.budget, precision=None, rows=options.rows)

@@ -1,0 +1,31 @@
+"""Whether a change keeps to a limit, and how sure intervals are where all are to hold together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.results.comparison import GateVerdict
+from tlstax.results.interval import Interval
+
+CONFIDENCE = 0.95
+"""That no case of a check fails by chance alone."""
+
+
+def confidence_of_each(confidence: float, number: int) -> float:
+    """How sure each of so many intervals is to be for all to hold together (Bonferroni's inequality)."""
+    return 1 - (1 - confidence) / max(number, 1)
+
+
+def verdict_of(change: Interval, most: float) -> GateVerdict:
+    """PASS where all of the interval is at or below the limit, FAIL where all of it is above."""
+    if change.low is None or change.high is None:
+        return "UNTOLD"
+    if change.high <= 1 + most:
+        return "PASS"
+    return "FAIL" if change.low > 1 + most else "UNTOLD"
+
+
+def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
+    """One verdict for all: a failure weighs more than what is untold."""
+    found = set(verdicts)
+    return "FAIL" if "FAIL" in found else "UNTOLD" if "UNTOLD" in found else "PASS"

@@ -1,0 +1,1 @@
+"""What one of two sides changes beside the other."""

@@ -1,0 +1,61 @@
+"""Whether what B changes beside A keeps to limits, in one run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tlstax.findings.core.limits import CONFIDENCE, confidence_of_each, verdict_of, worst
+from tlstax.findings.core.series import series_of
+from tlstax.findings.two_sides.effects import side_effects
+from tlstax.records.trial import StoredRun
+from tlstax.results.comparison import CaseChange, GatedCase, GateResult, Limit
+from tlstax.results.two_sides import SideEffect
+from tlstax.support.errors import UserMistake
+
+
+def gated_sides(run: StoredRun, limits: Sequence[Limit]) -> GateResult:
+    """What B changes beside A in one run, beside each limit: the run is compared with itself alone.
+
+    UserMistake where no sides are set against each other in it, or no block has both with such an outcome.
+    """
+    if run.header.study.sides is None:
+        raise UserMistake(
+            f"run {run.header.run} has no two sides of its own",
+            remedy="name the run that it is checked against with --against, or measure both with `tlstax ab`",
+        )
+    series = series_of(run)
+    outcomes = [limit.outcome for limit in limits]
+    each = confidence_of_each(CONFIDENCE, len(side_effects(series, outcomes)))
+    cases = tuple(
+        GatedCase(limit=limit, change=_change(found), verdict=verdict_of(found.change, limit.most))
+        for limit in limits
+        for found in side_effects(series, [limit.outcome], confidence=each)
+    )
+    if not cases:
+        raise UserMistake(
+            f"no block of run {run.header.run} has both sides with {', '.join(outcomes)}",
+            remedy="`tlstax runs export --format json` has the names of all that a run yields",
+        )
+    return GateResult(
+        run=run.header.run,
+        against=run.header.run,
+        same_machine=True,
+        confidence=CONFIDENCE,
+        different=(),
+        cases=cases,
+        verdict=worst(case.verdict for case in cases),
+    )
+
+
+def _change(found: SideEffect) -> CaseChange:
+    return CaseChange(
+        outcome=found.outcome,
+        unit=found.unit,
+        case=found.case,
+        label=found.label,
+        measure="itself",
+        before=found.a,
+        after=found.b,
+        change=found.change,
+        judgement=found.judgement,
+    )

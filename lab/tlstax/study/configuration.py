@@ -1,0 +1,122 @@
+"""Options of a server's own that a study varies, and which of them it may not. Pure.
+
+A server reads options in their order, and the last one counts; those by which it is kept in its place (where
+it listens, its files, its certificates, who may log in) come after these, and are refused here all the same:
+what is asked for is to be in force. A server takes any beginning of an option's name that is enough to tell
+it apart, so beginnings of refused names are refused too.
+
+Source: MySQL reference manual, "Using Options on the Command Line", "Program Option Modifiers".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+AS_IT_COMES = "default"
+"""The level that gives a server no option."""
+
+_ONE = re.compile(r"(?P<name>[a-z][a-z0-9_-]*)=(?P<value>[^\s\x00-\x1f]+)")
+_MODIFIERS = ("loose-", "skip-", "enable-", "disable-", "maximum-")
+
+KEPT = (
+    "admin-",
+    "authentication",
+    "auto-generate-certs",
+    "basedir",
+    "bind-address",
+    "bootstrap",
+    "character-sets-dir",
+    "chroot",
+    "daemonize",
+    "datadir",
+    "default-authentication",
+    "defaults",
+    "early-plugin-load",
+    "extra-port",
+    "grant-tables",
+    "init-file",
+    "initialize",
+    "local-infile",
+    "log-error",
+    "mysqlx",
+    "networking",
+    "no-defaults",
+    "pid-file",
+    "plugin-",
+    "port",
+    "secure-file-priv",
+    "socket",
+    "ssl",
+    "tls-",
+    "tmpdir",
+    "user",
+    "wsrep",
+)
+"""What begins the names of options by which a private server is kept in its place."""
+
+FORM = "NAME=VALUE as the server has it, such as performance_schema=OFF; several with a blank between them"
+
+_UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_WORDS = {"on": "1", "off": "0", "true": "1", "false": "0", "yes": "1", "no": "0"}
+
+
+def options_of(level: str) -> dict[str, str]:
+    """The options of a level by their names; none of a server as it comes. The level is one (`why_not`)."""
+    return {} if level == AS_IT_COMES else dict(one.split("=", 1) for one in level.split(" "))
+
+
+def why_not(level: str) -> str | None:
+    """Why this is not a level, in a clause; None where it is one."""
+    if level == AS_IT_COMES:
+        return None
+    names = []
+    for one in level.split(" "):
+        found = _ONE.fullmatch(one)
+        if found is None:
+            return f"{one!r} is no option with its value"
+        if _is_kept(found["name"]):
+            return f"{found['name']} keeps a private server in its place"
+        names.append(found["name"].replace("-", "_"))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return f"{twice} is there twice" if twice else None
+
+
+def arguments(level: str) -> tuple[str, ...]:
+    """The level as arguments of a server's command."""
+    return tuple(f"--{name.replace('_', '-')}={value}" for name, value in options_of(level).items())
+
+
+def words(level: str) -> str:
+    """The options, to be put behind a server's name."""
+    options = [f"{name}={value}" for name, value in options_of(level).items()]
+    return f" with {' and '.join(options)}" if options else ""
+
+
+def differing(level: str, variables: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
+    """Each option that is not in force by the server's own variables: its name, what was asked, what is.
+
+    The last is None where the server has no variable of that name.
+    """
+    for name, wanted in options_of(level).items():
+        seen = variables.get(name.replace("-", "_"))
+        if seen is None or _plain(seen) != _plain(wanted):
+            yield name, wanted, seen
+
+
+def _is_kept(name: str) -> bool:
+    plain = name.replace("_", "-")
+    for modifier in _MODIFIERS:
+        plain = plain.removeprefix(modifier)
+    return any(plain.startswith(kept) or kept.startswith(plain) for kept in KEPT)
+
+
+def _plain(value: str) -> str:
+    """One spelling of a value: sizes in bytes, switches as numbers."""
+    text = value.strip().lower()
+    number, unit = text[:-1], text[-1:]
+    if unit in _UNITS and number.isdecimal():
+        return str(int(number) * _UNITS[unit])
+    if re.fullmatch(r"[0-9]+\.0+", text):
+        return text.partition(".")[0]
+    return _WORDS.get(text, text)

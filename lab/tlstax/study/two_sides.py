@@ -1,0 +1,123 @@
+"""Two things set against each other in one run, with twins where they are servers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
+from tlstax.study.changes import RESUMED, override
+from tlstax.study.design import Sides, Study
+from tlstax.study.factors import check_factor, check_level
+from tlstax.study.faults import rebuilt
+from tlstax.study.level_names import Level
+from tlstax.support.errors import UserMistake
+
+NAME = "ab"
+INSTANCE = "instance"
+
+OF_A, OF_B = (1, 2), (3, 4)
+"""The processes of either side, where the sides are servers."""
+
+DECIDING = "server_cpu_us_per_op"
+
+COMMON: Mapping[str, tuple[str, ...]] = {
+    "tls": ("1.3",),
+    "workload": ("point-select", "reconnect"),
+    "connections": ("8",),
+}
+"""What both sides do unless they are told otherwise."""
+
+
+def side_of(settings: Sequence[str], option: str) -> dict[str, Level]:
+    """The levels of one side, as `--a server=mysql-9.7` gives them. Raises UserMistake."""
+    if not settings:
+        raise UserMistake(
+            f"{option} is missing", remedy=f"write {option} server=mysql-9.7, or another factor"
+        )
+    found: dict[str, Level] = {}
+    for setting in settings:
+        name, equals, level = (part.strip() for part in setting.partition("="))
+        if not equals or not level:
+            raise UserMistake(
+                f"{option}: {setting!r} names no level", remedy=f"write it like {option} server=mysql-9.7"
+            )
+        if name == INSTANCE:
+            raise UserMistake(
+                f"{option}: {INSTANCE} tells the processes of a side apart", remedy="leave it out"
+            )
+        if name in found:
+            raise UserMistake(f"{option}: {name} is given twice", remedy="give one level of it to each side")
+        known = check_factor(name, where=option)
+        if name == "tls" and level.endswith(RESUMED):
+            level, found["resumption"] = level.removesuffix(RESUMED), "on"
+        found[name] = check_level(known, level, where=option)
+    return found
+
+
+def two_sided(
+    a: Mapping[str, Level], b: Mapping[str, Level], common: Mapping[str, Sequence[str]], *, precision: float
+) -> Study:
+    """The study that tells what b changes beside a, to `precision`; `common` are levels that both have.
+
+    A factor that one side alone names is at its plain level on the other. Raises UserMistake.
+    """
+    sides = Sides(a=_whole(a, b, "--a"), b=_whole(b, a, "--b"))
+    are_servers = sides.a == sides.b or any(name in SERVER_FACTORS for name in sides.a)
+    bundles: list[dict[str, Level]] = [sides.a, sides.b]
+    if are_servers:
+        bundles = [
+            {**levels, INSTANCE: number}
+            for levels, numbers in ((sides.a, OF_A), (sides.b, OF_B))
+            for number in numbers
+        ]
+    study = Study(
+        name=NAME,
+        title="B beside A",
+        question="What does B change beside A?",
+        treatments=tuple(bundles),
+        baseline=bundles[0],
+        deciding_outcome=DECIDING,
+        # Of four processes the means of two are compared, which scatter less than one beside one does.
+        precision=precision * (sqrt(2) if are_servers else 1),
+        budget_s=300,
+        rows=10_000,
+        new_processes=True,
+        sides=sides,
+    )
+    for factor, levels in {**COMMON, **common}.items():
+        if factor in sides.a:
+            if factor in common:
+                raise UserMistake(
+                    f"--{factor} is for both sides, and they differ in it", remedy="leave it out"
+                )
+            continue
+        if factor == "tls" and "resumption" in sides.a:
+            check_common_tls(levels)
+        study = override(study, factor, tuple(levels))
+    return rebuilt(study, "ab", sides=sides)
+
+
+def check_common_tls(levels: Sequence[str]) -> None:
+    """UserMistake where both sides resume by `--tls`, and one of them by its own level."""
+    for level in levels:
+        if level.endswith(RESUMED):
+            raise UserMistake(
+                f"--tls {level} has both sides resume, and they differ in resumption",
+                remedy="write --tls 1.3",
+            )
+
+
+def _whole(own: Mapping[str, Level], other: Mapping[str, Level], option: str) -> dict[str, Level]:
+    """The side's levels, with those of factors that the other side alone names at what is plain."""
+    plain = CaseLevels()
+    found = {}
+    for name in dict.fromkeys((*own, *other)):
+        level = own.get(name, getattr(plain, name, None))
+        if level is None:
+            raise UserMistake(
+                f"{option} says nothing of {name}, and nothing goes without saying there",
+                remedy=f"add {option} {name}=LEVEL",
+            )
+        found[name] = level
+    return dict(sorted(found.items()))

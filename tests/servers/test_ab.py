@@ -1,0 +1,92 @@
+"""Two things in one run on real servers: each block has new processes, and options are proved in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_sitting import Watching
+
+from tlstax.cli.ab_command import AbOptions, ab_study
+from tlstax.findings.core.series import series_of
+from tlstax.findings.two_sides.effects import side_effects
+from tlstax.findings.two_sides.gate import gated_sides
+from tlstax.mysql import server_facts
+from tlstax.records.trial import StoredRun
+from tlstax.results.comparison import Limit
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.store import Store
+from tlstax.support.errors import MachineFault, UserMistake
+
+CPU = "server_cpu_us_per_op"
+
+
+def measured(tmp_path: Path, a: list[str], b: list[str], budget: str, **more: str) -> StoredRun:
+    options = AbOptions(
+        a=a, b=b, workload="point-select", connections="2", budget=budget, rows=1000, settings=[], **more
+    )
+    with Store.open(tmp_path / "store.sqlite") as store:
+        try:
+            return run(Request(study=ab_study(options), seed=1, beside_others=True), store, Watching())
+        except MachineFault:
+            return store.load("last")
+
+
+def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_build: ServerBuild) -> None:
+    name = mariadb_build.specimen.name
+    asked = "performance_schema=ON table_open_cache=300"
+    found = measured(tmp_path, [f"server={name}"], [f"server={name}", f"configuration={asked}"], "9s")
+    assert [record.verdict.reasons for record in found.trials if record.verdict.value != "valid"] == []
+    processes: dict[int, set[int]] = {}
+    for record in found.trials:
+        assert record.claim is not None
+        processes.setdefault(record.trial.block, set()).add(record.claim.pid)
+    assert len(processes) >= 2
+    assert {len(pids) for pids in processes.values()} == {4}
+    assert len(set.union(*processes.values())) == 4 * len(processes)
+    in_force = {
+        (record.trial.case.typed.configuration, tuple(record.server.variables.items()))
+        for record in found.trials
+        if record.server is not None
+    }
+    assert in_force == {
+        ("default", ()),
+        (asked, (("performance_schema", "ON"), ("table_open_cache", "300"))),
+    }
+    (effect,) = side_effects(series_of(found), (CPU,))
+    assert effect.change.blocks == len(processes)
+    assert gated_sides(found, [Limit(outcome=CPU, most=9.0)]).verdict == "PASS"
+    assert gated_sides(found, [Limit(outcome=CPU, most=-0.9)]).verdict == "FAIL"
+
+
+def test_an_option_that_is_not_in_force_is_found_out(
+    tmp_path: Path, mariadb_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_facts, "variables", lambda *_: {"performance_schema": "OFF"})
+    side = [f"server={mariadb_build.specimen.name}"]
+    found = measured(tmp_path, side, [*side, "configuration=performance_schema=ON"], "1s")
+    verdicts = {(r.trial.case.typed.configuration, r.verdict.value) for r in found.trials}
+    assert verdicts == {("default", "valid"), ("performance_schema=ON", "invalid")}
+
+
+def test_an_option_that_the_server_does_not_know_is_the_users_mistake(
+    tmp_path: Path, mariadb_build: ServerBuild
+) -> None:
+    side = [f"server={mariadb_build.specimen.name}"]
+    with pytest.raises(
+        UserMistake, match=r"with no_such_thing=1, number 3 cannot be measured: .*unknown variable"
+    ):
+        measured(tmp_path, side, [*side, "configuration=no_such_thing=1"], "1s")
+
+
+@pytest.mark.long
+def test_a_planted_cost_fails_and_a_planted_nothing_passes(tmp_path: Path, mysql_build: ServerBuild) -> None:
+    """A fifth more in each answer: far beyond what a busy machine hides."""
+    side = [f"server={mysql_build.specimen.name}", "fault=burn", "burn=0ns"]
+    limits = [Limit(outcome=CPU, most=0.05)]
+    nothing = measured(tmp_path / "nothing", side, side, "60s")
+    assert gated_sides(nothing, limits).verdict in {"PASS", "UNTOLD"}
+    planted = measured(tmp_path / "planted", side, [*side[:2], "burn=30000ns"], "60s")
+    assert gated_sides(planted, limits).verdict == "FAIL"

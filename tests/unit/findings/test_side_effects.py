@@ -1,0 +1,132 @@
+"""What B changes beside A is the mean of two processes beside the mean of two, whatever their luck is."""
+
+from __future__ import annotations
+
+from math import exp
+
+import pytest
+
+from fake_trials import Truth, fake_run, kept
+from planted_series import Planted, planted_series
+from tlstax.findings.two_sides.effects import side_effects
+from tlstax.findings.two_sides.gate import gated_sides
+from tlstax.findings.two_sides.words import effect_sentences
+from tlstax.records.trial import StoredRun
+from tlstax.results.comparison import Limit
+from tlstax.study import Case, Levels, Study
+from tlstax.study.two_sides import side_of, two_sided
+from tlstax.support.errors import UserMistake
+
+CPU = "server_cpu_us_per_op"
+
+
+def study(a: str = "server=a", b: str = "server=b", workload: tuple[str, ...] = ("point-select",)) -> Study:
+    return two_sided(side_of([a], "--a"), side_of([b], "--b"), {"workload": workload}, precision=0.01)
+
+
+def with_luck(factor: float, luck: float) -> Planted:
+    """B costs so many times as much; each process of a block is off by its own luck."""
+
+    def planted(levels: Levels, block: int) -> dict[str, float]:
+        sign = 1 if (block + int(levels["instance"])) % 2 else -1
+        of_b = factor if levels["server"] == "b" else 1.0
+        return {CPU: 100 * of_b * exp(luck * sign * (1 + block % 3))}
+
+    return planted
+
+
+def test_the_luck_of_two_processes_cancels_in_their_mean() -> None:
+    (effect,) = side_effects(planted_series(study(), with_luck(1.03, 0.02)), (CPU,))
+    assert effect.change.point == pytest.approx(1.03)
+    assert (effect.a, effect.judgement) == (pytest.approx(100, rel=0.05), "higher")
+    assert effect.b == pytest.approx(effect.a * effect.change.point)
+    assert effect.change.low is not None
+    assert effect.change.low > 1.0299
+
+
+def test_luck_that_does_not_cancel_widens_the_interval() -> None:
+    def unlucky(levels: Levels, block: int) -> dict[str, float]:
+        luck = {1: 0.0, 2: 0.0, 3: 1.0, 4: 1.0}[int(levels["instance"])] * (1 if block % 2 else -1)
+        return {CPU: 100 * exp(0.02 * luck)}
+
+    (effect,) = side_effects(planted_series(study(), unlucky), (CPU,))
+    assert effect.judgement == "no difference seen"
+    assert effect.change.half_width == pytest.approx(0.0217, abs=0.0001)
+    (sentence,) = effect_sentences((effect,), CPU)
+    assert sentence.endswith("no difference seen, and one of 4.3 % would have been")
+
+
+def test_twins_and_control_show_what_nothing_changes() -> None:
+    def planted(levels: Levels, _: int) -> dict[str, float]:
+        return {CPU: {1: 100.0, 2: 102.0, 3: 110.0, 4: 121.0}[int(levels["instance"])]}
+
+    (effect,) = side_effects(planted_series(study(), planted), (CPU,))
+    assert [twin and round(twin.point, 6) for twin in effect.twins] == [1.02, 1.1]
+    assert effect.change.point == pytest.approx((110 * 121 / (100 * 102)) ** 0.5)
+    assert effect.control is None
+
+
+def test_a_block_that_lacks_a_process_does_not_count() -> None:
+    def planted(levels: Levels, block: int) -> dict[str, float]:
+        return {} if (levels["instance"], block) == (4, 2) else {CPU: 100.0}
+
+    (effect,) = side_effects(planted_series(study(), planted, blocks=5), (CPU,))
+    assert effect.change.blocks == 4
+    assert side_effects(planted_series(study(), lambda *_: {}), (CPU,)) == ()
+
+
+def test_sides_on_one_server_are_compared_without_twins() -> None:
+    def planted(levels: Levels, _: int) -> dict[str, float]:
+        return {CPU: 120.0 if levels["tls"] == "1.3" else 100.0}
+
+    both = study("tls=1.2", "tls=1.3", ("point-select", "reconnect"))
+    found = side_effects(planted_series(both, planted), (CPU,))
+    assert [(effect.change.point, effect.twins) for effect in found] == [(pytest.approx(1.2), ())] * 2
+    assert len({effect.label for effect in found}) == 2
+
+
+def test_a_study_without_sides_has_no_effects_of_them() -> None:
+    plain = study().model_copy(update={"sides": None})
+    assert side_effects(planted_series(plain, with_luck(1, 0)), (CPU,)) == ()
+
+
+def measured(factor: float, noise: float = 0.002) -> StoredRun:
+    """A run in which B costs so many times as much."""
+
+    def truth(case: Case) -> Truth:
+        return kept(20_000, 30.0 * (factor if case.levels["server"] == "b" else 1), 10.0, record_bytes=22)
+
+    return fake_run(study=study(), seed=5, truth=truth, noise=noise, invalid=False)
+
+
+@pytest.mark.parametrize(
+    ("factor", "most", "verdict"), [(1.03, 0.01, "FAIL"), (1.0, 0.01, "PASS"), (1.01, 0.01, "UNTOLD")]
+)
+def test_a_change_within_one_run_keeps_to_a_limit_or_not(factor: float, most: float, verdict: str) -> None:
+    found = gated_sides(measured(factor), [Limit(outcome=CPU, most=most)])
+    assert (found.verdict, found.run) == (verdict, found.against)
+    (case,) = found.cases
+    assert case.change.before == pytest.approx(30, rel=0.01)
+    assert case.change.after == pytest.approx(30 * factor, rel=0.01)
+
+
+def test_intervals_of_several_limits_are_wider_so_that_all_hold_together() -> None:
+    alone = gated_sides(measured(1.0), [Limit(outcome=CPU, most=0.01)]).cases[0]
+    limits = [Limit(outcome=name, most=0.01) for name in (CPU, "client_cpu_us_per_op", "latency_p50_us")]
+    together = gated_sides(measured(1.0), limits)
+    assert [case.limit.outcome for case in together.cases] == [limit.outcome for limit in limits]
+    assert together.cases[0].change.change.confidence == pytest.approx(1 - 0.05 / 3)
+    assert alone.change.change.confidence == pytest.approx(0.95)
+
+
+def test_two_limits_of_one_outcome_are_two_cases() -> None:
+    limits = [Limit(outcome=CPU, most=0.01), Limit(outcome=CPU, most=-0.01)]
+    found = gated_sides(measured(1.0), limits)
+    assert [case.verdict for case in found.cases] == ["PASS", "FAIL"]
+
+
+def test_a_run_without_sides_or_without_the_outcome_cannot_be_checked_by_itself() -> None:
+    with pytest.raises(UserMistake, match="has no two sides"):
+        gated_sides(fake_run(seed=1), [Limit(outcome=CPU, most=0.01)])
+    with pytest.raises(UserMistake, match=r"no block of run .* has both sides with path_cpu_us_per_op"):
+        gated_sides(measured(1.0), [Limit(outcome="path_cpu_us_per_op", most=0.01)])
