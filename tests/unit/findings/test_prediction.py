@@ -72,7 +72,7 @@ def rows() -> list[BlockRow]:
 
 
 def model() -> Calibrated:
-    return calibration_of(fake_header(STUDY), measured_mixes(rows()))
+    return calibration_of(fake_header(STUDY), measured_mixes(rows(), STUDY.baseline))
 
 
 NEW = Mix(certificate="rsa-4096", group="default", statements=10, answer_bytes=2048)
@@ -184,7 +184,7 @@ def test_what_a_path_does_not_keep_to_says_nothing_of_connections_without_it() -
         if (mix := Mix.of(CaseLevels.of(own.levels)))
         for off in (2.0 if mix.path == "stunnel" and mix.statements == 8 else 1.0,)
     ]
-    found = calibration_of(fake_header(STUDY), measured_mixes(odd))
+    found = calibration_of(fake_header(STUDY), measured_mixes(odd, STUDY.baseline))
     assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     assert found.through["haproxy-tls"].busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     assert found.through["stunnel"].busy[SERVER_CPU].unexplained > 0.02
@@ -227,9 +227,31 @@ def test_outside_of_the_range_it_says_so() -> None:
 def test_an_outcome_that_a_block_lacks_is_left_out_and_others_stay() -> None:
     some = rows()
     some[0] = BlockRow(some[0].role, some[0].levels, 1, "", {SERVER_CPU: 1.0}, {})
-    (first, *_) = measured_mixes(some)
+    (first, *_) = measured_mixes(some, STUDY.baseline)
     assert set(first.values) == {SERVER_CPU}
     assert first.blocks == 3
+
+
+def test_a_machine_that_is_slower_for_some_of_the_mixes_changes_nothing() -> None:
+    """In the second block it takes half as long again for what is measured while it lasts."""
+    usual = {own.connections: own.values for own in measured_mixes(rows(), STUDY.baseline)[:2]}
+
+    def disturbed(own: BlockRow) -> BlockRow:
+        slow = 1.5 if own.block == 2 and len(str(own.levels["workload"])) % 2 else 1.0
+        ratios = {
+            name: value / usual[int(own.levels["connections"])][name]
+            for name, value in own.values.items()
+            if name != PATH_CPU
+        }
+        values = {name: value * slow for name, value in own.values.items()}
+        values[PATH_CPU] = own.values.get(PATH_CPU, 0.0)
+        role = "baseline" if STUDY.is_baseline(own.levels) else "treatment"
+        return BlockRow(role, own.levels, own.block, "", values, ratios)
+
+    found = calibration_of(fake_header(STUDY), measured_mixes(map(disturbed, rows()), STUDY.baseline))
+    assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
+    control = BlockRow("control", rows()[0].levels, 1, "", {SERVER_CPU: 1e9}, {SERVER_CPU: 1e9})
+    assert measured_mixes([*rows(), control], STUDY.baseline) == measured_mixes(rows(), STUDY.baseline)
 
 
 def test_of_several_servers_one_is_chosen() -> None:
@@ -238,8 +260,10 @@ def test_of_several_servers_one_is_chosen() -> None:
         for server in ("mysql-9.7", "mariadb-11.8")
         for own in rows()
     ]
-    assert len(measured_mixes(named)) == 2 * len(measured_mixes(named, "mysql-9.7"))
-    assert measured_mixes(named, "mysql-8.0.33") == ()
+    assert len(measured_mixes(named, STUDY.baseline)) == 2 * len(
+        measured_mixes(named, STUDY.baseline, "mysql-9.7")
+    )
+    assert measured_mixes(named, STUDY.baseline, "mysql-8.0.33") == ()
 
 
 def test_predictions_are_set_beside_what_was_measured() -> None:
@@ -248,7 +272,7 @@ def test_predictions_are_set_beside_what_was_measured() -> None:
     off[SERVER_CPU] *= 1.2
     busy = BlockRow("treatment", new, 1, "", off, {})
     alone = BlockRow("treatment", {**new, "connections": 1}, 1, "", values_of(NEW, 1), {})
-    found = validation_of(model(), measured_mixes([busy, alone]), run="r", status="complete")
+    found = validation_of(model(), measured_mixes([busy, alone], STUDY.baseline), run="r", status="complete")
     errors = {one.outcome: one.median_error for one in found.outcomes}
     assert errors == pytest.approx({SERVER_CPU: 0.2, CLIENT_CPU: 0, TIME: 0, SENT: 0, RECEIVED: 0}, abs=1e-6)
     within = {one.outcome: one.within_share for one in found.outcomes if one.has_interval}

@@ -8,9 +8,11 @@ from math import exp, log
 from statistics import fmean
 
 from tlstax.findings.core.blocks import BlockRow, block_rows
+from tlstax.findings.core.series import Frozen, frozen
 from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import Parts, of_path, parts_of
 from tlstax.records.trial import RunHeader, StoredRun
+from tlstax.study import Levels
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
@@ -89,7 +91,7 @@ def calibrated(stored: StoredRun, server: str | None = None) -> Calibrated:
 
     Raises UserMistake where it has too few mixes, MachineFault where a histogram cannot be decoded.
     """
-    return calibration_of(stored.header, measured_mixes(block_rows(stored, READ), server))
+    return calibration_of(stored.header, mixes_of(stored, server))
 
 
 def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibrated:
@@ -114,28 +116,47 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
     return Calibrated(header, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
 
 
-def measured_mixes(rows: Iterable[BlockRow], server: str | None = None) -> tuple[MeasuredMix, ...]:
-    """Every mix that a run has valid trials of, with the outcomes that all of its blocks have.
+def mixes_of(stored: StoredRun, server: str | None = None) -> tuple[MeasuredMix, ...]:
+    """Every mix that a run has valid trials of. MachineFault where a histogram cannot be decoded."""
+    return measured_mixes(block_rows(stored, READ), stored.header.study.baseline, server)
+
+
+def measured_mixes(
+    rows: Iterable[BlockRow], baseline: Levels, server: str | None = None
+) -> tuple[MeasuredMix, ...]:
+    """Every mix of these rows, with the outcomes that all of its blocks have; `baseline` are its levels.
 
     With a `server` those of that one alone, where it was a factor.
     """
-    by_case = grouped(rows, lambda row: tuple(sorted(row.levels.items())))
-    return tuple(_each_mix(by_case.values(), server))
+    by_case = grouped((row for row in rows if row.role != "control"), lambda row: frozen(row.levels))
+    return tuple(_each_mix(by_case, baseline, server))
 
 
-def _each_mix(cases: Iterable[list[BlockRow]], server: str | None) -> Iterator[MeasuredMix]:
-    for rows in cases:
+def _each_mix(
+    by_case: Mapping[Frozen, list[BlockRow]], baseline: Levels, server: str | None
+) -> Iterator[MeasuredMix]:
+    for rows in by_case.values():
         case = CaseLevels.of(rows[0].levels)
         mix = Mix.of(case)
         if mix is not None and (server is None or case.server in {None, server}):
-            yield _measured(mix, case, rows)
+            yield _measured(mix, case, rows, by_case.get(frozen({**rows[0].levels, **baseline}), []))
 
 
-def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredMix:
-    blocks = grouped(rows, lambda row: row.block)
+def _measured(
+    mix: Mix, case: CaseLevels, rows: Sequence[BlockRow], baseline: Sequence[BlockRow]
+) -> MeasuredMix:
+    """What the mix cost: its ratio to the baseline beside it, times what the baseline cost in all blocks.
+
+    A virtual machine may be half as fast for a minute, and not all mixes have as much of that. Neighbouring
+    slices do. What the baseline has not (a path's own programs) is taken as it was.
+    """
     known = set.intersection(*(set(row.values) for row in rows))
+    compared = set.intersection(known, *(set(row.ratios) for row in rows))
+    usual = {name: _mean(row.values[name] for row in baseline if name in row.values) for name in compared}
     values = {
-        name: exp(fmean(fmean(log(row.values[name]) for row in own) for own in blocks.values()))
+        name: usual[name] * _mean(row.ratios[name] for row in rows)
+        if name in compared
+        else _mean(row.values[name] for row in rows)
         for name in READ
         if name in known
     }
@@ -145,7 +166,13 @@ def _measured(mix: Mix, case: CaseLevels, rows: Sequence[BlockRow]) -> MeasuredM
     if CONNECT_ROUND_TRIPS in values:
         asked = mix.statements * values.get(QUERY_ROUND_TRIPS, 1.0)
         values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked
-    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(blocks))
+    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(rows))
+
+
+def _mean(values: Iterable[float]) -> float:
+    """The geometric mean, for values come and go by factors; of none it is nothing."""
+    logs = [log(value) for value in values if value > 0]
+    return exp(fmean(logs)) if logs else 0.0
 
 
 def _fits_by_connections(

@@ -8,19 +8,17 @@ from statistics import fmean
 
 import numpy as np
 
-from tlstax.findings.core.blocks import block_rows
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
     PATH_CPU,
-    READ,
     RECEIVED,
     SENT,
     SERVER_CPU,
     TIME,
     Calibrated,
     MeasuredMix,
-    measured_mixes,
+    mixes_of,
 )
 from tlstax.findings.model.predict import costs, server_of
 from tlstax.records.trial import StoredRun
@@ -36,7 +34,7 @@ COUNTED = (SENT, RECEIVED)
 
 def validation(model: Calibrated, stored: StoredRun) -> Validation:
     """Every mix of the run that the model can predict, with its costs as predicted and as measured."""
-    measured = [_as_far_as_it_was(own, stored) for own in measured_mixes(block_rows(stored, READ))]
+    measured = [_as_far_as_it_was(own, stored) for own in mixes_of(stored)]
     return validation_of(model, measured, run=stored.header.run, status=stored.status)
 
 
