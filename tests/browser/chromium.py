@@ -71,7 +71,11 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Load a file and wait until all of it is there."""
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        self.go(path.absolute().as_uri())
+
+    def go(self, address: str) -> None:
+        """The same with what an address has."""
+        self.call("Page.navigate", url=address)
         self.browser.wait_for("Page.loadEventFired")
 
     def set_width(self, width: int, height: int = 900) -> None:

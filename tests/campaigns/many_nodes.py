@@ -17,6 +17,7 @@ from pathlib import Path
 from fake_cluster import FakeCluster, FakeMachine
 from tlstax.machines.pipeline import run_on
 from tlstax.plan.order import trials_per_block
+from tlstax.results.live import LiveRun
 from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.store import Store
@@ -54,6 +55,9 @@ class Silent:
         """Nothing."""
 
     def trial(self, step: Step) -> None:
+        """Nothing."""
+
+    def noted(self, live: LiveRun) -> None:
         """Nothing."""
 
     def close(self) -> None:

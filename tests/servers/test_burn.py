@@ -10,6 +10,7 @@ from planted import planted_ratio
 from tlstax.findings.core import slices
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.results.live import LiveRun
 from tlstax.run.bench import Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -35,6 +36,8 @@ class Quiet:
     def step(self, text: str) -> None: ...
 
     def warn(self, text: str) -> None: ...
+
+    def noted(self, live: LiveRun) -> None: ...
 
     def close(self) -> None: ...
 

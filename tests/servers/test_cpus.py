@@ -13,6 +13,7 @@ from processes import family
 from tlstax.observers.machine import available_cpus
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import StoredRun
+from tlstax.results.live import LiveRun
 from tlstax.run import pilot
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -50,6 +51,8 @@ class Watching:
         self.said.append(text)
 
     def warn(self, text: str) -> None: ...
+
+    def noted(self, live: LiveRun) -> None: ...
 
     def close(self) -> None: ...
 

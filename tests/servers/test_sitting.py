@@ -15,6 +15,7 @@ from processes import family
 from tlstax.checks.together import ROWS
 from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.live import LiveRun
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
@@ -36,6 +37,8 @@ class Watching:
     def step(self, text: str) -> None: ...
 
     def warn(self, text: str) -> None: ...
+
+    def noted(self, live: LiveRun) -> None: ...
 
     def close(self) -> None: ...
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, Budget, ClientCpus, Json, OverBudget, ServerCpus, Settings
+from tlstax.cli.options import BesideOthers, Budget, ClientCpus, Json, Live, OverBudget, ServerCpus, Settings
 
 ab_app = typer.Typer()
 
@@ -48,6 +48,7 @@ def ab(
     client_cpus: ClientCpus = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     beside_others: BesideOthers = False,
+    live: Live = False,
     json: Json = False,
 ) -> None:
     """What B changes beside A: both in one run, in turns, each of two processes that every block has anew."""
@@ -70,6 +71,7 @@ def ab(
         client_cpus=client_cpus,
         report=report,
         beside_others=beside_others,
+        live=live,
         json=json,
     )
     raise typer.Exit(ab_command(options))

@@ -10,7 +10,7 @@ from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.compare_command import STATUS, limit_of
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.measuring import bounded, measured
+from tlstax.cli.measuring import Shown, bounded, measured
 from tlstax.cli.streams import show_found
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.plan.budget import check_budget
@@ -43,6 +43,7 @@ class AbOptions:
     client_cpus: str | None = None
     report: Path | None = None
     beside_others: bool = False
+    live: bool = False
     json: bool = False
 
 
@@ -54,7 +55,8 @@ def ab_command(options: AbOptions) -> int:
         check_budget(study, own_options=True)
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     request = Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
-    stored = measured(request, report=options.report, as_json=options.json)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    stored = measured(request, shown=shown)
     if stored.status == "interrupted":
         return INTERRUPTED
     if not limits:

@@ -24,6 +24,7 @@ from tlstax.cli.options import (
     ClientsOn,
     Count,
     Json,
+    Live,
     On,
     OverBudget,
     Profile,
@@ -203,6 +204,7 @@ def run(
     ] = None,
     server_host: ServerHost = None,
     beside_others: BesideOthers = False,
+    live: Live = False,
     ray: Ray = None,
     on: On = None,
     server_on: ServerOn = None,
@@ -242,6 +244,7 @@ def run(
                 seed=seed,
                 report=report,
                 beside_others=beside_others,
+                live=live,
                 cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
                 json=json,
                 allow_plaintext=allow_plaintext,
@@ -275,6 +278,26 @@ def report(
     from tlstax.cli.report_command import report_command
 
     raise typer.Exit(report_command(run_name, format_name, output))
+
+
+@app.command()
+def watch(
+    run_name: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run, or `last`. Default: the one under way.")
+    ] = None,
+) -> None:
+    """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""
+    from tlstax.cli.watch_command import watch_command
+
+    raise typer.Exit(watch_command(run_name))
+
+
+@app.command("live-page", hidden=True)
+def live_page() -> None:
+    """What `run --live` starts beside itself: the run's page, until the run is gone."""
+    from tlstax.cli.watch_command import inherited_command
+
+    raise typer.Exit(inherited_command())
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
@@ -10,19 +10,21 @@ from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store, reports_dir
+from tlstax.cli.live_page import beside
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
-from tlstax.run.pipeline import run
+from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.watch.noting import noting
 
 
 def bounded(
@@ -70,37 +72,45 @@ def checked_count(count: str) -> str:
     return count
 
 
-def measure(
-    request: Request, *, report: Path | None, as_json: bool, cluster: AskedCluster | None = None
-) -> int:
-    """Measure, show what was found, write the report; the exit status.
+@dataclass(frozen=True)
+class Shown:
+    """How a run is shown: as JSON alone or in words, its `report` in this file or beside the store.
 
-    What `measured` says of standard output and the report.
+    With `live` it is also shown as it goes, on a page.
     """
-    stored = measured(request, report=report, as_json=as_json, cluster=cluster)
+
+    report: Path | None = None
+    as_json: bool = False
+    live: bool = False
+
+
+def measure(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> int:
+    """Measure, show what was found, write the report; the exit status. Faults as of `measured`."""
+    stored = measured(request, shown=shown, cluster=cluster)
     return INTERRUPTED if stored.status == "interrupted" else 0
 
 
-def measured(
-    request: Request, *, report: Path | None, as_json: bool, cluster: AskedCluster | None = None
-) -> StoredRun:
+def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> StoredRun:
     """Measure, show what was found, write the report; the run as it is kept.
 
     With --json, standard output is the document alone, and a report is written only if asked for. Raises
     UserMistake or MachineFault, before anything is measured, where the report could not be written. With a
     cluster its machines measure.
     """
-    if report is not None:
-        check_writable(report)
-    elif not as_json:
+    if shown.report is not None:
+        check_writable(shown.report)
+    elif not shown.as_json:
         reports_dir()
-    with open_store() as store:
-        stored = _run(request, store, ProgressLine(quiet=as_json), cluster)
-    _show(stored, report, as_json=as_json)
+    with beside() as show_live:
+        with open_store() as store, noting(ProgressLine(quiet=shown.as_json)) as (watcher, directory):
+            if shown.live:
+                show_live(directory)
+            stored = _run(request, store, watcher, cluster)
+        _show(stored, shown.report, as_json=shown.as_json)
     return stored
 
 
-def _run(request: Request, store: Store, watcher: ProgressLine, asked: AskedCluster | None) -> StoredRun:
+def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster | None) -> StoredRun:
     if asked is None:
         return run(request, store, watcher)
     from tlstax.machines.on_ray import connected

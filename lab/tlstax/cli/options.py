@@ -46,6 +46,10 @@ BesideOthers = Annotated[
         "--beside-others", help="Do not wait for another run that is measuring here; the report says so."
     ),
 ]
+Live = Annotated[
+    bool,
+    typer.Option("--live", help="Show the run as it goes on a page for a browser of this machine, too."),
+]
 ServerCpus = Annotated[
     str | None,
     typer.Option(help="CPUs for the server, such as 0-11 or 0,2,4-7; what is left is the client's."),

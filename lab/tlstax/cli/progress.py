@@ -12,6 +12,7 @@ from tlstax.cli.in_place import InPlace, Size
 from tlstax.cli.progress_view import Moment, view
 from tlstax.findings.core.stopping import Progress
 from tlstax.report.core.untrusted import printable
+from tlstax.results.live import LiveRun
 from tlstax.run.progress import Step
 
 _MOST_SHOWN = 1.0
@@ -63,6 +64,9 @@ class ProgressLine:
             Moment(f"{place}: {step.label}", share, left, step.so_far),
             f"{place} · {_known(step.progress)}{left} left · {step.label}",
         )
+
+    def noted(self, live: LiveRun) -> None:
+        """What is known between blocks is shown with the next trial."""
 
     def now(self, words: str, *, share: float | None = None, left_s: float | None = None) -> None:
         """What is going on at this moment; it takes the place of what was said so before.

@@ -10,7 +10,7 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
-from tlstax.cli.measuring import bounded, measure
+from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.plan.budget import check_budget
@@ -53,6 +53,7 @@ class RunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
+    live: bool = False
     cluster: AskedCluster | None = None
     json: bool = False
     allow_plaintext: bool = False
@@ -110,7 +111,8 @@ def run_command(options: RunOptions) -> int:
         beside_others=options.beside_others,
         cpus=cpus,
     )
-    return measure(request, report=options.report, as_json=options.json, cluster=options.cluster)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    return measure(request, shown=shown, cluster=options.cluster)
 
 
 def _check_cluster(options: RunOptions) -> None:

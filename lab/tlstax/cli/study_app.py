@@ -16,6 +16,7 @@ from tlstax.cli.options import (
     ClientsOn,
     Count,
     Json,
+    Live,
     On,
     OverBudget,
     Precision,
@@ -103,6 +104,7 @@ def study_run(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
     beside_others: BesideOthers = False,
+    live: Live = False,
     ray: Ray = None,
     on: On = None,
     server_on: ServerOn = None,
@@ -134,6 +136,7 @@ def study_run(
         seed=seed,
         report=report,
         beside_others=beside_others,
+        live=live,
         cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
         json=json,
     )

@@ -10,7 +10,7 @@ from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import bounded, measure
+from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
@@ -33,6 +33,7 @@ class StudyRunOptions:
     seed: int | None = None
     report: Path | None = None
     beside_others: bool = False
+    live: bool = False
     cluster: AskedCluster | None = None
     json: bool = False
 
@@ -82,7 +83,8 @@ def run_command(name: str, options: StudyRunOptions) -> int:
         cpus = _asked_cpus(options.changes)
         request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
     request = replace(request, beside_others=options.beside_others)
-    return measure(request, report=options.report, as_json=options.json, cluster=options.cluster)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    return measure(request, shown=shown, cluster=options.cluster)
 
 
 def changed(study: Study, changes: Changes) -> Study:

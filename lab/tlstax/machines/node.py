@@ -127,6 +127,9 @@ class _Follower:
     head: _Head
     study: Study
 
+    def sits(self, sitting: Sitting) -> None:
+        pass
+
     def begins(self, trial: Trial) -> None:
         self.head.tell(Began(trial=trial))
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from tlstax.findings.core.stopping import Stop, Taken, decide
+from tlstax.findings.live.account import Account
 from tlstax.machines.cluster import Cluster
 from tlstax.machines.crew import Crew, Gone, Member
 from tlstax.machines.dispatch import Dispatch
@@ -22,12 +23,13 @@ from tlstax.machines.messages import (
 from tlstax.plan.order import blocks
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord, Verdict
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
-from tlstax.run.pipeline import Watcher, to_its_end
+from tlstax.run.pipeline import Watcher, noted, to_its_end
 from tlstax.run.preparing import Request, begun, needs_of
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same_content, slim, spent_s
 from tlstax.store import Store
 from tlstax.support import interruption
+from tlstax.support.text import counted
 
 HEAR_S = 1.0
 """How long to wait for a report until the cluster is asked who is there."""
@@ -95,6 +97,7 @@ class _Measuring:
     def __post_init__(self) -> None:
         study, before = self.header.study, self.resumed
         self.records = list(before.trials) if before else []
+        self.account = Account(self.header, self.records)
         spent = spent_s(before) if before else 0.0
         self.outlook = Outlook(study, self.header.trial_duration_s, spent, time.monotonic())
         done = {record.trial.place for record in self.records}
@@ -180,6 +183,9 @@ class _Measuring:
             self.stop = decision
         else:
             self.outlook.decided(decision.progress, now_s)
+            self.account.decided(decision.progress)
+            at_work = f"{counted(len(self.crew.working), 'machine')} at work on blocks of their own"
+            self.watcher.noted(noted(self.account, self.outlook, at_work))
 
     def _is_time_to_look(self, spent_s: float) -> bool:
         """Whether there is enough new to look at all blocks again, or the budget may be spent.
@@ -206,6 +212,7 @@ class _Measuring:
         records = self.reported.pop(name, [])
         if records:
             self.store.add_trials(self.header.run, records)
+            self.account.took(records)
         kept = [slim(record, self.header.study) for record in records]
         self.records += kept
         return kept

@@ -29,6 +29,10 @@ from tlstax.support import interruption
 class Follower(Protocol):
     """Who is kept informed of a block."""
 
+    def sits(self, sitting: Sitting) -> None:
+        """A sitting is about to begin, and nobody works."""
+        ...
+
     def begins(self, trial: Trial) -> None:
         """A client is being started."""
         ...
@@ -75,6 +79,7 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()
+        follower.sits(sitting)
         with ExitStack() as stack:
             places = _places(sitting, where, shortest_s, stack)
             if sitting.takes_turns:

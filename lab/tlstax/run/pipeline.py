@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
+from tlstax.findings.live.account import Account
 from tlstax.plan.fitting import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.results.live import LiveRun
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, external, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
@@ -22,6 +25,8 @@ from tlstax.run.resume import slim, spent_s
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled
 from tlstax.store import Store
+from tlstax.study import Study
+from tlstax.study.labels import full_label, group_label
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
 
@@ -31,6 +36,10 @@ class Watcher(Listener, Protocol):
 
     def trial(self, step: Step) -> None:
         """A trial begins."""
+        ...
+
+    def noted(self, live: LiveRun) -> None:
+        """Nobody is being measured now, and this is known of the run."""
         ...
 
     def close(self) -> None:
@@ -80,14 +89,16 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     outlook = Outlook(study, header.trial_duration_s, spent_s(before) if before else 0.0, time.monotonic())
     if outlook.warning:
         watcher.warn(outlook.warning)
+    account = Account(header, records)
     taken: Taken = {}
     if before:
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()), taken)
         outlook.decided(known.progress, time.monotonic())
+        account.decided(known.progress)
     done = {record.trial.place for record in records}
     elsewhere = external(study, header, benches, watcher.step, request.promised)
     where = Where(header, benches, elsewhere, request.share)
-    follower = _Follower(outlook, watcher, header, store, records)
+    follower = _Follower(outlook, watcher, header, store, records, account)
     fitting, past = Fitting.of(study, cases(study), header.trial_duration_s), list[Took]()
     for block in blocks(study, header.seed, done):
         began_s = time.monotonic()
@@ -103,6 +114,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         if isinstance(decision, Stop):
             return decision.why
         outlook.decided(decision.progress, time.monotonic())
+        account.decided(decision.progress)
     raise AssertionError("blocks have no end")
 
 
@@ -118,6 +130,10 @@ class _Follower:
     header: RunHeader
     store: Store
     records: list[TrialRecord]
+    account: Account
+
+    def sits(self, sitting: Sitting) -> None:
+        self.watcher.noted(noted(self.account, self.outlook, _next(sitting, self.header.study)))
 
     def begins(self, trial: Trial) -> None:
         self.watcher.trial(self.outlook.step(trial, time.monotonic()))
@@ -131,9 +147,29 @@ class _Follower:
 
     def done(self, records: tuple[TrialRecord, ...]) -> None:
         self.store.add_trials(self.header.run, records)
+        self.account.took(records)
         for record in records:
             self.records.append(slim(record, self.header.study))
             stop_on_the_users_mistake(record, self.header.study)
 
     def warn(self, text: str) -> None:
+        self.account.warned(text)
         self.watcher.warn(text)
+
+
+def noted(account: Account, outlook: Outlook, doing: str) -> LiveRun:
+    """What is known now; `doing` comes next."""
+    share, left_s = outlook.rest(time.monotonic())
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return account.between(doing, at, share=share, left_s=left_s)
+
+
+def _next(sitting: Sitting, study: Study) -> str:
+    """What a sitting is about to do, in words."""
+    first = sitting.trials[0]
+    if sitting.takes_turns:
+        cases = f"{len(sitting.trials)} cases take turns"
+        group = group_label(first.case.levels, study)
+        return f"block {first.block + 1}: {cases}, {group}" if group else f"block {first.block + 1}: {cases}"
+    when = "beforehand" if first.goes_before else f"block {first.block + 1}"
+    return f"{when}, trial {first.position + 1}: {full_label(first.case, study)}"

@@ -87,6 +87,22 @@ class Outlook:
             self._block = trial.block
         return self._step(trial, now_s)
 
+    def rest(self, now_s: float) -> tuple[float, float]:
+        """Between two blocks or sittings: how much of the whole is done, and how long the rest may take."""
+        left_s = max(0.0, self._left_s(now_s))
+        return self._share(left_s, now_s), left_s
+
+    def _left_s(self, now_s: float) -> float:
+        """What is left of the budget, or less where less is needed; below nothing where that is overdrawn."""
+        left_s = self._study.budget_s - self.spent_s(now_s)
+        if self._progress is None:
+            return left_s
+        return min(left_s, self._progress.left_s - (now_s - self._decided_s))
+
+    def _share(self, left_s: float, now_s: float) -> float:
+        spent_s = self.spent_s(now_s)
+        return spent_s / (spent_s + left_s) if spent_s else 0.0
+
     def _known(self, case: Case) -> Case:
         """The case by the levels that the study has."""
         return case.model_copy(update={"levels": self._study.known(case.levels)})
@@ -105,11 +121,7 @@ class Outlook:
         each_s = self._estimated_block_s / self.trials_in_block
         if self._begun > self.trials_in_block // 10 + 1:
             each_s = (now_s - self._started_s) / (self._begun - 1)
-        left_s = self._study.budget_s - self.spent_s(now_s)
-        if self._progress is not None:
-            left_s = min(left_s, self._progress.left_s - (now_s - self._decided_s))
-        left_s = max(left_s, each_s * (self.trials_in_block - self._place + 1))
-        spent_s = self.spent_s(now_s)
+        left_s = max(self._left_s(now_s), each_s * (self.trials_in_block - self._place + 1))
         return Step(
             block=trial.block,
             place=self._place,
@@ -117,6 +129,6 @@ class Outlook:
             label=full_label(trial.case, self._study) + (", profiled" if trial.profiled else ""),
             progress=self._progress,
             left_s=left_s,
-            share=spent_s / (spent_s + left_s) if spent_s else 0.0,
+            share=self._share(left_s, now_s),
             so_far=self._so_far,
         )

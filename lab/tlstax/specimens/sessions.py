@@ -108,11 +108,12 @@ def _exclusively(parent: Path) -> Iterator[None]:
 
 def _remove_stale(parent: Path) -> None:
     for path in parent.iterdir():
-        if path.is_dir() and _is_stale(path):
+        if path.is_dir() and is_stale(path):
             _clear(path)
 
 
-def _is_stale(path: Path) -> bool:
+def is_stale(path: Path) -> bool:
+    """Whether the process that a session's directory belonged to is gone."""
     try:
         with (path / "lock").open("r+", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,6 +13,7 @@ from tlstax.machines.messages import Failed
 from tlstax.machines.pipeline import run_on
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import StoredRun
+from tlstax.results.live import LiveRun
 from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.run.resume import unfinished
@@ -32,6 +33,7 @@ class Heard:
     steps: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    noted_blocks: list[int] = field(default_factory=list)
 
     def step(self, text: str) -> None:
         self.steps.append(text)
@@ -41,6 +43,9 @@ class Heard:
 
     def trial(self, step: Step) -> None:
         self.labels.append(step.label)
+
+    def noted(self, live: LiveRun) -> None:
+        self.noted_blocks.append(live.blocks)
 
     def close(self) -> None:
         pass

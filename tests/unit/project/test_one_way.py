@@ -40,6 +40,7 @@ ROOMS = (
     "advice",
     "doctor",
     "machines",
+    "watch",
     "cli",
 )
 """From the ground up."""

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib import resources
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
-
 from tlstax import __version__
-from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.advice.section import advice_sections
 from tlstax.report.advice.words import share_words, use_words
-from tlstax.report.core import figures, palette
-from tlstax.report.core.untrusted import printable
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.page.page import page
+from tlstax.report.page.templates import style, template
 from tlstax.results.advice import Advice, Advised
 from tlstax.results.document import RunDocument
-from tlstax.study.labels import full_label
-
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 
 
 def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> str:
@@ -30,65 +18,21 @@ def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
-    return _template("template.html.j2").render(page=page(stored, document, draw), style=_style())
+    return template("template.html.j2").render(page=page(stored, document, draw), style=style())
 
 
 def advice_html(found: Advice) -> str:
     """An advice as a page of its own. Whatever a server said is escaped."""
-    return _template("advice.html.j2").render(
+    return template("advice.html.j2").render(
         title=found.inspected.server,
         answers=(use_words(found.use), *(_answer(own) for own in found.advised)),
         sections=advice_sections(found),
         version=__version__,
         at=found.inspected.at,
-        style=_style(),
+        style=style(),
     )
 
 
 def _answer(own: Advised) -> str:
     saved = own.saving.server_share
     return own.what if saved is None else f"{own.what}: {share_words(saved)} of the server's CPU"
-
-
-def _whole(sentence: str) -> str:
-    """A sentence with a capital, in which no number is parted from its unit."""
-    return _unparted(capitalised(sentence))
-
-
-def _unparted(text: str) -> str:
-    """Text in which no line ends between a number and its unit."""
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
-
-
-@cache
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=PackageLoader("tlstax", "report/page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finalized,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(whole=_whole, unparted=_unparted, figures=figures, full_label=full_label)
-    environment.globals.update(kind_of=lambda block: type(block).__name__)
-    return environment.get_template(name)
-
-
-def _finalized(value: object) -> object:
-    """What is not markup yet shows no character that steers; escaping comes after this."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _style() -> Markup:
-    """The stylesheet: what is written, and the dark colour of every light one that a chart was drawn in."""
-    written = (resources.files("tlstax.report.page") / "report.css").read_text(encoding="utf-8")
-    return Markup(written.replace("/* DARK_INKS */", _dark_inks()))  # noqa: S704 - our own file
-
-
-def _dark_inks() -> str:
-    return "\n  ".join(
-        f'svg [{attribute}="{ink.light}"] {{ {attribute}: {ink.dark}; }}'
-        for ink in palette.every_ink()
-        for attribute in ("fill", "stroke")
-    )
