@@ -111,9 +111,9 @@ class Page:
             self.call(f"{domain}.enable")
         self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
 
-    def wait_until(self, expression: str) -> None:
+    def wait_until(self, expression: str, *, within_s: float = ANSWER_TIMEOUT_S) -> None:
         """Wait until a JavaScript expression is true; AssertionError where it does not become so."""
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        deadline = time.monotonic() + within_s
         while not self.evaluate(expression):
             assert time.monotonic() < deadline, f"never true: {expression}"
             time.sleep(0.02)
