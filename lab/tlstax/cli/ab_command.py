@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.compare_command import STATUS, limit_of
+from tlstax.cli.compare_command import STATUS, limits_of
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measuring import Shown, bounded, measured
 from tlstax.cli.streams import show_found
@@ -49,7 +49,7 @@ class AbOptions:
 
 def ab_command(options: AbOptions) -> int:
     """Measure both sides in turns, show what B changes; the exit status, with limits that of `check`."""
-    limits = [limit_of(text) for text in options.limits]
+    limits = limits_of(options.limits)
     study = ab_study(options)
     if not options.over_budget:
         check_budget(study, own_options=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +29,10 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
     if len(set(runs)) < 2:
         raise UserMistake("compare takes two runs or more", remedy="`tlstax runs list` shows all")
     stored = _loaded(runs)
+    often = Counter(own.header.run for own in stored)
+    for run, times in often.items():
+        if times > 1:
+            raise UserMistake(f"run {run} is named {times} times", remedy="name each run once")
     names = asked_outcomes(outcomes, stored[0].header.study)
     found = compared(stored, names)
     show_found(found, partial(comparison_text, found), as_json=as_json)
@@ -47,7 +52,7 @@ class CheckOptions:
 
 def check_command(options: CheckOptions) -> int:
     """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
-    limits = [limit_of(text) for text in options.limits]
+    limits = limits_of(options.limits)
     found = _checked(options, limits)
     show_found(found, partial(gate_text, found), as_json=options.json)
     return STATUS[found.verdict]
@@ -66,6 +71,15 @@ def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
     return gated(run, against, limits, measure=measure)
 
 
+def limits_of(texts: list[str]) -> list[Limit]:
+    """Limits as they were typed, of each outcome one. Raises UserMistake."""
+    limits = [limit_of(text) for text in texts]
+    for outcome, times in Counter(limit.outcome for limit in limits).items():
+        if times > 1:
+            raise UserMistake(f"--max: {outcome} has {times} limits", remedy="give each outcome one")
+    return limits
+
+
 def limit_of(text: str) -> Limit:
     """A limit as it was typed: "server_cpu_us_per_op +5%". Raises UserMistake."""
     found = _LIMIT.fullmatch(text.strip())
@@ -75,9 +89,16 @@ def limit_of(text: str) -> Limit:
         )
     check_outcome(found["outcome"], "--max")
     share = float(found["number"]) / 100
+    if found["sign"] == "-" and share >= 1:
+        raise UserMistake(f"--max: {text!r}: nothing can fall by 100 % or more", remedy="name a smaller fall")
     return Limit(outcome=found["outcome"], most=-share if found["sign"] == "-" else share)
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:
+    """The runs, each of which has ended: what is known of one under way changes with each block."""
     with open_store() as store:
-        return [run_or_pack(store, name) for name in names]
+        stored = [run_or_pack(store, name) for name in names]
+    for own in stored:
+        if own.status == "running":
+            raise UserMistake(f"run {own.header.run} is still under way", remedy="wait until it has ended")
+    return stored

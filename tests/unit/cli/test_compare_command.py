@@ -11,6 +11,7 @@ import pytest
 from fake_trials import Truth, fake_run, tax_truth
 from tlstax.cli.compare_command import CheckOptions, check_command, compare_command, limit_of
 from tlstax.cli.kept import open_store
+from tlstax.cli.pack_command import pack_command
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
@@ -72,6 +73,8 @@ def test_runs_stand_beside_the_first(capsys: pytest.CaptureFixture[str]) -> None
         ("server_cpu +5%", "not an outcome"),
         ("server_cpu_us_per_op +5", "not an outcome and a percentage"),
         ("server_cpu_us_per_op +nan%", "not an outcome and a percentage"),
+        ("server_cpu_us_per_op -100%", "nothing can fall by 100 % or more"),
+        ("server_cpu_us_per_op -2e9%", "not an outcome and a percentage"),
     ],
 )
 def test_a_limit_that_is_none_is_said(text: str, words: str) -> None:
@@ -95,3 +98,31 @@ def test_what_cannot_be_compared_is_said() -> None:
         compare_command(["one", "again"], "speed", as_json=False)
     with pytest.raises(UserMistake, match="against itself"):
         check_command(CheckOptions(run="one", against="one", limits=[LIMIT]))
+
+
+def test_a_run_that_is_named_twice_by_any_of_its_names_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match="run again is named 2 times"):
+        compare_command(["one", "again", "agai"], None, as_json=False)
+    pack_command("one", tmp_path / "one.tlstax", with_names=True)
+    with pytest.raises(UserMistake, match="run one is named 2 times"):
+        compare_command(["one", str(tmp_path / "one.tlstax")], None, as_json=False)
+
+
+def test_a_run_that_is_still_under_way_is_said() -> None:
+    with open_store() as store:
+        store.begin(run(4, 1.0).header.model_copy(update={"run": "under way"}))
+    with pytest.raises(UserMistake, match="run under way is still under way"):
+        check_command(CheckOptions(run="last", against="one", limits=[LIMIT]))
+    with pytest.raises(UserMistake, match="run under way is still under way"):
+        compare_command(["one", "last"], None, as_json=False)
+
+
+def test_each_outcome_has_one_limit() -> None:
+    with pytest.raises(UserMistake, match="server_cpu_us_per_op has 2 limits"):
+        check_command(CheckOptions(run="again", against="one", limits=[LIMIT, "server_cpu_us_per_op +1%"]))
+
+
+def test_a_limit_that_is_for_no_case_is_said_though_another_is_kept() -> None:
+    """Else a gate would pass that looks at nothing."""
+    with pytest.raises(UserMistake, match="no case that both runs have beside their baselines has path_cpu"):
+        check_command(CheckOptions(run="again", against="one", limits=[LIMIT, "path_cpu_us_per_op +1%"]))

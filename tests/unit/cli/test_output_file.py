@@ -12,6 +12,7 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.cli import measuring
+from tlstax.cli.measuring import Shown
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
@@ -161,11 +162,11 @@ def test_nothing_is_measured_for_a_report_that_cannot_be_written(
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(measuring, "run", lambda *_: pytest.fail("it measured"))
     with pytest.raises(UserMistake, match="cannot be written"):
-        measuring.measure(REQUEST, report=tmp_path / "nowhere" / "report.html", as_json=False)
+        measuring.measure(REQUEST, shown=Shown(report=tmp_path / "nowhere" / "report.html"))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "reports").touch()
     with pytest.raises(MachineFault, match="reports cannot be created"):
-        measuring.measure(REQUEST, report=None, as_json=False)
+        measuring.measure(REQUEST, shown=Shown())
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -176,7 +177,7 @@ def test_what_was_found_is_shown_though_its_file_cannot_be_written(
     stored = fake_run(number_of_blocks=3)
     monkeypatch.setattr(measuring, "run", lambda *_: stored)
     with pytest.raises(MachineFault) as caught:
-        measuring.measure(REQUEST, report=Path("/dev/full"), as_json=as_json)
+        measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), as_json=as_json))
     assert stored.header.run in capsys.readouterr().out
     sentence = caught.value.sentence()
     assert sentence.startswith("/dev/full could not be written (No space left on device); `tlstax report ")

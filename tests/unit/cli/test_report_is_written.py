@@ -8,6 +8,7 @@ import pytest
 
 from kept_runs import NAME, RUN
 from tlstax.cli import measuring, streams
+from tlstax.cli.measuring import Shown
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault
@@ -24,5 +25,5 @@ def test_a_report_is_written_though_nobody_can_be_shown_anything(
     monkeypatch.setattr(measuring, "run", lambda *_: RUN)
     monkeypatch.setattr(measuring, "show", fails)
     with pytest.raises(type(fault)):
-        measuring.measure(Request(study=load_study("tax")), report=tmp_path / "r.html", as_json=False)
+        measuring.measure(Request(study=load_study("tax")), shown=Shown(report=tmp_path / "r.html"))
     assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from tlstax.findings.core.limits import CONFIDENCE, confidence_of_each, verdict_
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import GatedCase, GateResult, Limit, Measure
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import enumerated
 
 
 def gated(
@@ -17,7 +18,8 @@ def gated(
 ) -> GateResult:
     """Every case that both runs have beside each limit.
 
-    UserMistake where nothing can be compared, or the values themselves are asked for of two machines.
+    UserMistake where nothing can be compared, a limit has no case that it is for, or the values themselves
+    are asked for of two machines.
     """
     old, new = measured(against, run)
     same_machine = is_same_machine(old.header.machine, new.header.machine)
@@ -28,18 +30,13 @@ def gated(
             remedy="leave --absolute out: then each is compared with its own baseline",
         )
     found = [(limit, figures) for limit in limits for figures in _figures(old, new, limit, measure)]
+    _check_each_has_a_case(limits, [limit for limit, _ in found])
     each = confidence_of_each(CONFIDENCE, len(found))
     changes = [(limit, case_change(old, figures, each)) for limit, figures in found]
     cases = tuple(
         GatedCase(limit=limit, change=change, verdict=verdict_of(change.change, limit.most))
         for limit, change in changes
     )
-    if not cases:
-        names = ", ".join(dict.fromkeys(limit.outcome for limit in limits))
-        raise UserMistake(
-            f"neither run has a case beside its baseline that has {names} in both",
-            remedy="`tlstax runs export --format json` has the names of all that a run yields",
-        )
     return GateResult(
         run=new.header.run,
         against=old.header.run,
@@ -49,6 +46,16 @@ def gated(
         cases=cases,
         verdict=worst(case.verdict for case in cases),
     )
+
+
+def _check_each_has_a_case(limits: Sequence[Limit], of_cases: Sequence[Limit]) -> None:
+    """A limit that is for nothing would be kept by everything."""
+    idle = [limit.outcome for limit in limits if limit not in of_cases]
+    if idle:
+        raise UserMistake(
+            f"no case that both runs have beside their baselines has {enumerated(dict.fromkeys(idle))}",
+            remedy="`tlstax runs export --format json` has the names of all that a run yields",
+        )
 
 
 def _figures(old: Measured, new: Measured, limit: Limit, measure: Measure) -> Iterator[Shared]:
