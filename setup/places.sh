@@ -39,15 +39,20 @@ find_places() {
     find_engine
 }
 
-# What the command in these words needs: Ray only where other machines are asked for, since it is larger than all the rest.
+# What the command in these words needs: Ray only where other machines are asked for, since it is larger than all the rest;
+# DuckDB for Parquet alone, Datasette to explore.
 requirements_for() {
-    local word
+    local word before=
     if [[ ${1-} == machines ]]; then set -- --ray; fi
+    if [[ ${1-} == explore ]]; then printf 'setup/requirements-explore.txt' && return; fi
     for word in "$@"; do
-        case $word in
+        case $before$word in
             --ray | --ray=*) printf 'setup/requirements-ray.txt' && return ;;
+            --format=parquet) printf 'setup/requirements-parquet.txt' && return ;;
             --) break ;;
         esac
+        before=
+        if [[ $word == --format ]]; then before=--format=; fi
     done
     printf 'setup/requirements.txt'
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from fake_trials import fake_run
@@ -17,6 +19,16 @@ def keep(store: Store, stored: StoredRun, name: str = NAME) -> None:
     store.begin(stored.header.model_copy(update={"run": name}))
     for record in stored.trials:
         store.add_trials(name, (record,))
+
+
+def measuring_nothing(stored: StoredRun) -> Callable[..., StoredRun]:
+    """A pipeline in whose place this run is kept as if it had been measured."""
+
+    def run(_request: object, store: Store, _watcher: object) -> StoredRun:
+        store.adopt(stored)
+        return stored
+
+    return run
 
 
 def sentence_of(kind: type[TlstaxError], caught: pytest.ExceptionInfo[TlstaxError]) -> str:

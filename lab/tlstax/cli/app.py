@@ -393,21 +393,38 @@ def runs_export(
     run_name: RunName = "last",
     format_: Annotated[
         str,
-        typer.Option(
-            "--format",
-            help="json: every trial with its proof; csv: a row for each case and block, with a few outcomes "
-            "and their ratios to the baseline.",
-        ),
+        typer.Option("--format", help="json (every trial with its proof, or the rows), csv or parquet."),
     ] = "json",
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            help="trials, slices, findings, observations, runs; with csv also blocks: a row for each case "
+            "and block, with ratios to the baseline (default with csv; with parquet: trials)."
+        ),
+    ] = None,
     outcomes: Annotated[
         str | None,
-        typer.Option(help="The outcomes of the CSV, with commas between.", metavar="NAME[,NAME…]"),
+        typer.Option(help="The outcomes of the CSV's blocks, with commas between.", metavar="NAME[,NAME…]"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write to this file. Parquet's default: RUN-ROWS.parquet.", dir_okay=False
+        ),
     ] = None,
 ) -> None:
-    """A run with all its trials: everything as one JSON document, or a small CSV."""
-    from tlstax.cli.runs_command import export_command
+    """A run with all its trials: everything as one JSON document, or a table of it."""
+    from tlstax.cli.export_command import ExportOptions, export_command
 
-    raise typer.Exit(export_command(run_name, format_, outcomes))
+    raise typer.Exit(export_command(ExportOptions(run_name, format_, rows, outcomes, output)))
+
+
+@runs_app.command("tabulate")
+def runs_tabulate() -> None:
+    """Write the rows of the store's SQL views for runs that have none: of older versions, or cut off."""
+    from tlstax.cli.tabulate import tabulate_command
+
+    raise typer.Exit(tabulate_command())
 
 
 @runs_app.command("delete")

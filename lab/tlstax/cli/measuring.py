@@ -14,9 +14,11 @@ from tlstax.cli.live_page import beside
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.tabulate import write_rows
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
+from tlstax.results.document import RunDocument
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
@@ -101,12 +103,16 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
         check_writable(shown.report)
     elif not shown.as_json:
         reports_dir()
-    with beside() as show_live:
-        with open_store() as store, noting(ProgressLine(quiet=shown.as_json)) as (watcher, directory):
+    with beside() as show_live, open_store() as store:
+        with noting(ProgressLine(quiet=shown.as_json)) as (watcher, directory):
             if shown.live:
                 show_live(directory)
             stored = _run(request, store, watcher, cluster)
-        _show(stored, shown.report, as_json=shown.as_json)
+        found = document(stored)
+        try:
+            _show(stored, found, shown.report, as_json=shown.as_json)
+        finally:
+            write_rows(store, stored, found)
     return stored
 
 
@@ -136,9 +142,9 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
             return run(replace(request, load=load), store, watcher)
 
 
-def _show(stored: StoredRun, report: Path | None, *, as_json: bool) -> None:
+def _show(stored: StoredRun, found: RunDocument, report: Path | None, *, as_json: bool) -> None:
     """What was found first, and then its file, which is written even if nobody can be shown anything."""
-    found, run_name = document(stored), stored.header.run
+    run_name = stored.header.run
     path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
     try:
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"

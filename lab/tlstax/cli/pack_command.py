@@ -11,6 +11,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_bytes
 from tlstax.cli.report_command import report_command
 from tlstax.cli.streams import show
+from tlstax.cli.tabulate import write_rows
 from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 from tlstax.store.left_out import DIRECTORY, without_names
@@ -51,6 +52,7 @@ def open_command(path: Path) -> int:
     _, stored = opened(path)
     with open_store() as store:
         store.adopt(stored)
+        write_rows(store, stored)
     return report_command(stored.header.run, "terminal", None)
 
 

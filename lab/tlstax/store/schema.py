@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from tlstax.store import row_tables
+from tlstax.store.writer import Writer
 from tlstax.support.errors import UserMistake
 
 APPLICATION_ID = 0x746C7361
@@ -47,26 +49,42 @@ def _resumed(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE runs ADD COLUMN resumed_at TEXT NOT NULL DEFAULT '[]'")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials, _resumed)
+def _views(connection: sqlite3.Connection) -> None:
+    """To version 3. The names `runs` and `trials` are those of views over rows of plain columns.
+
+    `row_definition` says by which definition these tables and views were made (`row_tables`).
+    """
+    connection.execute("ALTER TABLE runs RENAME TO kept_runs")
+    connection.execute("ALTER TABLE trials RENAME TO kept_trials")
+    connection.execute("CREATE TABLE row_definition (definition TEXT NOT NULL)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials, _resumed, _views)
 """The step at place i takes a store from version i to i + 1. Steps are only ever added."""
+
+VIEWS_SINCE = 3
+"""The version from which `runs` and `trials` are views."""
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the tables up to this program's version, in one transaction; a new file gets all of them.
 
     No other process may be preparing the same file meanwhile. Nothing is changed in a file that is not a
-    store of this program, or of a newer one: UserMistake.
+    store of this program, or of a newer one, or to which an older one is still writing: UserMistake.
     """
     version = _checked_version(connection, path)
-    if version == len(MIGRATIONS):
+    if version == len(MIGRATIONS) and row_tables.are_defined(connection):
         return
     if version == 0:
         connection.execute("PRAGMA auto_vacuum = FULL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
+        if 0 < version < VIEWS_SINCE:
+            _check_unwritten(connection, path)
         for migration in MIGRATIONS[version:]:
             migration(connection)
+        row_tables.define(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
@@ -74,6 +92,17 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _check_unwritten(connection: sqlite3.Connection, path: Path) -> None:
+    """UserMistake where an older version of this program is measuring: it would find its tables no more."""
+    running = connection.execute("SELECT run, pid, started_ticks, boot_id FROM runs WHERE status = 'running'")
+    for run, *writer in running:
+        if Writer(*writer).is_alive():
+            raise UserMistake(
+                f"the store {path} is of an older tlstax, in which process {writer[0]} is writing run {run}",
+                remedy="try again when that has ended",
+            )
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:

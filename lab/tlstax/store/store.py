@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Literal, Self
 from tlstax.contract import Frozen
 from tlstax.findings.answer.export import exported
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
+from tlstax.report.core.csv_row import Row
+from tlstax.store import row_tables
 from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
@@ -29,14 +31,14 @@ LAST = "last"
 
 _COLUMNS = tuple(RunRow.model_fields)
 
-_ONE = f"SELECT {', '.join(_COLUMNS)} FROM runs WHERE run = ?"  # noqa: S608 - the names are ours
+_ONE = f"SELECT {', '.join(_COLUMNS)} FROM kept_runs WHERE run = ?"  # noqa: S608 - the names are ours
 
 _LISTING = f"""
     SELECT {", ".join(_COLUMNS)},
         count(*) FILTER (WHERE verdict = 'valid'),
         count(*) FILTER (WHERE verdict = 'invalid'),
         count(*) FILTER (WHERE verdict = 'unknown')
-    FROM runs LEFT JOIN trials USING (run) GROUP BY run ORDER BY runs.rowid DESC"""  # noqa: S608
+    FROM kept_runs LEFT JOIN kept_trials USING (run) GROUP BY run ORDER BY kept_runs.rowid DESC"""  # noqa: S608
 
 
 class RunSummary(Frozen):
@@ -97,6 +99,11 @@ class Store:
                 raise
         return cls(connection, path)
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
@@ -112,7 +119,7 @@ class Store:
         writer = this_process()
         with self._transaction(header.run):
             self._connection.execute(
-                "INSERT INTO runs (run, study, started_at, header, status, pid, started_ticks, boot_id) "
+                "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id) "
                 "VALUES (?, ?, ?, ?, 'running', ?, ?, ?)",
                 (
                     header.run,
@@ -132,7 +139,7 @@ class Store:
         """
         header = stored.header
         with reported(self._path):
-            if self._connection.execute("SELECT 1 FROM runs WHERE run = ?", (header.run,)).fetchone():
+            if self._connection.execute("SELECT 1 FROM kept_runs WHERE run = ?", (header.run,)).fetchone():
                 raise UserMistake(
                     f"run {header.run} is in the store already",
                     remedy=f"`tlstax report {header.run}` shows it",
@@ -144,7 +151,7 @@ class Store:
         ]
         with self._transaction(header.run):
             self._connection.execute(
-                "INSERT INTO runs (run, study, started_at, header, status, stopped_because, pid, "
+                "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
                 "started_ticks, boot_id, resumed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     header.run,
@@ -160,7 +167,8 @@ class Store:
                 ),
             )
             self._connection.executemany(
-                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", trials
+                "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
+                trials,
             )
 
     def resume(self, run_or_prefix: str) -> StoredRun:
@@ -174,8 +182,9 @@ class Store:
             row = self._row(run)
             if row.status_now == "running" and row.writer != writer:
                 raise UserMistake(f"process {row.pid} is still working on run {run}")
+            row_tables.forget(self._connection, run)
             self._connection.execute(
-                "UPDATE runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
+                "UPDATE kept_runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
                 "boot_id = ?, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
                 (writer.pid, writer.started_ticks, writer.boot_id, now, run),
             )
@@ -184,7 +193,9 @@ class Store:
     def amend(self, header: RunHeader) -> None:
         """The header of a run that goes on says more than when it began."""
         with self._transaction(header.run):
-            self._connection.execute("UPDATE runs SET header = ? WHERE run = ?", (packed(header), header.run))
+            self._connection.execute(
+                "UPDATE kept_runs SET header = ? WHERE run = ?", (packed(header), header.run)
+            )
 
     def add_trials(self, run: str, records: Iterable[TrialRecord]) -> None:
         """Keep trials that count together or not at all; when this returns, all are on disk.
@@ -198,15 +209,27 @@ class Store:
             rows.append((*place, packed(record.model_copy(update={"job": job}))))
         with self._transaction(run):
             self._connection.executemany(
-                "INSERT INTO trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
+                "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
             )
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
         """The run has ended, and why."""
         with self._transaction(run):
             self._connection.execute(
-                "UPDATE runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
+                "UPDATE kept_runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
             )
+
+    def tabulate(self, run: str, rows: Mapping[str, Iterable[Row]]) -> None:
+        """Write the rows of a run, by table, for the views: all of them or none."""
+        with self._transaction(run):
+            row_tables.replace(self._connection, run, rows)
+
+    def without_rows(self) -> list[str]:
+        """The runs that have no rows, or those of another version, the oldest first; none that is running."""
+        with reported(self._path):
+            found = row_tables.without_rows(self._connection)
+        running = {one.run for one in self.runs() if one.status == "running"}
+        return [run for run in found if run not in running]
 
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
@@ -215,7 +238,7 @@ class Store:
             row = self._row(run)
             header = unpacked(self._path, RunHeader, row.header, run)
             records = self._connection.execute(
-                "SELECT record FROM trials WHERE run = ? ORDER BY block, position", (run,)
+                "SELECT record FROM kept_trials WHERE run = ? ORDER BY block, position", (run,)
             )
             trials = tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records)
         return StoredRun(
@@ -242,7 +265,7 @@ class Store:
                     raise UserMistake(
                         f"run {run} is still running, in process {row.pid}", remedy="end that first"
                     )
-            self._connection.execute("DELETE FROM runs WHERE run = ?", (run,))
+            self._connection.execute("DELETE FROM kept_runs WHERE run = ?", (run,))
         return run
 
     def export(self, run_or_prefix: str) -> str:
@@ -252,7 +275,7 @@ class Store:
 
     def _found(self, run_or_prefix: str) -> str:
         with reported(self._path):
-            rows = self._connection.execute("SELECT run FROM runs ORDER BY rowid DESC").fetchall()
+            rows = self._connection.execute("SELECT run FROM kept_runs ORDER BY rowid DESC").fetchall()
         names = [name for (name,) in rows if isinstance(name, str)]
         if not names:
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
@@ -296,7 +319,9 @@ class Store:
     def _kept(self, run: str) -> str:
         """How many trials of the run are safe, for the sentence about a failure; "" if unknown."""
         try:
-            row = self._connection.execute("SELECT count(*) FROM trials WHERE run = ?", (run,)).fetchone()
+            row = self._connection.execute(
+                "SELECT count(*) FROM kept_trials WHERE run = ?", (run,)
+            ).fetchone()
         except (sqlite3.Error, UnicodeDecodeError):
             return ""
         return f"of run {run} {counted(row[0], 'trial')} kept"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fake_trials import fake_run
+from kept_runs import measuring_nothing
 from tlstax.cli import measuring
 from tlstax.cli.measuring import Shown
 from tlstax.cli.output_file import check_writable, write_text
@@ -175,7 +176,7 @@ def test_what_was_found_is_shown_though_its_file_cannot_be_written(
 ) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     stored = fake_run(number_of_blocks=3)
-    monkeypatch.setattr(measuring, "run", lambda *_: stored)
+    monkeypatch.setattr(measuring, "run", measuring_nothing(stored))
     with pytest.raises(MachineFault) as caught:
         measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), as_json=as_json))
     assert stored.header.run in capsys.readouterr().out

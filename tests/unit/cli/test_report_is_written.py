@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kept_runs import NAME, RUN
+from kept_runs import NAME, RUN, measuring_nothing
 from tlstax.cli import measuring, streams
+from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown
 from tlstax.run.preparing import Request
 from tlstax.study import load_study
@@ -22,8 +23,10 @@ def test_a_report_is_written_though_nobody_can_be_shown_anything(
         raise fault
 
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(measuring, "run", lambda *_: RUN)
+    monkeypatch.setattr(measuring, "run", measuring_nothing(RUN))
     monkeypatch.setattr(measuring, "show", fails)
     with pytest.raises(type(fault)):
         measuring.measure(Request(study=load_study("tax")), shown=Shown(report=tmp_path / "r.html"))
+    with open_store() as store:
+        assert store.without_rows() == []
     assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")

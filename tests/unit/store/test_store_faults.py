@@ -91,11 +91,11 @@ def test_an_older_store_is_upgraded_step_by_step(path: Path, monkeypatch: pytest
 
     def add_a_note(connection: sqlite3.Connection) -> None:
         steps.append("note")
-        connection.execute("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''")
+        connection.execute("ALTER TABLE kept_runs ADD COLUMN note TEXT NOT NULL DEFAULT ''")
 
     def fill_the_note(connection: sqlite3.Connection) -> None:
         steps.append("fill")
-        connection.execute("UPDATE runs SET note = 'from version 1'")
+        connection.execute("UPDATE kept_runs SET note = 'from version 1'")
 
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_a_note, fill_the_note))
     with Store.open(path) as upgraded:
@@ -103,7 +103,7 @@ def test_an_older_store_is_upgraded_step_by_step(path: Path, monkeypatch: pytest
     Store.open(path).close()
     assert steps == ["note", "fill"]
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT note FROM runs").fetchall() == [("from version 1",)]
+        assert connection.execute("SELECT note FROM kept_runs").fetchall() == [("from version 1",)]
         assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
 
 
@@ -112,7 +112,7 @@ def test_an_upgrade_that_fails_changes_nothing(path: Path, monkeypatch: pytest.M
         keep(store, RUN)
 
     def broken(connection: sqlite3.Connection) -> None:
-        connection.execute("ALTER TABLE runs RENAME TO walks")
+        connection.execute("ALTER TABLE kept_runs RENAME TO walks")
         connection.execute("SELECT * FROM nowhere")
 
     with monkeypatch.context() as patched:
@@ -140,7 +140,7 @@ def test_a_damaged_file_is_named(path: Path, where: int) -> None:
 def test_a_damaged_record_is_named_with_its_run(path: Path, store: Store) -> None:
     keep(store, RUN)
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE trials SET record = x'00' WHERE block = 0 AND position = 3")
+        connection.execute("UPDATE kept_trials SET record = x'00' WHERE block = 0 AND position = 3")
     connection.close()
     with pytest.raises(MachineFault) as caught:
         store.load(NAME)
@@ -151,7 +151,7 @@ def test_a_record_that_another_version_wrote_is_not_called_damaged(path: Path, s
     keep(store, RUN)
     other = zlib.compress(b'{"of_another_version": 1}')
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE trials SET record = ? WHERE block = 0 AND position = 3", (other,))
+        connection.execute("UPDATE kept_trials SET record = ? WHERE block = 0 AND position = 3", (other,))
     connection.close()
     with pytest.raises(MachineFault) as caught:
         store.load(NAME)
@@ -169,13 +169,16 @@ def change(path: Path, sql: str, *values: object) -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("UPDATE runs SET header = 'a text'", "header: Input should be a valid bytes"),
-        ("UPDATE runs SET status = 'paused'", "status: Input should be 'running', 'complete'"),
-        ("UPDATE runs SET status = CAST(x'ff' AS TEXT)", "status: Input should be"),
-        ("UPDATE runs SET stopped_because = x'00'", "stopped_because: Input should be a valid string"),
-        ("UPDATE runs SET resumed_at = '[1'", "resumed_at: Invalid JSON"),
-        ("UPDATE runs SET resumed_at = '{}'", "resumed_at: Input should be a valid tuple"),
-        ("UPDATE runs SET status = 'running', pid = 'a' || char(0)", "pid: Input should be a valid integer"),
+        ("UPDATE kept_runs SET header = 'a text'", "header: Input should be a valid bytes"),
+        ("UPDATE kept_runs SET status = 'paused'", "status: Input should be 'running', 'complete'"),
+        ("UPDATE kept_runs SET status = CAST(x'ff' AS TEXT)", "status: Input should be"),
+        ("UPDATE kept_runs SET stopped_because = x'00'", "stopped_because: Input should be a valid string"),
+        ("UPDATE kept_runs SET resumed_at = '[1'", "resumed_at: Invalid JSON"),
+        ("UPDATE kept_runs SET resumed_at = '{}'", "resumed_at: Input should be a valid tuple"),
+        (
+            "UPDATE kept_runs SET status = 'running', pid = 'a' || char(0)",
+            "pid: Input should be a valid integer",
+        ),
     ],
 )
 def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
@@ -198,7 +201,7 @@ def test_a_record_without_end_is_not_unpacked(path: Path, store: Store) -> None:
     keep(store, RUN)
     bomb = zlib.compress(bytes(6 * rows.MOST_BYTES))
     assert len(bomb) < 250_000
-    change(path, "UPDATE trials SET record = ? WHERE block = 0 AND position = 3", bomb)
+    change(path, "UPDATE kept_trials SET record = ? WHERE block = 0 AND position = 3", bomb)
     tracemalloc.start()
     try:
         with pytest.raises(MachineFault) as caught:
@@ -212,7 +215,7 @@ def test_a_record_without_end_is_not_unpacked(path: Path, store: Store) -> None:
 @pytest.mark.parametrize("record", ["a text", 7, zlib.compress(b"{}")[:-5]])
 def test_a_record_that_is_none_is_named(path: Path, store: Store, record: object) -> None:
     keep(store, RUN)
-    change(path, "UPDATE trials SET record = ? WHERE block = 0 AND position = 3", record)
+    change(path, "UPDATE kept_trials SET record = ? WHERE block = 0 AND position = 3", record)
     with pytest.raises(MachineFault, match=f"run {NAME} is damaged"):
         store.load(NAME)
 

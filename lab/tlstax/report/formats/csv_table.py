@@ -70,11 +70,17 @@ def csv_table(document: RunDocument) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, fieldnames=_columns(list(document.design.levels_of())))
     writer.writeheader()
+    for row in finding_rows(document):
+        writer.writerow({name: harmless(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def finding_rows(document: RunDocument) -> Iterator[Row]:
+    """The rows themselves, topic after topic, as values."""
     common: Row = {"run": document.run, "study": document.study}
     for topic in TOPICS:
         for row in topic(document):
-            writer.writerow({name: _harmless(value) for name, value in (common | row).items()})
-    return text.getvalue()
+            yield common | row
 
 
 def _columns(factors: list[str]) -> list[str]:
@@ -141,8 +147,8 @@ def _unpaired(document: RunDocument) -> Iterator[Row]:
         }
 
 
-def _harmless(value: Value) -> Value:
-    """Text from a server or a client must not become a formula."""
+def harmless(value: Value) -> Value:
+    """The value; text from a server or a client must not become a formula."""
     if not isinstance(value, str):
         return value
     text = printable(value)

@@ -1,0 +1,109 @@
+"""`tlstax runs export`: a run as one document, or a table of it as CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from tlstax.cli.asked_outcomes import asked_outcomes
+from tlstax.cli.kept import open_store
+from tlstax.cli.output_file import check_writable, write_bytes
+from tlstax.cli.streams import show, show_json
+from tlstax.findings.core.blocks import block_rows
+from tlstax.records.trial import StoredRun
+from tlstax.report.formats.blocks_csv import blocks_csv
+from tlstax.report.tables.tables import TABLES, Tabulated
+from tlstax.report.tables.texts import rows_csv, rows_json
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest, counted
+
+ExportFormat = Literal["json", "csv", "parquet"]
+
+BLOCKS = "blocks"
+"""The small table of CSV: a row for each case and block."""
+
+USUAL_ROWS = {"csv": BLOCKS, "parquet": "trials"}
+"""What is exported where nobody says; of JSON the whole document."""
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What was asked for, as it was typed."""
+
+    run: str
+    format: str
+    rows: str | None
+    outcomes: str | None
+    output: Path | None
+
+
+def export_command(options: ExportOptions) -> int:
+    """Print or write what was asked for; the exit status. Raises UserMistake before anything is written."""
+    _check(options)
+    with open_store() as store:
+        stored = store.load(options.run)
+        if options.format == "json" and options.rows is None:
+            text = store.export(stored.header.run) + "\n"
+            _put(options, text, is_json=True)
+            return 0
+    rows = options.rows or USUAL_ROWS[options.format]
+    if options.format == "parquet":
+        return _parquet(options, stored, rows)
+    if rows == BLOCKS:
+        names = asked_outcomes(options.outcomes, stored.header.study)
+        _put(options, blocks_csv(block_rows(stored, names), names), is_json=False)
+        return 0
+    found = Tabulated(stored).rows(rows)
+    if options.format == "json":
+        _put(options, rows_json(found), is_json=True)
+    else:
+        _put(options, rows_csv(TABLES[rows], found), is_json=False)
+    return 0
+
+
+def _check(options: ExportOptions) -> None:
+    """UserMistake for a format, rows or outcomes that there are not, or that do not go together."""
+    _known("--format", options.format, get_args(ExportFormat))
+    if options.rows is not None:
+        _known("--rows", options.rows, (*TABLES, BLOCKS))
+    if options.rows == BLOCKS and options.format != "csv":
+        raise UserMistake(f"--rows {BLOCKS} is for --format csv alone", remedy="choose other rows")
+    if options.outcomes is not None and (options.format != "csv" or options.rows not in {None, BLOCKS}):
+        raise UserMistake(
+            f"--outcomes is for --format csv and --rows {BLOCKS} alone: all else has every outcome",
+            remedy="leave it out",
+        )
+    if options.output is not None:
+        check_writable(options.output)
+
+
+def _known(option: str, given: str, known: Collection[str]) -> None:
+    if given not in known:
+        raise UserMistake(
+            f"{option}: there is no {given!r}{closest(given, known)}",
+            remedy=f"choose one of {', '.join(known)}",
+        )
+
+
+def _put(options: ExportOptions, text: str, *, is_json: bool) -> None:
+    if options.output is not None:
+        write_bytes(options.output, text.encode(errors="replace"))
+    elif is_json:
+        show_json(text)
+    else:
+        show(text)
+
+
+def _parquet(options: ExportOptions, stored: StoredRun, rows: str) -> int:
+    from tlstax.cli.parquet_file import parquet
+
+    path = options.output or Path(f"{stored.header.run}-{rows}.parquet")
+    check_writable(path)
+    found = list(Tabulated(stored).rows(rows))
+    content = parquet(TABLES[rows], found)
+    write_bytes(path, content)
+    what = f"{counted(len(found), 'row')} of {rows}, {len(content) / 1e6:.1f} MB"
+    show(f"{path}: run {stored.header.run}, {what}\n")
+    return 0

@@ -1,0 +1,43 @@
+"""Rows of runs for the store's views: of a run that has just ended, and of all that have none."""
+
+from __future__ import annotations
+
+from tlstax.cli.kept import open_store
+from tlstax.cli.streams import show, tell
+from tlstax.records.trial import StoredRun
+from tlstax.report.tables.tables import TABLES, Tabulated
+from tlstax.results.document import RunDocument
+from tlstax.store import Store
+from tlstax.support.errors import MachineFault
+from tlstax.support.text import counted
+
+
+def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None) -> None:
+    """Write the rows of a run; `found` is what it shows, None where that is not known yet."""
+    one = Tabulated(stored, found)
+    store.tabulate(stored.header.run, {table: list(one.rows(table)) for table in TABLES})
+
+
+def write_missing(store: Store) -> int:
+    """Write the rows of all runs that have none, each by itself; how many were written.
+
+    A run that cannot be read is named, and the others go on.
+    """
+    written = 0
+    for run in store.without_rows():
+        try:
+            write_rows(store, store.load(run))
+        except MachineFault as fault:
+            tell(fault.sentence())
+        else:
+            written += 1
+    return written
+
+
+def tabulate_command() -> int:
+    """Write what is missing and say for how many runs; the exit status."""
+    with open_store() as store:
+        written = write_missing(store)
+        path = store.path
+    show(f"{path}: rows of {counted(written, 'run')} written\n")
+    return 0
