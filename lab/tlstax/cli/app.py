@@ -365,6 +365,16 @@ def machines(
 
 
 @app.command()
+def explore(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0: any free one.")] = 0,
+) -> None:
+    """The runs in a browser: views, the README's questions with charts; read-only, on this machine alone."""
+    from tlstax.cli.explore_command import explore_command
+
+    raise typer.Exit(explore_command(port))
+
+
+@app.command()
 def doctor(json: Json = False) -> None:
     """What this machine can and cannot measure, and what would help."""
     from tlstax.cli.doctor_command import doctor_command

@@ -23,8 +23,10 @@ def write_missing(store: Store) -> int:
 
     A run that cannot be read is named, and the others go on.
     """
-    written = 0
-    for run in store.without_rows():
+    written, missing = 0, store.without_rows()
+    if missing:
+        tell(f"writing the rows of {counted(len(missing), 'run')} that have none")
+    for run in missing:
         try:
             write_rows(store, store.load(run))
         except MachineFault as fault:

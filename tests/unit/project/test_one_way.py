@@ -24,6 +24,7 @@ ROOMS = (
     "findings",
     "report",
     "store",
+    "explore",
     "mysql",
     "specimens",
     "tap",
@@ -195,3 +196,12 @@ def test_the_engine_protocol_code_has_no_socket_and_no_clock() -> None:
         code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
         for forbidden in ("std::net", "std::time", "std::thread", "std::fs", "rustix"):
             assert forbidden not in code, f"{name} uses {forbidden}"
+
+
+def test_extras_are_imported_where_they_are_used() -> None:
+    """The launcher installs them for their commands alone."""
+    found = {module: {"datasette", "duckdb", "uvicorn"} & set(libraries(module)) for module in MODULES}
+    assert {module for module, extras in found.items() if extras} == {
+        "cli.parquet_file",
+        "explore.serving",
+    }

@@ -1,0 +1,144 @@
+"""Datasette on the store: its views alone, read-only, on loopback, until somebody ends it."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from datasette import hookimpl
+from datasette.app import Datasette
+from datasette.plugins import pm
+
+from tlstax.explore.chart import ratio_chart
+from tlstax.explore.guarded import guarded
+from tlstax.explore.questions import QUESTIONS
+from tlstax.report.tables.tables import TABLES
+from tlstax.support.errors import MachineFault
+
+LOOPBACK = "127.0.0.1"
+
+SETTINGS = {
+    "allow_download": False,
+    "suggest_facets": False,
+    "sql_time_limit_ms": 10_000,
+    "default_page_size": 30,
+    "truncate_cells_html": 300,
+}
+"""Suggestions would look through a hundred columns each time."""
+
+FIRST_COLUMNS = {
+    "trials": (
+        *("run", "block", "label", "verdict", "ops_per_s", "latency_p50_us", "server_cpu_us_per_op"),
+        *("client_cpu_us_per_op", "tls_version", "tls_cipher"),
+    ),
+    "findings": (
+        *("run", "role", "label", "outcome", "unit", "value", "baseline_value", "ratio", "ratio_low"),
+        *("ratio_high", "judgement", "blocks"),
+    ),
+}
+"""What is shown first of tables with a column for each factor and outcome."""
+
+HIDDEN = (
+    *("kept_runs", "kept_trials", "row_definition"),
+    *(f"{name.removesuffix('s')}_rows" for name in TABLES),
+)
+"""Tables that views are made of: they can be asked, and are not offered."""
+
+
+class Words:
+    """What our templates say beside Datasette's."""
+
+    __name__ = "tlstax"  # Datasette lists its plugins by their modules' names
+
+    def __init__(self, store: Path) -> None:
+        self._words = {
+            "store": str(store),
+            "database": store.stem,
+            "questions": QUESTIONS,
+            "tables": tuple(TABLES.values()),
+            "first_columns": {name: _first_columns(name) for name in TABLES},
+            "chart": ratio_chart,
+        }
+
+    @hookimpl  # type: ignore[untyped-decorator]
+    def extra_template_vars(self) -> dict[str, Any]:
+        """As `tlstax` in every template."""
+        return {"tlstax": self._words}
+
+
+def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serve the store's views and say the address to `ready`; returns when SIGINT or SIGTERM ends it.
+
+    Port 0 is any that is free. MachineFault where the port cannot be had.
+    """
+    prefix = f"/{secrets.token_urlsafe(16)}/"
+    with _listening(port) as listening:
+        at = listening.getsockname()[1]
+        datasette = _datasette(store, prefix)
+        hosts = frozenset({f"{LOOPBACK}:{at}", f"localhost:{at}"})
+        config = uvicorn.Config(
+            guarded(datasette.app(), prefix=prefix, hosts=hosts),
+            log_level="critical",
+            access_log=False,
+            lifespan="on",
+        )
+        ready(f"http://{LOOPBACK}:{at}{prefix}")
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            for database in datasette.databases.values():
+                database.close()
+
+
+def _listening(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((LOOPBACK, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise MachineFault(
+            f"port {port} of {LOOPBACK} cannot be used ({error.strerror})",
+            remedy="choose another --port, or leave it out",
+        ) from error
+    return listening
+
+
+def _first_columns(table: str) -> str:
+    """The part of an address that asks for the columns which are read first; empty where that is all."""
+    return "".join(f"{'&' if n else '?'}_col={name}" for n, name in enumerate(FIRST_COLUMNS.get(table, ())))
+
+
+def _datasette(store: Path, prefix: str) -> Any:
+    pm.register(Words(store))
+    return Datasette(
+        [str(store)],
+        settings={**SETTINGS, "base_url": prefix},
+        metadata=_metadata(store.stem),
+        template_dir=str(Path(__file__).parent / "templates"),
+    )
+
+
+def _metadata(database: str) -> dict[str, Any]:
+    queries = {
+        one.name: {"title": one.title, "description": one.reading, "sql": one.sql, "hide_sql": True}
+        for one in QUESTIONS
+    }
+    hidden = {name: {"hidden": True} for name in HIDDEN}
+    shown = {table.name: _described(table.one_row, table.columns) for table in TABLES.values()}
+    return {"databases": {database: {"queries": queries, "tables": {**hidden, **shown}}}}
+
+
+def _described(one_row: str, columns: Any) -> dict[str, Any]:
+    return {
+        "description": f"A row is {one_row}.",
+        "columns": {
+            column.name: f"{column.meaning}{f', in {column.unit}' if column.unit else ''}"
+            for column in columns
+        },
+    }
