@@ -1,6 +1,6 @@
-"""Every JSON document that a command prints: its type, its JSON Schema, its place on `docs/json.md`.
+"""Every JSON document that a command prints: its type, its JSON Schema, its place on `docs/json.md`; all tables.
 
-`python -m tlstax.cli.documents` in `lab/` writes the schemas and the page.
+`python -m tlstax.cli.documents` in `lab/` writes the schemas and the pages.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
+from tlstax.report.tables import page as tables_page
 from tlstax.results.advice import Advice
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
@@ -37,7 +38,7 @@ from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 
 ROOT = Path(__file__).resolve().parents[3]
-SCHEMAS, PAGE = ROOT / "contract" / "printed", ROOT / "docs" / "json.md"
+SCHEMAS, PAGE, TABLES_PAGE = ROOT / "contract" / "printed", ROOT / "docs" / "json.md", ROOT / "docs" / "tables.md"
 
 Schema = dict[str, Any]
 
@@ -98,7 +99,7 @@ def documents() -> dict[Path, str]:
         SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()
     }
-    return {**written, PAGE: _page(schemas)}
+    return {**written, PAGE: _page(schemas), TABLES_PAGE: tables_page.page()}
 
 
 def write() -> None:
