@@ -1,4 +1,4 @@
-"""Ray is larger than all the rest, so the launcher installs it only where other machines are asked for."""
+"""Extras are larger than all the rest, so the launcher installs each only where its command is used."""
 
 from __future__ import annotations
 
@@ -36,10 +36,33 @@ def test_one_machine_does_without(words: tuple[str, ...]) -> None:
     assert chosen(*words) == "setup/requirements.txt"
 
 
-def test_both_have_the_same_versions_of_what_both_have() -> None:
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (("explore",), "explore"),
+        (("explore", "--port", "8001"), "explore"),
+        (("runs", "export", "last", "--format", "parquet"), "parquet"),
+        (("runs", "export", "--format=parquet"), "parquet"),
+    ],
+)
+def test_what_a_command_alone_needs_is_there_for_it(words: tuple[str, ...], extra: str) -> None:
+    assert chosen(*words) == f"setup/requirements-{extra}.txt"
+
+
+@pytest.mark.parametrize(
+    "words", [("runs", "export", "--format", "csv"), ("report", "explore"), ("run", "parquet")]
+)
+def test_other_words_want_no_extra(words: tuple[str, ...]) -> None:
+    assert chosen(*words) == "setup/requirements.txt"
+
+
+@pytest.mark.parametrize(
+    ("extra", "library"), [("ray", "ray"), ("parquet", "duckdb"), ("explore", "datasette")]
+)
+def test_both_have_the_same_versions_of_what_both_have(extra: str, library: str) -> None:
     def pinned(name: str) -> set[str]:
         lines = (ROOT / "setup" / name).read_text(encoding="utf-8").splitlines()
         return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))}
 
-    assert pinned("requirements.txt") < pinned("requirements-ray.txt")
-    assert any(line.startswith("ray==") for line in pinned("requirements-ray.txt"))
+    assert pinned("requirements.txt") < pinned(f"requirements-{extra}.txt")
+    assert any(line.startswith(f"{library}==") for line in pinned(f"requirements-{extra}.txt"))

@@ -38,7 +38,11 @@ from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 
 ROOT = Path(__file__).resolve().parents[3]
-SCHEMAS, PAGE, TABLES_PAGE = ROOT / "contract" / "printed", ROOT / "docs" / "json.md", ROOT / "docs" / "tables.md"
+SCHEMAS, PAGE, TABLES_PAGE = (
+    ROOT / "contract" / "printed",
+    ROOT / "docs" / "json.md",
+    ROOT / "docs" / "tables.md",
+)
 
 Schema = dict[str, Any]
 

@@ -25,12 +25,12 @@ def write_missing(store: Store) -> int:
     """
     written, missing = 0, store.without_rows()
     if missing:
-        tell(f"writing the rows of {counted(len(missing), 'run')} that have none")
+        tell(f"tlstax: writing the rows of {counted(len(missing), 'run')} that have none")
     for run in missing:
         try:
             write_rows(store, store.load(run))
         except MachineFault as fault:
-            tell(fault.sentence())
+            tell(f"tlstax: {fault.sentence()}")
         else:
             written += 1
     return written

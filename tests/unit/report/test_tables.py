@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 
-from report_runs import EVERY_RUN, Make, exact_run, with_document
+from report_runs import EVERY_RUN, Make, with_document
 from tlstax.findings.answer.export import exported
 from tlstax.report.formats.render import render
 from tlstax.report.tables.table import Column, Table
 from tlstax.report.tables.tables import TABLES, Tabulated
 from tlstax.report.tables.texts import rows_csv, rows_json
 from tlstax.study.outcomes import OUTCOMES
+from turned_runs import in_turns_and_watched
 
 Row = dict[str, Any]
+
+RUNS: dict[str, Make] = {**EVERY_RUN, "in turns": in_turns_and_watched}
 
 TYPES = {"TEXT": str, "INTEGER": int, "REAL": float}
 SLICE_LISTS = {
@@ -44,7 +47,7 @@ def printed(make: Make) -> Row:
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+@pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
 def test_every_value_is_of_its_columns_type(make: Make, table: Table) -> None:
     found = rows(make, table.name)
     for row in found:
@@ -56,7 +59,7 @@ def test_every_value_is_of_its_columns_type(make: Make, table: Table) -> None:
     assert all(part is not None for key in keys for part in key)
 
 
-@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+@pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
 def test_trials_have_every_outcome_of_the_document(make: Make) -> None:
     trials, found = printed(make)["trials"], rows(make, "trials")
     assert len(found) == len(trials)
@@ -74,14 +77,18 @@ def test_trials_have_every_outcome_of_the_document(make: Make) -> None:
         assert row["window_handshakes"] == (window and sum(one["count"] for one in window["handshakes"]))
 
 
-@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+@pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
 def test_slices_have_every_number_of_the_document(make: Make) -> None:
     found = iter(rows(make, "slices"))
     for trial in printed(make)["trials"]:
         slices = trial["slices"] or {"rounds": []}
         for number, _ in enumerate(slices["rounds"]):
             row = next(found)
-            assert (row["block"], row["position"], row["slice"]) == (trial["block"], trial["position"], number)
+            assert (row["block"], row["position"], row["slice"]) == (
+                trial["block"],
+                trial["position"],
+                number,
+            )
             for listed, column in SLICE_LISTS.items():
                 assert row[column] == (slices[listed][number] if slices[listed] else None)
             for alike in ("sitting", "length_s", "lead_in"):
@@ -89,7 +96,7 @@ def test_slices_have_every_number_of_the_document(make: Make) -> None:
     assert next(found, None) is None
 
 
-@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+@pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
 def test_findings_are_those_of_the_document(make: Make) -> None:
     document = json.loads(render(*with_document(make), "json"))
     compared = [
@@ -100,7 +107,16 @@ def test_findings_are_those_of_the_document(make: Make) -> None:
     assert len(compared) == len(document["findings"])
     for finding, row in zip(document["findings"], compared, strict=True):
         ratio = finding["ratio"]
-        same = ("outcome", "unit", "role", "value", "baseline_value", "noise_floor", "judgement", "negotiated")
+        same = (
+            "outcome",
+            "unit",
+            "role",
+            "value",
+            "baseline_value",
+            "noise_floor",
+            "judgement",
+            "negotiated",
+        )
         assert {name: row[name] for name in same} == {name: finding[name] for name in same}
         assert (row["ratio"], row["ratio_low"], row["ratio_high"], row["blocks"]) == (
             ratio["point"],
@@ -111,7 +127,7 @@ def test_findings_are_those_of_the_document(make: Make) -> None:
         assert (row["caveats"] or "") == "; ".join(finding["caveats"])
 
 
-@pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
+@pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
 def test_observations_are_those_of_the_document(make: Make) -> None:
     by_trial: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
     for row in rows(make, "observations"):
@@ -134,7 +150,8 @@ def test_observations_are_those_of_the_document(make: Make) -> None:
 
 def test_csv_and_json_have_every_value() -> None:
     for name, table in TABLES.items():
-        found = rows(exact_run, name)
+        found = rows(in_turns_and_watched, name)
+        assert found
         assert json.loads(rows_json(found)) == found
         read = list(csv.DictReader(io.StringIO(rows_csv(table, found))))
         assert len(read) == len(found)

@@ -18,6 +18,7 @@ from tlstax.report.tables.tables import TABLES, Tabulated
 from tlstax.store import Store, row_tables
 from tlstax.store.writer import this_process
 from tlstax.support.errors import MachineFault, UserMistake
+from turned_runs import in_turns_and_watched
 
 OLD_STORE = Path(__file__).parent / "recorded" / "store-2fe8867.sqlite"
 """Two blocks of a run that tlstax of commit 2fe8867 measured and kept; directories were replaced."""
@@ -31,7 +32,7 @@ def asked(path: Path, question: str) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def filled(store: Store) -> Iterator[Store]:
-    keep(store, RUN)
+    keep(store, in_turns_and_watched())
     store.finish(NAME, "complete", "done")
     write_rows(store, store.load(NAME))
     yield store
@@ -76,7 +77,7 @@ def test_a_run_that_goes_on_has_no_rows_until_it_ends(filled: Store) -> None:
 
 def test_rows_are_written_whole_or_not_at_all(filled: Store) -> None:
     before = asked(filled.path, "SELECT * FROM trials")
-    twice = {name: list(Tabulated(RUN).rows(name)) for name in TABLES}
+    twice = {name: list(Tabulated(filled.load(NAME)).rows(name)) for name in TABLES}
     twice["trials"] *= 2
     with pytest.raises(MachineFault, match="cannot be used"):
         filled.tabulate(NAME, twice)
