@@ -1,4 +1,4 @@
-"""Every JSON document that a command prints: its type, its JSON Schema, its place on `docs/json.md`; all tables.
+"""Every JSON document that a command prints: its type, JSON Schema and place on `docs/json.md`; all tables.
 
 `python -m tlstax.cli.documents` in `lab/` writes the schemas and the pages.
 """

@@ -10,10 +10,10 @@ from tlstax.report.tables.tables import TABLES
 BEGINNING = """\
 # Tables
 
-Written from the definitions by `python -m tlstax.cli.documents` in `lab/`; do not edit it. These are the columns of the
-store's SQL views and of `tlstax runs export --rows` ([store.md](store.md)). Units are the last word of a name; what is empty was not
-measured, or does not apply. TEXT is UTF-8, INTEGER whole numbers of 64 bits, REAL floating-point numbers of 64 bits; yes and no are 1
-and 0.
+Written from the definitions by `python -m tlstax.cli.documents` in `lab/`; do not edit it. These are the
+columns of the store's SQL views and of `tlstax runs export --rows` ([store.md](store.md)). Units are the
+last word of a name; what is empty was not measured, or does not apply. TEXT is UTF-8, INTEGER whole
+numbers of 64 bits, REAL floating-point numbers of 64 bits; yes and no are 1 and 0.
 """
 
 
