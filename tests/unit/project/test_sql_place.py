@@ -25,7 +25,6 @@ THE_ROOM = "mysql"
 SQL_ELSEWHERE = {
     "store": "SQLite's: it is no server that is asked",
     "explore": "SQLite's: questions to the store",
-    "cli/parquet_file.py": "DuckDB's",
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
     "probes/drivers/probed.py": "what probed drivers say",
