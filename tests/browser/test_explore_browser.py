@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import stat
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -166,9 +167,26 @@ def test_only_the_printed_address_leads_in(address: str, path: str | None, host:
         fetched(asked, host)
 
 
-def test_a_store_that_cannot_be_shown_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_a_store_without_a_run_says_how_to_fill_it(tmp_path: Path) -> None:
     with started(tmp_path) as process:
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
     assert err == "tlstax: there is no run in the store yet; `tlstax run` makes one\n"
-    assert stat.S_IMODE((tmp_path / "store.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_store_of_a_newer_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    Store.open(tmp_path / "store.sqlite").close()
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with started(tmp_path) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1)
+    assert "was written by a newer tlstax (version 99" in err
+
+
+def test_a_port_that_is_taken_is_named(data: Path, address: str) -> None:
+    port = address.split(":")[2].split("/", maxsplit=1)[0]
+    with started(data, "--port", port) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (3, "")
+    assert f"port {port} of 127.0.0.1 cannot be used (Address already in use)" in err

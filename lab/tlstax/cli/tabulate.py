@@ -5,6 +5,7 @@ from __future__ import annotations
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, tell
 from tlstax.records.trial import StoredRun
+from tlstax.report.core.csv_row import Row
 from tlstax.report.tables.tables import TABLES, Tabulated
 from tlstax.results.document import RunDocument
 from tlstax.store import Store
@@ -14,24 +15,29 @@ from tlstax.support.text import counted
 
 def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None) -> None:
     """Write the rows of a run; `found` is what it shows, None where that is not known yet."""
+    store.tabulate(stored.header.run, _rows(stored, found))
+
+
+def _rows(stored: StoredRun, found: RunDocument | None = None) -> dict[str, list[Row]]:
     one = Tabulated(stored, found)
-    store.tabulate(stored.header.run, {table: list(one.rows(table)) for table in TABLES})
+    return {table: list(one.rows(table)) for table in TABLES}
 
 
 def write_missing(store: Store) -> int:
     """Write the rows of all runs that have none, each by itself; how many were written.
 
-    A run that cannot be read is named, and the others go on.
+    A run that cannot be read is named, and the others go on. MachineFault where nothing can be written.
     """
     written, missing = 0, store.without_rows()
     if missing:
         tell(f"tlstax: writing the rows of {counted(len(missing), 'run')} that have none")
     for run in missing:
         try:
-            write_rows(store, store.load(run))
+            rows = _rows(store.load(run))
         except MachineFault as fault:
             tell(f"tlstax: {fault.sentence()}")
         else:
+            store.tabulate(run, rows)
             written += 1
     return written
 
