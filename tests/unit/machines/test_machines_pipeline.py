@@ -84,6 +84,8 @@ def test_each_block_is_measured_whole_on_one_machine_and_once(store: Store) -> N
     assert watcher.steps[0].startswith("making ready: a, b and c (")
     assert {"a: starting a server", "b: starting a server"} <= set(watcher.steps)
     assert any(label.endswith(", on b") for label in watcher.labels)
+    assert watcher.noted_blocks == sorted(set(watcher.noted_blocks))
+    assert watcher.noted_blocks[0] == 1
 
 
 def test_nobody_is_left_at_work_when_the_run_has_ended(store: Store) -> None:
