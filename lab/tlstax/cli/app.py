@@ -268,16 +268,25 @@ def run(
 def report(
     run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
     format_name: Annotated[
-        str, typer.Option("--format", help="terminal, html, md, csv or json.")
+        str,
+        typer.Option(
+            "--format",
+            help="terminal, html, md, csv or json; for tools that follow figures from run to run: bencher, "
+            "openmetrics, and smaller-is-better or bigger-is-better for github-action-benchmark.",
+        ),
     ] = "terminal",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", dir_okay=False)
+    ] = None,
+    outcomes: Annotated[
+        str | None,
+        typer.Option(help="The outcomes that such a tool follows; comma-separated.", metavar="NAME[,NAME…]"),
     ] = None,
 ) -> None:
     """Show a run that was measured before, in any format."""
     from tlstax.cli.report_command import report_command
 
-    raise typer.Exit(report_command(run_name, format_name, output))
+    raise typer.Exit(report_command(run_name, format_name, output, outcomes))
 
 
 @app.command()

@@ -1,41 +1,67 @@
-"""`tlstax report`: a stored run in any format."""
+"""`tlstax report`: a stored run in any format, for people or for tools that follow its figures."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import get_args
 
+from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.findings.answer.document import document
+from tlstax.findings.tracked.figures import tracked
+from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import Format, render
+from tlstax.report.tracked.render import TrackedFormat, render_tracked
 from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
 
+FORMATS: tuple[Format, ...] = get_args(Format)
+TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)
+"""What other tools read; only these have outcomes that are chosen."""
 
-def report_command(run_name: str, format_name: str, output: Path | None) -> int:
-    """Print a stored run, or write it to a file; the exit status."""
-    formats: tuple[Format, ...] = get_args(Format)
-    chosen = next((known for known in formats if known == format_name), None)
-    if chosen is None:
-        raise UserMistake(
-            f"--format: {format_name!r} is not a format", remedy=f"choose one of {', '.join(formats)}"
-        )
+
+def report_command(run_name: str, format_name: str, output: Path | None, outcomes: str | None = None) -> int:
+    """Print a stored run, or write it to a file; the exit status.
+
+    `outcomes` are the names of those that a tool is to follow, with commas between; None: the deciding one,
+    and the server's CPU time.
+    """
+    _check_format(format_name, outcomes)
     if output is not None:
         check_writable(output)
     colour = output is None and colourful()
     with put_off(), open_store() as store:
-        stored = store.load(run_name)
-        text = render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)
+        text = _text(store.load(run_name), format_name, outcomes, colour=colour)
     whole = text if text.endswith("\n") else text + "\n"
     if output is not None:
         write_text(output, whole)
-    elif chosen == "json":
+    elif format_name in JSON:
         show_json(whole)
-    elif chosen == "html":
+    elif format_name == "html":
         show_page(whole)
     else:
-        show(whole, coloured=colour and chosen == "terminal")
+        show(whole, coloured=colour and format_name == "terminal")
     return 0
+
+
+JSON = frozenset({"json", "smaller-is-better", "bigger-is-better", "bencher"})
+
+
+def _check_format(name: str, outcomes: str | None) -> None:
+    known = (*FORMATS, *TRACKED)
+    if name not in known:
+        raise UserMistake(f"--format: {name!r} is not a format", remedy=f"choose one of {', '.join(known)}")
+    if outcomes is not None and name not in TRACKED:
+        raise UserMistake(f"--outcomes is for --format {', '.join(TRACKED)} alone")
+
+
+def _text(stored: StoredRun, name: str, outcomes: str | None, *, colour: bool) -> str:
+    """The run in the format of this name, which is one of them."""
+    for form in TRACKED:
+        if form == name:
+            return render_tracked(tracked(stored, asked_outcomes(outcomes, stored.header.study)), form)
+    (chosen,) = (form for form in FORMATS if form == name)
+    return render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)

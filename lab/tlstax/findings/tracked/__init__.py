@@ -1,0 +1,1 @@
+"""Figures of a run for tools that follow them from run to run."""
