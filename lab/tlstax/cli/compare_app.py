@@ -1,4 +1,4 @@
-"""The commands for runs that travel: `compare`, `check`, `pack`, `open`; and their options."""
+"""The commands for runs that travel: `compare`, `check`, `pack`, `open`, `publish`; and their options."""
 
 from __future__ import annotations
 
@@ -86,3 +86,18 @@ def open_(
     from tlstax.cli.pack_command import open_command
 
     raise typer.Exit(open_command(file))
+
+
+@compare_app.command("publish")
+def publish(
+    directory: Annotated[
+        Path, typer.Argument(help="Where the site goes; an earlier one there is replaced.", file_okay=False)
+    ],
+    packs: Annotated[
+        list[Path], typer.Argument(metavar="PACK…", help="Files that `pack` wrote.", dir_okay=False)
+    ],
+) -> None:
+    """A static site from packs: servers, libraries and machines, each figure one click from its proof."""
+    from tlstax.cli.publish_command import publish_command
+
+    raise typer.Exit(publish_command(directory, packs))

@@ -64,10 +64,19 @@ def packed(stored: StoredRun, *, by: str, names_left_out: bool) -> bytes:
 
 def opened(path: Path) -> tuple[PackedRun, StoredRun]:
     """What the file holds. UserMistake for one that is no pack, was changed, or is of a newer tlstax."""
+    return unpacked(path, content_of(path))
+
+
+def content_of(path: Path) -> bytes:
+    """The file's bytes, whatever they are. UserMistake where it cannot be read."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UserMistake(f"{path} cannot be read ({error.strerror})", remedy="name another file") from error
+
+
+def unpacked(path: Path, content: bytes) -> tuple[PackedRun, StoredRun]:
+    """What these bytes of the file hold. UserMistake as of `opened`."""
     rest = _verified(path, content)
     try:
         lines = list(_lines(rest))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from tlstax import __version__
 from tlstax.records.trial import StoredRun
 from tlstax.report.advice.section import advice_sections
@@ -9,16 +12,47 @@ from tlstax.report.advice.words import share_words, use_words
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.page.page import page
 from tlstax.report.page.templates import style, template
+from tlstax.report.site.index import PROOF, SiteRun, site_index
 from tlstax.results.advice import Advice, Advised
 from tlstax.results.document import RunDocument
 
 
-def html(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> str:
+class Link(NamedTuple):
+    """Another page of a site, and what it is."""
+
+    href: str
+    words: str
+
+
+def html(
+    stored: StoredRun, document: RunDocument, draw: Draw | None = None, beside: Sequence[Link] = ()
+) -> str:
     """The report. Whatever a server or a client said is escaped. `draw` draws flame graphs, if there are any.
 
-    Raises MachineFault where a stored histogram cannot be decoded.
+    `beside` are the pages that it stands beside, where it is part of a site. Raises MachineFault where a
+    stored histogram cannot be decoded.
     """
-    return template("template.html.j2").render(page=page(stored, document, draw), style=style())
+    found = page(stored, document, draw)
+    return template("template.html.j2").render(page=found, beside=beside, proof=PROOF, style=style())
+
+
+FOLDED_FROM = 40
+"""More figures of one server than that are shown when they are asked for."""
+
+MOST_SENTENCES = 6
+"""As many of a run's answers stand in the index; the others are on its page."""
+
+
+def site_html(runs: Sequence[SiteRun]) -> str:
+    """The index of a site of these runs. Whatever a server or a client said is escaped."""
+    return template("site.html.j2").render(
+        site=site_index(runs),
+        proof=PROOF,
+        folded_from=FOLDED_FROM,
+        most_sentences=MOST_SENTENCES,
+        version=__version__,
+        style=style(),
+    )
 
 
 def advice_html(found: Advice) -> str:

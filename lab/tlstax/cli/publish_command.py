@@ -1,0 +1,75 @@
+"""`tlstax publish`: a static site from packs, each run's report and pack below an index of all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlstax.cli.flame_program import draw
+from tlstax.cli.output_directory import NewDirectory, check_replaceable
+from tlstax.cli.pack_command import directories
+from tlstax.cli.streams import show
+from tlstax.findings.answer.document import document
+from tlstax.records.trial import StoredRun
+from tlstax.report.page.html import Link, html, site_html
+from tlstax.report.site.index import PackedFile, SiteRun, site_run
+from tlstax.store.left_out import without_names
+from tlstax.store.pack import content_of, unpacked
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
+
+INDEX = "index.html"
+MADE_OF = frozenset({INDEX, "runs", "packs"})
+"""What a site has at its top."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""A run's name that may name a file: it comes from a pack, which anybody may have written."""
+
+
+def publish_command(directory: Path, packs: Sequence[Path]) -> int:
+    """Make the site, or make it anew in place of an earlier one; the exit status.
+
+    UserMistake for a file that is no pack, or that has names in it. An earlier site stays as it was then.
+    """
+    check_replaceable(directory, MADE_OF)
+    runs: dict[str, SiteRun] = {}
+    with NewDirectory(directory) as site:
+        for path in packs:
+            content, stored = _clean(path)
+            shown, file = document(stored), PackedFile(hashlib.sha256(content).hexdigest(), len(content))
+            found = site_run(stored, shown, file)
+            if found.name not in runs:
+                page = html(stored, shown, draw, _beside(found))
+                site.write({found.pack_path: content, found.page: page.encode(errors="replace")})
+                runs[found.name] = found
+            elif runs[found.name].pack != found.pack:
+                raise UserMistake(f"{path} has run {found.name}, and so has another file", remedy="name one")
+        site.write({INDEX: site_html(tuple(runs.values())).encode(errors="replace")})
+        site.put_in_place()
+    show(f"{directory / INDEX}: {counted(len(runs), 'run')}\n")
+    return 0
+
+
+def _beside(run: SiteRun) -> tuple[Link, ...]:
+    """What the page of a run leads to, as seen from there."""
+    return (
+        Link(f"../{INDEX}", "All runs"),
+        Link(f"../{run.pack_path}", "This run with all its trials, as a pack"),
+    )
+
+
+def _clean(path: Path) -> tuple[bytes, StoredRun]:
+    """A pack's content and its run, in which no name is left. Raises UserMistake."""
+    content = content_of(path)
+    first, stored = unpacked(path, content)
+    if not _NAME.fullmatch(stored.header.run):
+        raise UserMistake(f"{path} has a run by the name of {stored.header.run!r}, which no file can have")
+    passwords = {own.job.account.password for own in stored.trials if own.job is not None}
+    if not first.names_left_out or passwords - {""} or without_names(stored, directories()) != stored:
+        raise UserMistake(
+            f"{path} has names of hosts, accounts or directories in it",
+            remedy="pack the run again, without --with-names",
+        )
+    return content, stored
