@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fake_openssl_study import small_openssl_run
 from report_runs import all_invalid, exact_run, noisy_run, not_begun, one_block, one_case_lost
 from tlstax.findings.tracked.figures import tracked
 from tlstax.results.tracked import TrackedFigure, TrackedRun
@@ -65,3 +66,20 @@ def test_a_run_that_is_not_whole_is_refused(status: str) -> None:
     with pytest.raises(UserMistake) as caught:
         tracked(not_begun(), OUTCOMES)
     assert "--resume" in caught.value.remedy
+
+
+def test_cases_are_named_as_their_study_names_them() -> None:
+    stored = small_openssl_run().model_copy(update={"status": "complete"})
+    run = tracked(stored, OUTCOMES)
+    case = next(own for own in run.figures if own.measure == "to the baseline")
+    assert str(case.case["tls_library"]) in case.label
+    assert case.baseline == "plaintext"
+    assert (run.run, run.study) == (stored.header.run, stored.header.study.name)
+    assert (run.started_at, run.tlstax_version) == (stored.header.started_at, stored.header.tlstax_version)
+
+
+def test_a_trial_that_is_not_valid_says_nothing_of_what_ran() -> None:
+    run = tracked(noisy_run(), OUTCOMES)
+    assert run.trials.invalid > 0
+    assert run.trials.valid + run.trials.invalid + run.trials.unknown == len(noisy_run().measured)
+    assert all(own.interval.blocks <= 8 and own.negotiated for own in run.figures)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.outcomes import UNITS
@@ -11,7 +10,6 @@ from tlstax.findings.core.proof import negotiated
 from tlstax.findings.core.series import Logs, Series, series_of
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.comparison import Measure
-from tlstax.results.interval import Interval
 from tlstax.results.tracked import TrackedFigure, TrackedRun
 from tlstax.study import Case
 from tlstax.study.labels import full_label, label_levels
@@ -70,7 +68,7 @@ def _measured(  # noqa: PLR0913, PLR0917 (all that one figure is made of)
 ) -> Iterator[TrackedFigure]:
     """The figure, where any block has one."""
     interval = series.interval(logs)
-    if interval is not None and _is_finite(interval):
+    if interval is not None:
         yield TrackedFigure(
             outcome=outcome,
             unit=UNITS[outcome] if measure == "itself" else "1",
@@ -79,10 +77,5 @@ def _measured(  # noqa: PLR0913, PLR0917 (all that one figure is made of)
             label=full_label(case, series.study),
             baseline=label_levels(series.own_baseline(case.levels), series.study),
             interval=interval,
-            negotiated=negotiated(tuple(records.get(case.key(), ()))),
+            negotiated=negotiated(records[case.key()]),
         )
-
-
-def _is_finite(interval: Interval) -> bool:
-    """No document that is read elsewhere has a place for infinity."""
-    return all(isfinite(number) for number in (interval.point, interval.low or 0.0, interval.high or 0.0))
