@@ -2,6 +2,12 @@
 # elsewhere, in release mode, and keeps them under the hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
+engine_programs=(tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-watch tlstax-engine)
+# What cargo is told for what is linked to a C library and for what is linked statically, and where in the target folder
+# either ends: other words where programs are built for other machines (setup/programs).
+linked_build=(build) linked_in=release
+static_build=(build) static_in=static/release
+
 build_engine() {
     local target=$root/engine/target built_from=
     # A clone that this user may not write to is built in the cache, and the intermediate files go.
@@ -17,7 +23,7 @@ build_engine() {
     # Renames, because another tlstax may look for the engine at this moment; the engine last, since
     # where it is everything is.
     local program
-    for program in tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-watch tlstax-engine; do
+    for program in "${engine_programs[@]}"; do
         {
             mkdir -p -- "${engine%/*}" &&
                 cp -- "$(built_program "$target" "$program")" "$scratch/$program" &&
@@ -28,15 +34,15 @@ build_engine() {
 
 # What runs on other machines is linked statically, and so built apart.
 built_program() {
-    if [[ $2 == tlstax-watch ]]; then printf '%s/static/release/%s' "$1" "$2"; else printf '%s/release/%s' "$1" "$2"; fi
+    if [[ $2 == tlstax-watch ]]; then printf '%s/%s/%s' "$1" "$static_in" "$2"; else printf '%s/%s/%s' "$1" "$linked_in" "$2"; fi
 }
 
 compile_engine() {
-    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo build --release --locked --color never \
+    unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo "${linked_build[@]}" --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
         --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
         --package tlstax-library-bench || return
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" \
-        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --release --locked --color never \
+        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo "${static_build[@]}" --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$1/static" --package tlstax-watch
 }

@@ -16,5 +16,10 @@ def _main() -> None:
     statuses.append(main())
 
 
+def start() -> int:
+    """The exit status of the command line; what an installed wheel's `tlstax` calls."""
+    return guarded(_main) or statuses[0]
+
+
 if __name__ == "__main__":
-    sys.exit(guarded(_main) or statuses[0])
+    sys.exit(start())

@@ -7,12 +7,14 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGES = "ca-certificates,python3,git"
+PACKAGES = "ca-certificates,python3"
 USER, USER_ID = "alice", 1000
+BROUGHT = "brought"
+"""The folder in the homes of either user that has what is to be tried."""
 MAKING_TIMEOUT_S = 900
 FRESH_S = 24 * 3600
 """How long a packed root is used again before it is made anew."""
@@ -68,7 +70,7 @@ class Root:
     folder: Path
 
     def run(self, who: str, command: Sequence[str], log: Path, timeout_s: float) -> Done:
-        """Run a command in the clone as root or as the ordinary user. Nothing of it outlives it.
+        """Run a command in what was brought, as root or as the ordinary user. Nothing of it outlives it.
 
         Its output is appended to the log as it comes.
         """
@@ -78,7 +80,7 @@ class Root:
         environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         ids = "0:0" if who == "root" else f"{USER_ID}:{USER_ID}"
         settings = [f"{name}={value}" for name, value in environment.items()]
-        there = ["/bin/bash", "-c", f'cd {home}/clone && exec "$@"', "in-the-clone", *command]
+        there = ["/bin/bash", "-c", f'cd {home}/{BROUGHT} && exec "$@"', "there", *command]
         entering = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", ENTER, "enter"]
         started = time.monotonic()
         with log.open("a", encoding="utf-8") as out:
@@ -106,14 +108,17 @@ class Root:
         shutil.rmtree(self.folder)
 
 
-def pack(release: str, folder: Path) -> Path:
-    """The packed root of a release, made where there is no fresh one; NotMade where that fails."""
-    packed = folder / f"{release}.tar"
+def pack(release: str, folder: Path, more: Sequence[str]) -> Path:
+    """The packed root of a release with some packages more, made where there is no fresh one.
+
+    NotMade where that fails.
+    """
+    packed = folder / f"{'-'.join([release, *more])}.tar"
     if packed.exists() and time.time() - packed.stat().st_mtime < FRESH_S:
         return packed
-    partial = folder / f"{release}.partial.tar"
+    partial = packed.with_suffix(".partial.tar")
     # Mirrors lag; sid's lists then are older than they say that they may be.
-    command = ["mmdebstrap", "--variant=apt", f"--include={PACKAGES}"]
+    command = ["mmdebstrap", "--variant=apt", f"--include={','.join([PACKAGES, *more])}"]
     command += ['--aptopt=Acquire::Check-Valid-Until "false"', release, str(partial)]
     try:
         made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MAKING_TIMEOUT_S)
@@ -125,8 +130,8 @@ def pack(release: str, folder: Path) -> Path:
     return partial.rename(packed)
 
 
-def unpack(packed: Path, folder: Path, checkout: Path) -> Root:
-    """A root with the checkout cloned into the homes of root and of an ordinary user."""
+def unpack(packed: Path, folder: Path, bring: Callable[[Path], None]) -> Root:
+    """A root; `bring` makes the folder of what is to be tried, for root and for an ordinary user."""
     folder.mkdir(parents=True)
     subprocess.run(["tar", "-x", "-f", packed, "-C", folder], check=True)
     with (folder / "etc/passwd").open("a") as passwd, (folder / "etc/group").open("a") as group:
@@ -136,8 +141,7 @@ def unpack(packed: Path, folder: Path, checkout: Path) -> Root:
     (folder / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _carry(folder)
     for home in ("root", f"home/{USER}"):
-        clone = folder / home / "clone"
-        subprocess.run(["git", "clone", "--quiet", checkout.as_uri(), clone], check=True)
+        bring(folder / home / BROUGHT)
     subprocess.run(["chown", "-R", f"{USER_ID}:{USER_ID}", folder / "home" / USER], check=True)
     return Root(folder)
 

@@ -1,42 +1,27 @@
 """Tries tlstax on bare machines, as a stranger would: `./test bare`, and with all tests `./test bare-tests`.
 
-Takes releases as arguments (bookworm, trixie and sid where none is named).
+Takes releases as arguments (bookworm, trixie and sid where none is named). With --wheel FILE it is that
+wheel, installed by pipx and started by uvx, that is tried in place of a clone.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from roots import USER, NotMade, Root, pack, unpack
+from rows import RUN_TIMEOUT_S, Attempt, Row, has_report, packages_of, wrong
+from wheel import wheel_attempt
 
 from tlstax.support.directories import cache_dir, ensure_directory
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RELEASES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
-WORDS_TIMEOUT_S, RUN_TIMEOUT_S, TESTS_TIMEOUT_S = 60, 1800, 5400
-
-
-@dataclass
-class Row:
-    """What came of one user on one release: what was tried, each with what went wrong (empty: nothing)."""
-
-    release: str
-    who: str
-    tried: dict[str, str] = field(default_factory=dict)
-
-    def failed(self) -> bool:
-        """Whether anything went wrong."""
-        return any(self.tried.values())
-
-
-Say = Callable[[str], None]
+WORDS_TIMEOUT_S, TESTS_TIMEOUT_S = 60, 5400
 
 
 def main() -> int:
@@ -44,72 +29,70 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="./test bare", description=__doc__)
     arguments.add_argument("releases", nargs="*", choices=[*RELEASES, []], help="such as trixie")
     arguments.add_argument("--tests", action="store_true", help="run ./test all in each root, as root")
+    arguments.add_argument("--wheel", type=Path, metavar="FILE", help="try this wheel")
     chosen = arguments.parse_args()
     if os.geteuid() != 0:
         sys.stderr.write("bare roots are made and entered by root alone\n")
         return 3
+    attempt = _attempt(chosen)
     kept = ensure_directory(cache_dir() / "bare")
     rows: list[Row] = []
     for release in chosen.releases or RELEASES:
         try:
-            packed = pack(release, kept)
+            packed = pack(release, kept, attempt.packages)
         except NotMade as reason:
             rows.append(Row(release, "", {"root made": str(reason)}))
             continue
-        users = ("root",) if chosen.tests else ("root", USER)
-        rows += [_try(release, packed, who, kept, tests=chosen.tests) for who in users]
+        rows += [_try(release, packed, who, kept, attempt) for who in attempt.users]
     _print_table(rows, kept)
     return 1 if any(row.failed() for row in rows) else 0
 
 
-def _try(release: str, packed: Path, who: str, kept: Path, *, tests: bool) -> Row:
+def _attempt(chosen: argparse.Namespace) -> Attempt:
+    if chosen.wheel is not None:
+        return wheel_attempt(chosen.wheel)
+    if chosen.tests:
+        return Attempt("tests", ("git",), ("root",), _clone, _tests)
+    return Attempt("clone", ("git",), ("root", USER), _clone, _first_steps)
+
+
+def _clone(folder: Path) -> None:
+    subprocess.run(["git", "clone", "--quiet", CHECKOUT.as_uri(), folder], check=True)
+
+
+def _try(release: str, packed: Path, who: str, kept: Path, attempt: Attempt) -> Row:
     row = Row(release, who)
-    log = kept / f"{release}-{who}{'-tests' if tests else ''}.log"
+    log = kept / f"{release}-{who}-{attempt.name}.log"
     log.unlink(missing_ok=True)
     _say(f"{RELEASES[release]}, {who}: everything goes to {log}")
     with tempfile.TemporaryDirectory(prefix="tlstax-bare-", dir=kept) as folder:
-        root = unpack(packed, Path(folder) / "root", CHECKOUT)
-        steps = _tests if tests else _first_steps
-        steps(root, who, log, row)
-    for what, wrong in row.tried.items():
-        _say(f"  {what}: {wrong or 'ok'}")
+        root = unpack(packed, Path(folder) / "root", attempt.bring)
+        attempt.steps(root, who, log, row)
+    for what, how in row.tried.items():
+        _say(f"  {what}: {how or 'ok'}")
     return row
 
 
 def _first_steps(root: Root, who: str, log: Path, row: Row) -> None:
     """Help and doctor before anything is there, then a report by one command."""
-    installed = _packages(root)
+    installed = packages_of(root)
     for words, expected in (("--help", "Usage: tlstax"), ("doctor", "not done yet")):
         done = root.run(who, ["./tlstax", words], log, WORDS_TIMEOUT_S)
-        wrong = "" if done.status == 0 and expected in done.output else f"status {done.status}"
-        if _packages(root) != installed:
-            wrong = "it installed packages"
-        row.tried[words] = wrong
+        row.tried[words] = wrong(done, as_expected=expected in done.output)
+        if packages_of(root) != installed:
+            row.tried[words] = "it installed packages"
     done = root.run(who, ["./tlstax", "run", "--budget", "20s"], log, RUN_TIMEOUT_S)
-    valid = re.search(r"^Trials\s+(\d+) valid, 0 invalid, 0 unknown", done.output, re.MULTILINE)
-    report = re.search(r"^Report: (/\S+)$", done.output, re.MULTILINE)
-    written = report is not None and (root.folder / report[1][1:]).stat().st_size > 10_000
-    row.tried[f"report after {done.took_s:.0f} s"] = _wrong(done.status, bool(valid) and written)
+    row.tried[f"report after {done.took_s:.0f} s"] = wrong(done, as_expected=has_report(root, done))
     again = root.run(who, ["./tlstax", "run", "--budget", "5s"], log, RUN_TIMEOUT_S)
-    row.tried[f"again after {again.took_s:.0f} s"] = _wrong(again.status, "done in" not in again.output)
-    if who != "root" and _packages(root) != installed:
+    row.tried[f"again after {again.took_s:.0f} s"] = wrong(again, as_expected="done in" not in again.output)
+    if who != "root" and packages_of(root) != installed:
         row.tried["the machine"] = "packages were installed for an ordinary user"
-
-
-def _wrong(status: int | None, as_expected: bool) -> str:
-    if status == 0 and as_expected:
-        return ""
-    return "it took too long" if status is None else f"status {status}" if status else "without a report"
 
 
 def _tests(root: Root, who: str, log: Path, row: Row) -> None:
     done = root.run(who, ["./test", "all"], log, TESTS_TIMEOUT_S)
     summary = [line for line in done.output.splitlines() if line][-1:] or ["nothing"]
     row.tried[f"./test all, {done.took_s:.0f} s"] = "" if done.status == 0 else summary[0]
-
-
-def _packages(root: Root) -> str:
-    return (root.folder / "var/lib/dpkg/status").read_text("utf-8")
 
 
 def _print_table(rows: list[Row], kept: Path) -> None:

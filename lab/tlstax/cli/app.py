@@ -368,6 +368,9 @@ def machines(
     json: Json = False,
 ) -> None:
     """The machines of a Ray cluster: what each is and can measure, their clocks, how far they are apart."""
+    from tlstax.cli.asked_cluster import check_can_supply
+
+    check_can_supply()
     from tlstax.cli.machines_command import machines_command
 
     raise typer.Exit(machines_command(ray, as_json=json))

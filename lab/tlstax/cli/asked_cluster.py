@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tlstax.cli import quantities
 from tlstax.support.errors import UserMistake
+from tlstax.support.installation import is_clone
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def asked_cluster(
         )
     if ray is None:
         return None
+    check_can_supply()
     (server,) = names.get("--server-on", (None,))[:1]
     if len(names.get("--server-on", ())) > 1:
         raise UserMistake("--server-on names one machine", remedy="give the others to --clients-on")
@@ -73,6 +75,15 @@ def asked_cluster(
             remedy="give each machine one of the two parts",
         )
     return AskedCluster(ray, names.get("--on", ()), server, clients, trust_network)
+
+
+def check_can_supply() -> None:
+    """UserMistake where there is nothing to send to other machines: a wheel has no sources."""
+    if not is_clone():
+        raise UserMistake(
+            "other machines are sent the sources of a clone, and this tlstax was installed from a wheel",
+            remedy="clone the repository, and start ./tlstax there",
+        )
 
 
 def check_has_server(cluster: AskedCluster) -> None:

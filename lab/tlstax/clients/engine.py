@@ -9,19 +9,27 @@ from tlstax import __version__
 from tlstax.records.trial import Specimen
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.installation import shipped_program
 
 BINARY_VARIABLE = "TLSTAX_ENGINE"
-"""Set by the launcher to the binary that it built from these sources."""
+"""Set by the launcher to the binary that it built from these sources; unset, it is the wheel's own."""
+
+ENGINE = "tlstax-engine"
 
 
 def engine_command() -> list[str]:
-    """The command that starts the engine; MachineFault when it has not been built."""
-    path = os.environ.get(BINARY_VARIABLE, "")
-    if not path or not Path(path).is_file():
+    """The command that starts the engine; MachineFault when it is not there."""
+    chosen = os.environ.get(BINARY_VARIABLE, "")
+    path = Path(chosen) if chosen else shipped_program(ENGINE)
+    if path is None:
         raise MachineFault(
             "the load engine has not been built", remedy="start tlstax by its launcher, which builds it"
         )
-    return [path]
+    if not path.is_file():
+        raise MachineFault(
+            f"{BINARY_VARIABLE} is {chosen}, which is not a program", remedy="correct it, or unset it"
+        )
+    return [str(path)]
 
 
 def built_beside(name: str) -> Path:
@@ -37,7 +45,7 @@ def built_beside(name: str) -> Path:
 
 def engine_specimen() -> Specimen:
     """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
-    return specimen_of("tlstax-engine", engine_command(), why="the load client")
+    return specimen_of(ENGINE, engine_command(), why="the load client")
 
 
 def specimen_of(name: str, command: list[str], *, why: str) -> Specimen:

@@ -11,8 +11,9 @@ from pydantic import Field, ValidationError
 
 from tlstax.contract.frozen import Frozen
 from tlstax.support.errors import UserMistake
+from tlstax.support.installation import folder_of
 
-FOLDER = Path(__file__).resolve().parents[3] / "drivers"
+FOLDER = folder_of("drivers")
 """Where each driver's program lies, beside the list of them."""
 
 FOLDER_VARIABLE = "TLSTAX_DRIVERS"
