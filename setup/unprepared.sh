@@ -11,6 +11,8 @@ answer_unprepared() {
         start_laboratory "$@"
     fi
     case $asked in
+        script) return ;;
+        names) ;; # a shell asks at a key press, and is told nothing
         version) head -n 1 -- "$root/setup/help.txt" ;;
         doctor)
             # shellcheck source=setup/doctor.sh
@@ -26,7 +28,7 @@ answer_unprepared() {
     exit 0
 }
 
-# `help`, `version`, `doctor`, `nothing` where not a word was said, or no answer where more is wanted.
+# `help`, `version`, `doctor`, `script` and `names` of completion, `nothing` where not a word was said, or no answer where more is wanted.
 what_is_asked() {
     local argument
     for argument in "$@"; do
@@ -39,6 +41,8 @@ what_is_asked() {
         '') echo nothing ;;
         --version) echo version ;;
         doctor) echo doctor ;;
+        completion) echo script ;;
+        completion-names) echo names ;;
     esac
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tlstax.cli.exit import guarded
+from tlstax.cli.completion.names import WORD, print_names
 
 statuses: list[int] = []
 
@@ -18,6 +18,10 @@ def _main() -> None:
 
 def start() -> int:
     """The exit status of the command line; what an installed wheel's `tlstax` calls."""
+    if sys.argv[1:2] == [WORD]:
+        return print_names(sys.argv[2:])
+    from tlstax.cli.exit import guarded  # noqa: PLC0415
+
     return guarded(_main) or statuses[0]
 
 

@@ -12,6 +12,7 @@ import typer
 
 from tlstax import __version__
 from tlstax.cli.ab_app import ab_app
+from tlstax.cli import examples
 from tlstax.cli.benches_app import benches_app
 from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
@@ -394,6 +395,14 @@ def doctor(json: Json = False) -> None:
     raise typer.Exit(doctor_command(as_json=json))
 
 
+@app.command()
+def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+    """The script by which a shell completes commands, options, names of servers, studies and runs."""
+    from tlstax.cli.completion_command import completion_command
+
+    raise typer.Exit(completion_command(shell))
+
+
 @runs_app.command("list")
 def runs_list(json: Json = False) -> None:
     """Every run that is kept, the newest first."""
@@ -457,3 +466,6 @@ def runs_delete(
     from tlstax.cli.runs_command import delete_command
 
     raise typer.Exit(delete_command(run_name))
+
+
+examples.attach(app)

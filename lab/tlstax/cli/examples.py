@@ -1,0 +1,70 @@
+"""Examples of each main command, shown at the end of its help and in the manual page."""
+
+from __future__ import annotations
+
+import typer
+
+HEADING = "Examples:"
+_AS_IT_IS = "\b"
+"""Begins a paragraph whose lines are left as they are (click's documentation, Preventing Rewrapping)."""
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "run": (
+        "run --budget 5m",
+        "run --server mysql-8.0.33,mariadb-11.8 --workload reconnect --tls off,1.3",
+        "run --server mysql://user@db.example:3306/scratch --report tls.html",
+    ),
+    "report": ("report last --format md > tls.md", "report last -o tls.html"),
+    "explain": ("explain last", "explain last --json"),
+    "flames": ("flames -o flames.svg",),
+    "machines": ("machines --ray 10.0.0.1:6379",),
+    "doctor": ("doctor",),
+    "compare": ("compare main.tlstax last",),
+    "check": ("check last --against main.tlstax --max 'server_cpu_us_per_op +5%'",),
+    "pack": ("pack last -o main.tlstax",),
+    "open": ("open main.tlstax",),
+    "inspect": ("inspect mysql://user@db.example:3306/scratch",),
+    "advise": ("advise mysql://user@db.example:3306/scratch",),
+    "predict": ("predict --connects 200/s --queries 10 --rtt-ms 45 --certificate rsa-4096",),
+    "self-bench": ("self-bench --budget 2m", "self-bench --hold 10000"),
+    "library-bench": ("library-bench --library openssl-3.0.2,openssl-3.5.5",),
+    "storm": ("storm --within 1s", "storm --steady"),
+    "memory": ("memory --server mysql-9.7,mariadb-11.8",),
+    "study list": ("study list",),
+    "study show": ("study show tax > mine.toml",),
+    "study plan": ("study plan openssl-versions --set connections=8,64 --budget 1h",),
+    "study run": ("study run identity", "study run mine.toml --budget 30m", "study run tax --resume"),
+    "runs list": ("runs list",),
+    "runs show": ("runs show last",),
+    "runs export": ("runs export last --format csv > run.csv",),
+    "runs delete": ("runs delete 20261121-195500",),
+    "specimens list": ("specimens list",),
+    "specimens fetch": ("specimens fetch mysql-8.0.33 openssl-3.5.5",),
+    "specimens verify": ("specimens verify",),
+    "specimens remove": ("specimens remove mysql-8.0.33",),
+    "specimens add": ("specimens add mine --mysqld /opt/mysql/bin/mysqld",),
+    "drivers list": ("drivers list",),
+    "drivers probe": ("drivers probe --no-costs", "drivers probe pymysql-1.2 --no-costs --attacks"),
+    "completion": (
+        "completion bash > ~/.local/share/bash-completion/completions/tlstax",
+        "completion fish > ~/.config/fish/completions/tlstax.fish",
+    ),
+}
+"""By the words that lead to a command: what is typed after the program's name."""
+
+
+def attach(app: typer.Typer, before: str = "") -> None:
+    """Give each command of the application its examples."""
+    for command in app.registered_commands:
+        own = command.name or (command.callback.__name__ if command.callback is not None else "")
+        lines = EXAMPLES.get(f"{before}{own}", ())
+        if lines:
+            command.epilog = "\n".join((_AS_IT_IS, HEADING, *(f"  tlstax {line}" for line in lines)))
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            attach(group.typer_instance, f"{before}{group.name} " if group.name else before)
+
+
+def examples_in(epilog: str) -> tuple[str, ...]:
+    """The examples that were attached, by what a command has them in."""
+    return tuple(line.strip() for line in epilog.splitlines() if line.startswith("  tlstax "))
