@@ -33,7 +33,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "study list": ("study list",),
     "study show": ("study show tax > mine.toml",),
     "study plan": ("study plan openssl-versions --set connections=8,64 --budget 1h",),
-    "study run": ("study run identity", "study run mine.toml --budget 30m", "study run tax --resume"),
+    "study run": ("study run identity", "study run hello-retry --budget 30m", "study run tax --resume"),
     "runs list": ("runs list",),
     "runs show": ("runs show last",),
     "runs export": ("runs export last --format csv > run.csv",),

@@ -15,6 +15,8 @@ from typer.main import get_command
 
 from tlstax.cli import run_command, study_command
 from tlstax.cli.app import app
+from tlstax.cli.command_tree import command_tree
+from tlstax.cli.examples import EXAMPLES
 from tlstax.run.preparing import Request
 from tlstax.support.errors import UserMistake
 
@@ -116,7 +118,15 @@ def parse(words: list[str]) -> None:
     command.make_context(command.name, rest)
 
 
-SHOWN_COMMANDS = sorted({tuple(words) for page in SHOWN for words in commands(page)})
+def examples() -> Iterator[list[str]]:
+    """The command lines that helps show, as words, up to a redirection; examples of files are not there."""
+    for lines in EXAMPLES.values():
+        yield from (shlex.split(line.partition(" > ")[0]) for line in lines)
+
+
+SHOWN_COMMANDS = sorted(
+    {tuple(words) for page in SHOWN for words in commands(page)} | set(map(tuple, examples()))
+)
 
 
 def accept(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +152,13 @@ def accept(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_are_found() -> None:
     assert ("run",) in SHOWN_COMMANDS
     assert len(SHOWN_COMMANDS) > 40
+
+
+def test_every_command_shows_an_example_of_itself() -> None:
+    for command in (one for one in command_tree().walk() if not one.commands):
+        beginning = f"tlstax {' '.join(command.words)}"
+        assert 1 <= len(command.examples) <= 3, beginning
+        assert all(f"{example} ".startswith(f"{beginning} ") for example in command.examples)
 
 
 @pytest.mark.parametrize("words", SHOWN_COMMANDS, ids=" ".join)

@@ -84,7 +84,7 @@ PURE_MODULES = {
         "table",
         "words",
     ),
-    "support": ("errors", "grouping", "text"),
+    "support": ("errors", "grouping", "installation", "text"),
     "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""

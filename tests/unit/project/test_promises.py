@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
 import tomllib
 from pathlib import Path
+
+import renew_help
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,5 +29,11 @@ def test_the_oldest_python_is_one_version() -> None:
 
 
 def test_the_launchers_help_is_the_commands_own() -> None:
-    written = runpy.run_path(str(ROOT / "setup" / "renew_help.py"))["text"]()
-    assert read("setup/help.txt") == written, "run setup/renew-help"
+    assert read("setup/help.txt") == renew_help.text(), "run setup/renew-help"
+
+
+def test_the_manual_page_is_the_commands_own() -> None:
+    page = read("docs/tlstax.1")
+    assert page == renew_help.manual(), "run setup/renew-help"
+    assert page.isascii(), "a character has no name in setup/manual_page.py"
+    assert "\n.SH EXIT STATUS\n.TP\n\\fB0\\fR\n" in page
