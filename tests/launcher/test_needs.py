@@ -144,6 +144,22 @@ def test_help_and_doctor_need_nothing_and_install_nothing(
     assert not user_clone.cache.exists()
 
 
+def test_a_key_press_sets_nothing_up(clone: Clone) -> None:
+    done = clone.start("completion-names", "runs")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (clone.installs(), clone.builds()) == (0, 0)
+
+
+@pytest.mark.parametrize("words", [("completion-names", "runs"), ("completion", "bash")], ids=" ".join)
+def test_completion_needs_no_engine(clone: Clone, words: tuple[str, ...]) -> None:
+    assert clone.start().returncode == 0
+    clone.main_rs.write_text("//! Second.\n")
+    done = clone.start(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"-m tlstax {' '.join(words)}\n" in done.stdout
+    assert clone.builds() == 1
+
+
 def test_without_a_word_the_help_is_shown_as_a_mistake(clone: Clone) -> None:
     done = subprocess.run(
         [clone.launcher], env=clone.environment(), capture_output=True, text=True, check=False
