@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from tlstax import __version__
-from tlstax.cli.ab_app import ab_app
 from tlstax.cli import examples
+from tlstax.cli.ab_app import ab_app
 from tlstax.cli.benches_app import benches_app
 from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
@@ -36,7 +36,9 @@ from tlstax.cli.options import (
     ServerOn,
     TrustNetwork,
 )
+from tlstax.cli.pages_app import pages_app
 from tlstax.cli.predict_app import predict_app
+from tlstax.cli.runs_app import runs_app
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
@@ -54,8 +56,8 @@ app.add_typer(ab_app)
 app.add_typer(inspect_app)
 app.add_typer(predict_app)
 app.add_typer(benches_app)
+app.add_typer(pages_app)
 app.add_typer(study_app, name="study")
-runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
 app.add_typer(runs_app, name="runs")
 app.add_typer(specimens_app, name="specimens")
 app.add_typer(drivers_app, name="drivers")
@@ -291,26 +293,6 @@ def report(
 
 
 @app.command()
-def watch(
-    run_name: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run, or `last`. Default: the one under way.")
-    ] = None,
-) -> None:
-    """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""
-    from tlstax.cli.watch_command import watch_command
-
-    raise typer.Exit(watch_command(run_name))
-
-
-@app.command("live-page", hidden=True)
-def live_page() -> None:
-    """What `run --live` starts beside itself: the run's page, until the run is gone."""
-    from tlstax.cli.watch_command import inherited_command
-
-    raise typer.Exit(inherited_command())
-
-
-@app.command()
 def explain(
     run_name: RunName = "last",
     case: Annotated[
@@ -378,16 +360,6 @@ def machines(
 
 
 @app.command()
-def explore(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0: any free one.")] = 0,
-) -> None:
-    """The runs in a browser: views, the README's questions with charts; read-only, on this machine alone."""
-    from tlstax.cli.explore_command import explore_command
-
-    raise typer.Exit(explore_command(port))
-
-
-@app.command()
 def doctor(json: Json = False) -> None:
     """What this machine can and cannot measure, and what would help."""
     from tlstax.cli.doctor_command import doctor_command
@@ -401,71 +373,6 @@ def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")])
     from tlstax.cli.completion_command import completion_command
 
     raise typer.Exit(completion_command(shell))
-
-
-@runs_app.command("list")
-def runs_list(json: Json = False) -> None:
-    """Every run that is kept, the newest first."""
-    from tlstax.cli.runs_command import list_command
-
-    raise typer.Exit(list_command(as_json=json))
-
-
-@runs_app.command("show")
-def runs_show(run_name: RunName = "last") -> None:
-    """A run's results again, on the terminal."""
-    from tlstax.cli.report_command import report_command
-
-    raise typer.Exit(report_command(run_name, "terminal", None))
-
-
-@runs_app.command("export")
-def runs_export(
-    run_name: RunName = "last",
-    format_: Annotated[
-        str,
-        typer.Option("--format", help="json (every trial with its proof, or the rows), csv or parquet."),
-    ] = "json",
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            help="trials, slices, findings, observations, runs; with csv also blocks: a row for each case "
-            "and block, with ratios to the baseline (default with csv; with parquet: trials)."
-        ),
-    ] = None,
-    outcomes: Annotated[
-        str | None,
-        typer.Option(help="The outcomes of the CSV's blocks, with commas between.", metavar="NAME[,NAME…]"),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Write to this file. Parquet's default: RUN-ROWS.parquet.", dir_okay=False
-        ),
-    ] = None,
-) -> None:
-    """A run with all its trials: everything as one JSON document, or a table of it."""
-    from tlstax.cli.export_command import ExportOptions, export_command
-
-    raise typer.Exit(export_command(ExportOptions(run_name, format_, rows, outcomes, output)))
-
-
-@runs_app.command("tabulate")
-def runs_tabulate() -> None:
-    """Write the rows of the store's SQL views for runs that have none: of older versions, or cut off."""
-    from tlstax.cli.tabulate import tabulate_command
-
-    raise typer.Exit(tabulate_command())
-
-
-@runs_app.command("delete")
-def runs_delete(
-    run_name: Annotated[str, typer.Argument(help="A run's name, or the beginning of it.")],
-) -> None:
-    """Delete a run and its trials."""
-    from tlstax.cli.runs_command import delete_command
-
-    raise typer.Exit(delete_command(run_name))
 
 
 examples.attach(app)

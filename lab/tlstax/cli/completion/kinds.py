@@ -7,7 +7,7 @@ from typing import get_args
 
 from tlstax.cli.bench_formats import FORMATS
 from tlstax.cli.command_tree import Command, Parameter
-from tlstax.cli.runs_command import ExportFormat
+from tlstax.cli.export_command import ExportFormat
 from tlstax.report.formats.render import Format
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.changes import RESUMED
@@ -103,6 +103,8 @@ _BY_PARAMETER = {
 }
 _BY_PLACE = {
     ("report", "format_name"): "formats",
+    ("ab", "a"): "settings",
+    ("ab", "b"): "settings",
     ("check", "against"): "packs",
     ("check", "run"): "packs",
     ("study", "name"): "studies",
