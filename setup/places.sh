@@ -33,6 +33,8 @@ find_places() {
     local sums
     sums=$(cd -- "$root" && hash_sources) || fail "cannot read the files in $root: is the clone complete?"
     environment_key=${sums:0:20}-$HOSTTYPE
+    # What a bundle carries lacks what only a clone uses.
+    if is_bundle; then environment_key=${sums:0:20}-bundle-$HOSTTYPE; fi
     sums=$(sha256sum <<<"${sums#*$'\n'}")
     engine_key=${sums:0:20}-$HOSTTYPE
     find_environment
@@ -89,6 +91,9 @@ find_engine() {
     fi
     engine=
 }
+
+# Whether this copy of tlstax came in a bundle, which carries all that it needs (`tlstax bundle`).
+is_bundle() { [[ -e $root/bundle.txt ]]; }
 
 everything_in_place() { [[ -n $environment && -n $engine ]]; }
 

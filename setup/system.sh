@@ -153,12 +153,17 @@ fail_for_want() {
 }
 
 # Sets `python` to the real path of an interpreter that can make environments, `python_version` to N.M. One without
-# ensurepip can, where pip has been fetched.
+# ensurepip can, where pip has been fetched. Where `served` has lines, only these versions will do; others that are here
+# become `found_pythons`.
 look_for_python() {
     local candidate answer ability version path what=python
     while read -r candidate; do
         answer=$("$candidate" -I -c "$describe_python" 2>/dev/null </dev/null) || continue
         read -r ability version path <<<"$answer"
+        if [[ -n ${served-} && $'\n'$served$'\n' != *$'\n'$version$'\n'* ]]; then
+            found_pythons+=("$version")
+            continue
+        fi
         if [[ $ability == able || ($ability == no-pip && -n $pip) ]]; then
             python=$path python_version=$version
             return

@@ -14,6 +14,7 @@ from tlstax import __version__
 from tlstax.cli import examples
 from tlstax.cli.ab_app import ab_app
 from tlstax.cli.benches_app import benches_app
+from tlstax.cli.bundle_app import bundle_app
 from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
@@ -53,6 +54,7 @@ app = typer.Typer(
 )
 app.add_typer(compare_app)
 app.add_typer(ab_app)
+app.add_typer(bundle_app)
 app.add_typer(inspect_app)
 app.add_typer(predict_app)
 app.add_typer(benches_app)

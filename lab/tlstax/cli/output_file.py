@@ -12,6 +12,7 @@ import fcntl
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from tlstax.support.errors import MachineFault, UserMistake
@@ -46,6 +47,11 @@ def write_text(path: Path, text: str, *, remedy: str = "") -> None:
 
 def write_bytes(path: Path, content: bytes, *, remedy: str = "") -> None:
     """Write bytes as `write_text` does."""
+    write_chunks(path, (content,), remedy=remedy)
+
+
+def write_chunks(path: Path, content: Iterable[bytes], *, remedy: str = "") -> None:
+    """Write bytes as `write_text` does, piece by piece."""
     try:
         _write(path, content)
     except OSError as error:
@@ -71,16 +77,16 @@ def _try(path: Path) -> None:
         partial.unlink()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: Iterable[bytes]) -> None:
     target, existing = _followed(path), _existing(path)
     if isinstance(target, int):
         with os.fdopen(os.dup(target), "wb") as stream:
-            stream.write(content)
+            stream.writelines(content)
     elif existing is None or _may_be_replaced(target, existing):
         _replace(target, existing, content)
     else:
         with path.open("wb") as file:
-            file.write(content)
+            file.writelines(content)
 
 
 def _followed(path: Path) -> Path | int:
@@ -124,7 +130,7 @@ def _begun(target: Path) -> tuple[Path, int]:
     return partial, os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
-def _replace(target: Path, existing: os.stat_result | None, content: bytes) -> None:
+def _replace(target: Path, existing: os.stat_result | None, content: Iterable[bytes]) -> None:
     partial, descriptor = _begun(target)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -132,7 +138,7 @@ def _replace(target: Path, existing: os.stat_result | None, content: bytes) -> N
                 with contextlib.suppress(PermissionError):
                     os.fchown(descriptor, -1, existing.st_gid)
                 os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
-            file.write(content)
+            file.writelines(content)
         partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -18,14 +18,9 @@ from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage
 from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.needs import server_choices
+from tlstax.support.checkout import REQUIREMENTS, ROOT, files
 from tlstax.support.directories import cache_dir, ensure_directory
 
-ROOT = Path(__file__).resolve().parents[3]
-"""The checkout that this program runs from."""
-
-REQUIREMENTS = "setup/requirements.txt"
-SENT = ("tlstax", "pyproject.toml", "setup", "lab", "engine", "drivers", "contract")
-LEFT_OUT = frozenset({"target", "node_modules", "__pycache__", "build", "dist"})
 CHUNK_BYTES = 8 << 20
 DOWNLOAD_S = 600.0
 
@@ -118,7 +113,7 @@ class Parcels:
 
     def _add_sources(self, tar: tarfile.TarFile) -> None:
         """In a fixed order, without owners and times, so that equal sources have equal checksums."""
-        for path in _source_files(self.root):
+        for path in files(self.root):
             _add_file(tar, path, str(path.relative_to(self.root)))
 
     def _downloaded(self) -> Path | None:
@@ -153,16 +148,6 @@ def fetched_servers(study: Study) -> list[str]:
 def on_shelf(say: Callable[[str], None]) -> Callable[[str], Path]:
     """Returns where a specimen lies by its name, once it has been fetched."""
     return lambda name: shelf.obtain(RECIPES[name], say).path
-
-
-def _source_files(root: Path) -> Iterator[Path]:
-    for name in SENT:
-        top = root / name
-        if top.is_file():
-            yield top
-        for folder, folders, names in os.walk(top):
-            folders[:] = sorted(inner for inner in folders if inner not in LEFT_OUT)
-            yield from (Path(folder) / found for found in sorted(names))
 
 
 def _add_folder(tar: tarfile.TarFile, folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlstax.records.trial import Specimen
-from tlstax.specimens import added, shelf
+from tlstax.specimens import added, carried, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
@@ -35,11 +35,14 @@ SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/loca
 def default_server(progress: Progress | Reporter) -> ServerBuild:
     """The default server, or what takes its place; `specimen.why` says which and why.
 
-    The order is that of `default_servers`, then a mysqld or mariadbd of this machine. What was fetched in
-    place of the default stays it, so that the archive is not asked at every start. MachineFault, with the
-    first server's reason, when none is available.
+    In a bundle it is the first that it carries. Else the order is that of `default_servers`, then a mysqld
+    or mariadbd of this machine. What was fetched in place of the default stays it, so that the archive is
+    not asked at every start. MachineFault, with the first server's reason, when none is available.
     """
     first_fault: MachineFault | None = None
+    bundle = carried.here()
+    if bundle is not None:
+        return named_server(bundle.specimens[0], progress, why="the first server of the bundle that this is")
     if shelf.present(DEFAULT_SERVER) is None and shelf.present(MYSQL_OF_SID) is not None:
         why = f"{DEFAULT_SERVER.title} was not available when this was fetched in its place"
         return named_server(MYSQL_OF_SID.name, progress, why=why)

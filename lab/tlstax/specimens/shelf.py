@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
@@ -121,7 +122,7 @@ def _make(recipe: Recipe, report: Reporter) -> Kept:
         )
         for directory in (place.tree, place.work):
             directories.ensure_directory(directory)
-        version, parts = _fill(recipe, place, report)
+        version, parts = (_unpack if carried.has_to(recipe) else _fill)(recipe, place, report)
         if not (place.tree / recipe.program).is_file():
             raise MachineFault(
                 f"what was fetched for {recipe.title} does not contain {recipe.program}",
@@ -142,6 +143,13 @@ def _make(recipe: Recipe, report: Reporter) -> Kept:
     if kept is None:
         raise MachineFault(f"{recipe.title} was removed while it was being stored", remedy="start again")
     return kept
+
+
+def _unpack(recipe: Recipe, place: Place, report: Reporter) -> tuple[str, tuple[Part, ...]]:
+    """Fill the tree from the bundle that this is; the exact version and the parts."""
+    part = carried.part_with(recipe)
+    report.step(f"unpacking {recipe.title} from this bundle")
+    return carried.fill(recipe, part, place)
 
 
 def _fill(recipe: Recipe, place: Place, report: Reporter) -> tuple[str, tuple[Part, ...]]:

@@ -42,6 +42,7 @@ ROOMS = (
     "doctor",
     "machines",
     "watch",
+    "bundle",
     "cli",
 )
 """From the ground up."""
