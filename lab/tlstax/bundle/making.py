@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tlstax import __version__
-from tlstax.bundle import archive, programs, python_packages
+from tlstax.bundle import archive, programs, python_packages, whole
 from tlstax.bundle.archive import Member
 from tlstax.specimens import carried, shelf
 from tlstax.specimens import manifest as manifests
-from tlstax.specimens.carried import CONTENTS, PARTS, SUMS, Bundle
+from tlstax.specimens.carried import PARTS, Bundle
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.support.checkout import PROGRAM, ROOT, files
-from tlstax.support.checksums import sha256_of
+from tlstax.support.checkout import ROOT
 from tlstax.support.errors import MachineFault
 
-FOLDER = "tlstax"
-"""What the bundle unpacks to."""
-
-TEXTS = ("README.md", "CHANGELOG.md", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE")
-NOT_NEEDED = frozenset({"setup/requirements-test.txt"})
 ENGINE = "engine"
-PACK_MOST_TIGHTLY = 9
 
 
 @dataclass(frozen=True)
@@ -79,17 +70,20 @@ class Making:
             shutil.rmtree(folder)
         folder = programs.stripped(self._scratch)
         self._pack(ENGINE, "load engine", archive.members_below(folder))
-        members = self._described(programs.oldest_glibc(folder))
+        bundle = Bundle(
+            tlstax=__version__,
+            machine=machine(),
+            glibc=programs.oldest_glibc(folder),
+            files=0,
+            pythons=self._contents.pythons,
+            specimens=self._contents.specimens,
+        )
         self._reporter.step("putting all into one file")
-        whole = self._scratch / "bundle.tar"
-        with whole.open("wb") as out, gzip.GzipFile("", "wb", PACK_MOST_TIGHTLY, out, mtime=0) as packed:
-            archive.write(
-                [Member(one.path, f"{FOLDER}/{one.name}") for one in members], packed, lambda _: None
-            )
-        parts = sum(share.packed_bytes for share in self.shares)
-        own = [one for one in members if one not in self._parts]
-        self.shares.append(Share("tlstax itself", whole.stat().st_size - parts, archive.bytes_of(own)))
-        return whole
+        own = whole.own_members(self._root)
+        made = whole.put_together(own, self._parts, bundle, self._scratch)
+        rest = made.stat().st_size - sum(share.packed_bytes for share in self.shares)
+        self.shares.append(Share("tlstax itself", rest, archive.bytes_of(own)))
+        return made
 
     def _pack_specimen(self, name: str) -> None:
         recipe = RECIPES[name]
@@ -113,28 +107,3 @@ class Making:
         archive.write_packed(members, part.path, lambda read: self._reporter.now(meter.words(read)))
         self._parts.append(part)
         self.shares.append(Share(words, part.path.stat().st_size, total))
-
-    def _described(self, glibc: str) -> list[Member]:
-        """All members in their order: what says whether the rest is whole comes first."""
-        rest = [Member(path, str(path.relative_to(self._root))) for path in self._own_files()] + self._parts
-        bundle = Bundle(
-            tlstax=__version__,
-            machine=machine(),
-            glibc=glibc,
-            files=len(rest) + 1,
-            pythons=self._contents.pythons,
-            specimens=self._contents.specimens,
-        )
-        contents = Member(self._scratch / CONTENTS, CONTENTS)
-        contents.path.write_text(bundle.text(), encoding="utf-8")
-        summed = [contents, *rest]
-        sums = Member(self._scratch / SUMS, SUMS)
-        sums.path.write_text(
-            "".join(f"{sha256_of(one.path)}  {one.name}\n" for one in summed), encoding="utf-8"
-        )
-        return [contents, sums, *rest]
-
-    def _own_files(self) -> Sequence[Path]:
-        docs = sorted((self._root / "docs").glob("*.md"))
-        found = [*files(self._root, (*PROGRAM, *TEXTS)), *docs]
-        return [path for path in found if str(path.relative_to(self._root)) not in NOT_NEEDED]

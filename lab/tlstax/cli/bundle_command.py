@@ -52,8 +52,8 @@ def summary(output: Path, size_bytes: int, shares: Sequence[Share], contents: Co
     """What was made: the file, its parts, and the command for the machine that it is meant for."""
     lines = [f"{output}: {size_bytes / MEBIBYTE:.1f} MiB"]
     lines += [
-        f"  {share.packed_bytes / MEBIBYTE:6.1f} MiB  {share.what} ({share.bytes / MEBIBYTE:.0f} MiB unpacked)"
-        for share in shares
+        f"  {one.packed_bytes / MEBIBYTE:6.1f} MiB  {one.what} ({one.bytes / MEBIBYTE:.0f} MiB unpacked)"
+        for one in shares
     ]
     lines += [
         f"It serves machines with Python {enumerated(contents.pythons)}. There:",

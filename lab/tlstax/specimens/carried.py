@@ -129,7 +129,7 @@ def fill(recipe: Recipe, part: Path, place: Place) -> tuple[str, tuple[Part, ...
 
 
 def _not_carried(recipe: Recipe) -> MachineFault:
-        remedy = (
+    remedy = (
         f"make one that has it, where there is a network: `tlstax bundle --server {recipe.name}`"
         if recipe.kind == "server"
         else "use a clone, where there is a network"

@@ -1,0 +1,104 @@
+"""Which packages a Python gets, and that what is left out of them is what nothing here imports."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tlstax
+from tlstax.bundle.python_packages import (
+    MIMESIS_KEPT,
+    SCIPY_KEPT,
+    UNUSED,
+    is_served,
+    locked,
+    unpack,
+)
+from tlstax.support.checkout import REQUIREMENTS, ROOT
+
+LOCK = """\
+# made by a tool
+both==1.0 \\
+    --hash=sha256:aa \\
+    --hash=sha256:bb
+    # via somebody
+old==2.0 ; python_full_version < '3.12' \\
+    --hash=sha256:cc
+new==3.0 ; python_full_version >= '3.12' \\
+    --hash=sha256:dd
+windows==4.0 ; sys_platform == 'win32' \\
+    --hash=sha256:ee
+"""
+
+
+def test_each_python_gets_the_lines_that_hold_for_it() -> None:
+    assert list(locked(LOCK, "3.11")) == [
+        "both==1.0 --hash=sha256:aa --hash=sha256:bb",
+        "old==2.0 --hash=sha256:cc",
+    ]
+    assert [line.split()[0] for line in locked(LOCK, "3.13")] == ["both==1.0", "new==3.0"]
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+def test_every_line_of_the_lock_has_a_version_and_hashes(python: str) -> None:
+    lines = list(locked((ROOT / REQUIREMENTS).read_text(), python))
+    assert sum(line.startswith("numpy==") for line in lines) == 1
+    assert all(re.fullmatch(r"[\w.-]+==\S+( --hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+
+
+def test_which_pythons_are_served() -> None:
+    wanted = ("3.11", "3.14", "3.10", "3.15", "3", "3.x", "4.11", "")
+    assert [is_served(python) for python in wanted] == [True, True, *[False] * 6]
+
+
+def sources() -> str:
+    return "\n".join(path.read_text() for path in Path(tlstax.__file__).parent.rglob("*.py"))
+
+
+def test_only_what_is_kept_of_scipy_is_imported() -> None:
+    imported = set(re.findall(r"^\s*(?:from|import) scipy(?:\.(\w+))?", sources(), re.MULTILINE))
+    assert imported == {"special"}
+    assert imported <= set(SCIPY_KEPT)
+
+
+def test_only_what_is_kept_of_mimesis_is_used() -> None:
+    assert set(re.findall(r"Locale\.([A-Z]\w*)", sources())) == {"EN"}
+    assert "en" in MIMESIS_KEPT
+
+
+@pytest.mark.parametrize(
+    ("name", "unused"),
+    [
+        ("scipy/special/_ufuncs.so", False),
+        ("scipy/special/tests/test_basic.py", True),
+        ("scipy/stats/_stats.py", True),
+        ("scipy/version.py", False),
+        ("scipy.libs/libscipy_openblas.so", False),
+        ("mimesis/datasets/en/person.json", False),
+        ("mimesis/datasets/en-gb/person.json", True),
+        ("mimesis/datasets/__init__.py", False),
+        ("setuptools/build_meta.py", True),
+        ("pydantic-2.14.3.dist-info/RECORD", True),
+        ("pydantic-2.14.3.dist-info/METADATA", False),
+    ],
+)
+def test_what_is_left_out(name: str, unused: bool) -> None:
+    assert bool(UNUSED.fullmatch(name)) is unused
+
+
+def test_a_wheel_is_unpacked_to_where_it_is_imported_from(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "some.whl", "w") as wheel:
+        for name in (
+            "some/a.py",
+            "some/tests/b.py",
+            "some-1.data/purelib/some/c.py",
+            "some-1.data/scripts/run",
+        ):
+            wheel.writestr(name, "")
+    unpack(tmp_path / "some.whl", tmp_path / "there")
+    found = {str(path.relative_to(tmp_path / "there")) for path in (tmp_path / "there").rglob("*.py")}
+    assert found == {"some/a.py", "some/c.py"}
+    assert not (tmp_path / "there" / "some-1.data").exists()
