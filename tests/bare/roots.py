@@ -30,8 +30,9 @@ AUTHORITIES = Path("/usr/local/share/ca-certificates")
 
 ENTER = """
 set -e
-root=$1 who=$2
-shift 2
+root=$1 who=$2 reach=$3
+shift 3
+if [ "$reach" = nothing ]; then ip link set lo up; fi
 mount --make-rprivate /
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
@@ -69,19 +70,24 @@ class Root:
 
     folder: Path
 
-    def run(self, who: str, command: Sequence[str], log: Path, timeout_s: float) -> Done:
+    def run(
+        self, who: str, command: Sequence[str], log: Path, timeout_s: float, *, offline: bool = False
+    ) -> Done:
         """Run a command in what was brought, as root or as the ordinary user. Nothing of it outlives it.
 
-        Its output is appended to the log as it comes.
+        Its output is appended to the log as it comes. What is offline has a loopback interface alone.
         """
-        home = "/root" if who == "root" else f"/home/{USER}"
+        home = home_of(who)
         environment = {name: value for name, value in os.environ.items() if CARRIED.match(name)}
         environment |= {"HOME": home, "USER": who, "TERM": "dumb", "LANG": "C.UTF-8"}
         environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         ids = "0:0" if who == "root" else f"{USER_ID}:{USER_ID}"
         settings = [f"{name}={value}" for name, value in environment.items()]
         there = ["/bin/bash", "-c", f'cd {home}/{BROUGHT} && exec "$@"', "there", *command]
-        entering = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", ENTER, "enter"]
+        apart = ["--net"] if offline else []
+        kept_in = ["unshare", "--mount", "--pid", *apart, "--fork", "--kill-child"]
+        reach = "nothing" if offline else "all"
+        entering = [*kept_in, "bash", "-c", ENTER, "enter"]
         started = time.monotonic()
         with log.open("a", encoding="utf-8") as out:
             out.write(f"$ {' '.join(command)}\n")
@@ -89,7 +95,7 @@ class Root:
             before = out.tell()
             try:
                 status = subprocess.run(
-                    [*entering, str(self.folder), ids, *settings, *there],
+                    [*entering, str(self.folder), ids, reach, *settings, *there],
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=out,
@@ -106,6 +112,11 @@ class Root:
     def remove(self) -> None:
         """Remove the folder with all that was done in it."""
         shutil.rmtree(self.folder)
+
+
+def home_of(who: str) -> str:
+    """The home of root or of the ordinary user, in a root."""
+    return "/root" if who == "root" else f"/home/{USER}"
 
 
 def pack(release: str, folder: Path, more: Sequence[str]) -> Path:

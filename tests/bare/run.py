@@ -1,7 +1,8 @@
 """Tries tlstax on bare machines, as a stranger would: `./test bare`, and with all tests `./test bare-tests`.
 
 Takes releases as arguments (bookworm, trixie and sid where none is named). With --wheel FILE it is that
-wheel, installed by pipx and started by uvx, that is tried in place of a clone.
+wheel, installed by pipx and started by uvx, that is tried in place of a clone; with --bundle FILE that
+bundle, without a network.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bundled import bundle_attempt
 from roots import USER, NotMade, Root, pack, unpack
 from rows import RUN_TIMEOUT_S, Attempt, Row, has_report, packages_of, wrong
 from wheel import wheel_attempt
@@ -30,6 +32,7 @@ def main() -> int:
     arguments.add_argument("releases", nargs="*", choices=[*RELEASES, []], help="such as trixie")
     arguments.add_argument("--tests", action="store_true", help="run ./test all in each root, as root")
     arguments.add_argument("--wheel", type=Path, metavar="FILE", help="try this wheel")
+    arguments.add_argument("--bundle", type=Path, metavar="FILE", help="try this bundle, of MariaDB alone")
     chosen = arguments.parse_args()
     if os.geteuid() != 0:
         sys.stderr.write("bare roots are made and entered by root alone\n")
@@ -51,6 +54,8 @@ def main() -> int:
 def _attempt(chosen: argparse.Namespace) -> Attempt:
     if chosen.wheel is not None:
         return wheel_attempt(chosen.wheel)
+    if chosen.bundle is not None:
+        return bundle_attempt(chosen.bundle)
     if chosen.tests:
         return Attempt("tests", ("git",), ("root",), _clone, _tests)
     return Attempt("clone", ("git",), ("root", USER), _clone, _first_steps)
@@ -64,12 +69,12 @@ def _try(release: str, packed: Path, who: str, kept: Path, attempt: Attempt) -> 
     row = Row(release, who)
     log = kept / f"{release}-{who}-{attempt.name}.log"
     log.unlink(missing_ok=True)
-    _say(f"{RELEASES[release]}, {who}: everything goes to {log}")
+    say(f"{RELEASES[release]}, {who}: everything goes to {log}")
     with tempfile.TemporaryDirectory(prefix="tlstax-bare-", dir=kept) as folder:
         root = unpack(packed, Path(folder) / "root", attempt.bring)
         attempt.steps(root, who, log, row)
     for what, how in row.tried.items():
-        _say(f"  {what}: {how or 'ok'}")
+        say(f"  {what}: {how or 'ok'}")
     return row
 
 
@@ -103,7 +108,8 @@ def _print_table(rows: list[Row], kept: Path) -> None:
     print(f"{len(rows) - failed} passed, {failed} failed (logs in {kept})")  # noqa: T201
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a line now."""
     print(text, flush=True)  # noqa: T201
 
 
