@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 CHUNK_BYTES = 1 << 20
 FILTERS = (
@@ -31,6 +31,20 @@ def members_below(folder: Path, inside: str = "") -> list[Member]:
     return [Member(path, f"{inside}{path.relative_to(folder)}") for path in sorted(folder.rglob("*"))]
 
 
+class _Watched:
+    """A file that is read, and how far: some are so large that they take a minute to pack."""
+
+    def __init__(self, file: BinaryIO, before: int, look: Callable[[int], None]) -> None:
+        self._file, self._read, self._look = file, before, look
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes of it."""
+        content = self._file.read(size)
+        self._read += len(content)
+        self._look(self._read)
+        return content
+
+
 def write(members: list[Member], out: IO[bytes] | gzip.GzipFile, look: Callable[[int], None]) -> None:
     """Write a tar archive; `look` gets how many bytes of files were read so far."""
     read = 0
@@ -41,9 +55,8 @@ def write(members: list[Member], out: IO[bytes] | gzip.GzipFile, look: Callable[
                 tar.addfile(info)
                 continue
             with member.path.open("rb") as content:
-                tar.addfile(info, content)
+                tar.addfile(info, _Watched(content, read, look))
             read += info.size
-            look(read)
 
 
 def write_packed(members: list[Member], path: Path, look: Callable[[int], None]) -> None:
