@@ -49,7 +49,7 @@ MIMESIS_KEPT = ("en", "int", "global")
 UNUSED = re.compile(
     r".*/tests/.*"
     r"|.*\.(pyi|pxd|pyx|h|hpp|a)"
-    r"|numpy/(f2py|distutils)/.*"
+    r"|numpy/distutils/.*"
     rf"|scipy/(?!({'|'.join(SCIPY_KEPT)})/)[^/]+/.*"
     rf"|mimesis/datasets/(?!({'|'.join(MIMESIS_KEPT)})/)[^/]+/.*"
     r"|(setuptools|_distutils_hack|pbr)[/-].*|distutils-precedence\.pth"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import zipfile
 from pathlib import Path
 
+import numpy
 import pytest
 
 import tlstax
@@ -102,3 +104,9 @@ def test_a_wheel_is_unpacked_to_where_it_is_imported_from(tmp_path: Path) -> Non
     found = {str(path.relative_to(tmp_path / "there")) for path in (tmp_path / "there").rglob("*.py")}
     assert found == {"some/a.py", "some/c.py"}
     assert not (tmp_path / "there" / "some-1.data").exists()
+
+
+def test_all_that_numpy_exports_is_kept() -> None:
+    """SciPy imports every name of it, and with them the modules that it loads when they are asked for."""
+    modules = [name for name in numpy.__all__ if inspect.ismodule(getattr(numpy, name))]
+    assert [name for name in modules if UNUSED.fullmatch(f"numpy/{name}/__init__.py")] == []
