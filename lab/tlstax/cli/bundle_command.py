@@ -16,6 +16,7 @@ from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Kind
 from tlstax.support.errors import UserMistake
+from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
 
 MEBIBYTE = 1 << 20
@@ -27,6 +28,11 @@ def bundle_command(output: Path, servers: str | None, tls_libraries: str | None,
         raise UserMistake(
             "this is a bundle, and a bundle fetches nothing",
             remedy="make another one from a clone, where there is a network",
+        )
+    if not is_clone():
+        raise UserMistake(
+            "a bundle is made from the sources of a clone, and this tlstax was installed from a wheel",
+            remedy="clone the repository, and start ./tlstax there",
         )
     contents = Contents(
         specimens=(

@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "publish": ("publish site main.tlstax other.tlstax",),
     "watch": ("watch",),
     "explore": ("explore --port 8001",),
+    "bundle": ("bundle -o tlstax.tar --server mariadb-11.8",),
     "pack": ("pack last -o main.tlstax",),
     "open": ("open main.tlstax",),
     "inspect": ("inspect mysql://user@db.example:3306/scratch",),
