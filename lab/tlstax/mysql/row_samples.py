@@ -22,9 +22,14 @@ def mismatches(
             cursor.execute(statement)
         for sample in samples:
             cursor.execute(sample.sql)
-            rows = tuple(
-                tuple(None if value is None else str(value) for value in row) for row in cursor.fetchall()
-            )
+            rows = tuple(tuple(map(_text, row)) for row in cursor.fetchall())
             if rows != sample.rows:
                 wrong.append(sample.sql)
     return tuple(wrong)
+
+
+def _text(value: object) -> str | None:
+    """A value as clients report it; bytes are those of a text."""
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

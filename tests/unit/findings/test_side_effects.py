@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from math import exp
+from random import Random
 
 import pytest
 
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
+from tlstax.findings.core.limits import verdict_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import Limit
+from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels, Study
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.support.errors import UserMistake
@@ -90,6 +93,32 @@ def test_a_study_without_sides_has_no_effects_of_them() -> None:
     assert side_effects(planted_series(plain, with_luck(1, 0)), (CPU,)) == ()
 
 
+LUCK, NOISE = 0.015, 0.005
+"""By how much processes of one server differ, and what a block scatters beside that (docs/comparing.md)."""
+
+
+def simulated(chance: Random, factor: float, blocks: int = 20) -> Interval:
+    """What a run shows in which B costs so many times as much, each process with luck of its own."""
+
+    def planted(levels: Levels, _: int) -> dict[str, float]:
+        of_b = factor if levels["server"] == "b" else 1.0
+        return {CPU: 100 * of_b * exp(chance.gauss(0, LUCK) + chance.gauss(0, NOISE))}
+
+    (effect,) = side_effects(planted_series(study(), planted, blocks=blocks), (CPU,))
+    return effect.change
+
+
+def test_of_things_that_are_alike_few_are_failed_and_of_a_planted_3_per_cent_nearly_all() -> None:
+    chance = Random(1)  # noqa: S311 (luck, not a secret)
+    alike = [verdict_of(simulated(chance, 1.0), 0.0) for _ in range(200)]
+    assert alike.count("FAIL") <= 10
+    alike = [verdict_of(simulated(chance, 1.0), 0.01) for _ in range(100)]
+    assert alike.count("FAIL") <= 1
+    assert alike.count("PASS") >= 60
+    planted = [verdict_of(simulated(chance, 1.03), 0.01) for _ in range(100)]
+    assert planted.count("FAIL") >= 95
+
+
 def measured(factor: float, noise: float = 0.002) -> StoredRun:
     """A run in which B costs so many times as much."""
 
@@ -128,5 +157,5 @@ def test_two_limits_of_one_outcome_are_two_cases() -> None:
 def test_a_run_without_sides_or_without_the_outcome_cannot_be_checked_by_itself() -> None:
     with pytest.raises(UserMistake, match="has no two sides"):
         gated_sides(fake_run(seed=1), [Limit(outcome=CPU, most=0.01)])
-    with pytest.raises(UserMistake, match=r"no block of run .* has both sides with path_cpu_us_per_op"):
-        gated_sides(measured(1.0), [Limit(outcome="path_cpu_us_per_op", most=0.01)])
+    with pytest.raises(UserMistake, match=r"no block of run .* with both sides has path_cpu_us_per_op"):
+        gated_sides(measured(1.0), [Limit(outcome=name, most=0.01) for name in (CPU, "path_cpu_us_per_op")])

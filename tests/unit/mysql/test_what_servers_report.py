@@ -77,6 +77,13 @@ def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> Non
     assert row_samples.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
 
 
+def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
+    server = database(FakeDatabase((b"0123",)))
+    right = RowSample(sql="SELECT a FROM t", rows=(("0123",),))
+    wrong = RowSample(sql="SELECT b FROM t", rows=(("b'0123'",),))
+    assert row_samples.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
+
+
 def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
     assert error_codes.is_of_connection(LOST)
     assert not error_codes.is_of_connection(REFUSED)

@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.compare.compare import Measured, Shared, case_change, measured, shared
 from tlstax.findings.compare.headers import different, is_same_machine
-from tlstax.findings.core.limits import CONFIDENCE, confidence_of_each, verdict_of, worst
+from tlstax.findings.core.limits import (
+    CONFIDENCE,
+    check_each_has_a_case,
+    confidence_of_each,
+    verdict_of,
+    worst,
+)
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import GatedCase, GateResult, Limit, Measure
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import enumerated
 
 
 def gated(
@@ -30,7 +35,9 @@ def gated(
             remedy="leave --absolute out: then each is compared with its own baseline",
         )
     found = [(limit, figures) for limit in limits for figures in _figures(old, new, limit, measure)]
-    _check_each_has_a_case(limits, [limit for limit, _ in found])
+    check_each_has_a_case(
+        limits, [limit for limit, _ in found], "case that both runs have beside their baselines"
+    )
     each = confidence_of_each(CONFIDENCE, len(found))
     changes = [(limit, case_change(old, figures, each)) for limit, figures in found]
     cases = tuple(
@@ -46,16 +53,6 @@ def gated(
         cases=cases,
         verdict=worst(case.verdict for case in cases),
     )
-
-
-def _check_each_has_a_case(limits: Sequence[Limit], of_cases: Sequence[Limit]) -> None:
-    """A limit that is for nothing would be kept by everything."""
-    idle = [limit.outcome for limit in limits if limit not in of_cases]
-    if idle:
-        raise UserMistake(
-            f"no case that both runs have beside their baselines has {enumerated(dict.fromkeys(idle))}",
-            remedy="`tlstax runs export --format json` has the names of all that a run yields",
-        )
 
 
 def _figures(old: Measured, new: Measured, limit: Limit, measure: Measure) -> Iterator[Shared]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.core.limits import CONFIDENCE, confidence_of_each, verdict_of, worst
+from tlstax.findings.core.limits import (
+    CONFIDENCE,
+    check_each_has_a_case,
+    confidence_of_each,
+    verdict_of,
+    worst,
+)
 from tlstax.findings.core.series import series_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
@@ -16,7 +22,7 @@ from tlstax.support.errors import UserMistake
 def gated_sides(run: StoredRun, limits: Sequence[Limit]) -> GateResult:
     """What B changes beside A in one run, beside each limit: the run is compared with itself alone.
 
-    UserMistake where no sides are set against each other in it, or no block has both with such an outcome.
+    UserMistake where no sides are set against each other in it, or a limit has no case that it is for.
     """
     if run.header.study.sides is None:
         raise UserMistake(
@@ -31,11 +37,9 @@ def gated_sides(run: StoredRun, limits: Sequence[Limit]) -> GateResult:
         for limit in limits
         for found in side_effects(series, [limit.outcome], confidence=each)
     )
-    if not cases:
-        raise UserMistake(
-            f"no block of run {run.header.run} has both sides with {', '.join(outcomes)}",
-            remedy="`tlstax runs export --format json` has the names of all that a run yields",
-        )
+    check_each_has_a_case(
+        limits, [case.limit for case in cases], f"block of run {run.header.run} with both sides"
+    )
     return GateResult(
         run=run.header.run,
         against=run.header.run,

@@ -71,5 +71,7 @@ def _column(answer_bytes: int) -> str:
     """An expression of exactly so many bytes, made of a row's by copying.
 
     It is of one form for all sizes: each function that a statement calls costs the server some microseconds.
+    Of bytes rather than characters, since a server that cuts characters counts them one by one: in MariaDB
+    that takes several times as long as sending them.
     """
-    return f"LEFT(REPEAT(c, {ceil(answer_bytes / VALUE_BYTES)}), {answer_bytes})"
+    return f"LEFT(REPEAT(CAST(c AS BINARY), {ceil(answer_bytes / VALUE_BYTES)}), {answer_bytes})"
