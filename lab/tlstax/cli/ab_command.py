@@ -18,7 +18,6 @@ from tlstax.report.comparison.text import gate_text
 from tlstax.run.preparing import Request
 from tlstax.study import Study
 from tlstax.study.two_sides import side_of, two_sided
-from tlstax.support.errors import UserMistake
 
 PRECISION = "1%"
 
@@ -78,11 +77,7 @@ def ab_study(options: AbOptions) -> Study:
         )
         if text is not None
     }
-    for setting in options.settings:
-        name, equals, levels = setting.partition("=")
-        if not equals:
-            raise UserMistake(f"--set: {setting!r} names no level", remedy="write it like --set path=stunnel")
-        common[name.strip()] = quantities.names(levels, f"--set {name.strip()}")
+    common |= map(quantities.setting, options.settings)
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
     study = two_sided(side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision)
     return bounded(knowing_added(study), budget=options.budget, precision=None, rows=options.rows)

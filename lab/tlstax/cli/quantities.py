@@ -52,6 +52,14 @@ def names(text: str, option: str) -> tuple[str, ...]:
     return found
 
 
+def setting(text: str) -> tuple[str, tuple[str, ...]]:
+    """A factor and its levels, as --set factor=a,b gives them. Raises UserMistake."""
+    factor, equals, levels = text.partition("=")
+    if not equals:
+        raise UserMistake(f"--set: {text!r} names no level", remedy="write it like --set tls=1.2,1.3")
+    return factor.strip(), names(levels, f"--set {factor.strip()}")
+
+
 def counts(text: str, option: str) -> tuple[int, ...]:
     """A list of whole numbers from 1, such as `1,8,64`. Raises UserMistake."""
     found = names(text, option)

@@ -90,11 +90,8 @@ def run_command(name: str, options: StudyRunOptions) -> int:
 def changed(study: Study, changes: Changes) -> Study:
     """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake."""
     for setting in changes.set:
-        factor, equals, levels = setting.partition("=")
-        if not equals:
-            raise UserMistake(f"--set: {setting!r} names no level", remedy="write it like --set tls=1.2,1.3")
-        option = f"--set {factor.strip()}"
-        study = override(study, factor.strip(), quantities.names(levels, option), option=option)
+        factor, levels = quantities.setting(setting)
+        study = override(study, factor, levels, option=f"--set {factor}")
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
     elif changes.arrivals is not None:

@@ -17,6 +17,7 @@ from tlstax.explore.chart import ratio_chart
 from tlstax.explore.guarded import guarded
 from tlstax.explore.questions import QUESTIONS
 from tlstax.report.tables.tables import TABLES
+from tlstax.store.row_tables import rows_of
 from tlstax.support.errors import MachineFault
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +45,7 @@ FIRST_COLUMNS = {
 
 HIDDEN = (
     *("kept_runs", "kept_trials", "row_definition"),
-    *(f"{name.removesuffix('s')}_rows" for name in TABLES),
+    *map(rows_of, TABLES.values()),
 )
 """Tables that views are made of: they can be asked, and are not offered."""
 

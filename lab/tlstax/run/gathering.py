@@ -181,8 +181,8 @@ def observed_of_server(
 
 def _variables(levels: Levels, admin: Database) -> dict[str, str]:
     """The server's variables of the options that the case asks for."""
-    names = [name.replace("-", "_") for name in configuration.options_of(CaseLevels.of(levels).configuration)]
-    return server_facts.variables(admin, names) if names else {}
+    asked = configuration.options_of(CaseLevels.of(levels).configuration)
+    return server_facts.variables(admin, list(map(configuration.variable_of, asked))) if asked else {}
 
 
 def _demands_certificate(levels: Levels, bench: Bench) -> bool | None:

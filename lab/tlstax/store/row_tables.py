@@ -18,7 +18,8 @@ _OF_THE_RUN = ("run", "study", "started_at", "status", "stopped_because")
 """What the view `runs` has of every run, also of one without rows."""
 
 
-def _rows_of(table: Table) -> str:
+def rows_of(table: Table) -> str:
+    """The name of the table that the view is made of."""
     return f"{table.name.removesuffix('s')}_rows"
 
 
@@ -30,7 +31,7 @@ def create_statements() -> Iterator[str]:
         if table.name == "runs":
             columns.append("definition TEXT NOT NULL")
         yield (
-            f"CREATE TABLE IF NOT EXISTS {_rows_of(table)} ({', '.join(columns)}, "
+            f"CREATE TABLE IF NOT EXISTS {rows_of(table)} ({', '.join(columns)}, "
             f"PRIMARY KEY ({', '.join(table.key)}), "
             f"FOREIGN KEY (run) REFERENCES {parent} (run) ON DELETE CASCADE) WITHOUT ROWID"
         )
@@ -42,7 +43,7 @@ def view_statements() -> Iterator[str]:
         yield f"DROP VIEW IF EXISTS {table.name}"
         if table.name != "runs":
             names = ", ".join(column.name for column in table.columns)
-            yield f"CREATE VIEW {table.name} AS SELECT {names} FROM {_rows_of(table)}"  # noqa: S608
+            yield f"CREATE VIEW {table.name} AS SELECT {names} FROM {rows_of(table)}"  # noqa: S608
             continue
         kept = [f"kept_runs.{name}" for name in _OF_THE_RUN]
         others = [f"run_rows.{one.name}" for one in table.columns if one.name not in _OF_THE_RUN]
@@ -64,10 +65,10 @@ def define(connection: sqlite3.Connection) -> None:
     for statement in create_statements():
         connection.execute(statement)
     for table in TABLES.values():
-        there = {row[1] for row in connection.execute(f"PRAGMA table_info({_rows_of(table)})")}
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({rows_of(table)})")}
         for column in table.columns:
             if column.name not in there:
-                connection.execute(f"ALTER TABLE {_rows_of(table)} ADD COLUMN {column.name} {column.type}")
+                connection.execute(f"ALTER TABLE {rows_of(table)} ADD COLUMN {column.name} {column.type}")
     for statement in view_statements():
         connection.execute(statement)
     connection.execute("DELETE FROM row_definition")
@@ -83,7 +84,7 @@ def replace(connection: sqlite3.Connection, run: str, rows: Mapping[str, Iterabl
         if table.name == "runs":
             names, own = [*names, "definition"], [(*values, DEFINITION) for values in own]
         places = ", ".join("?" * len(names))
-        connection.executemany(f"INSERT INTO {_rows_of(table)} ({', '.join(names)}) VALUES ({places})", own)  # noqa: S608
+        connection.executemany(f"INSERT INTO {rows_of(table)} ({', '.join(names)}) VALUES ({places})", own)  # noqa: S608
 
 
 def forget(connection: sqlite3.Connection, run: str) -> None:

@@ -77,7 +77,7 @@ def why_not(level: str) -> str | None:
             return f"{one!r} is no option with its value"
         if _is_kept(found["name"]):
             return f"{found['name']} keeps a private server in its place"
-        names.append(found["name"].replace("-", "_"))
+        names.append(variable_of(found["name"]))
     twice = next((name for name in names if names.count(name) > 1), None)
     return f"{twice} is there twice" if twice else None
 
@@ -87,10 +87,20 @@ def arguments(level: str) -> tuple[str, ...]:
     return tuple(f"--{name.replace('_', '-')}={value}" for name, value in options_of(level).items())
 
 
+def listed(level: str) -> str:
+    """The options as people list them: "performance_schema=OFF and table_open_cache=300"."""
+    return " and ".join(f"{name}={value}" for name, value in options_of(level).items())
+
+
 def words(level: str) -> str:
     """The options, to be put behind a server's name."""
-    options = [f"{name}={value}" for name, value in options_of(level).items()]
-    return f" with {' and '.join(options)}" if options else ""
+    options = listed(level)
+    return f" with {options}" if options else ""
+
+
+def variable_of(option: str) -> str:
+    """The server's variable that says whether the option is in force."""
+    return option.replace("-", "_")
 
 
 def differing(level: str, variables: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
@@ -99,7 +109,7 @@ def differing(level: str, variables: dict[str, str]) -> Iterator[tuple[str, str,
     The last is None where the server has no variable of that name.
     """
     for name, wanted in options_of(level).items():
-        seen = variables.get(name.replace("-", "_"))
+        seen = variables.get(variable_of(name))
         if seen is None or _plain(seen) != _plain(wanted):
             yield name, wanted, seen
 

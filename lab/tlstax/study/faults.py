@@ -48,8 +48,13 @@ PARTS: dict[str, type[Frozen]] = {
 
 def rebuilt(study: Study, where: str, **changes: object) -> Study:
     """The study with these fields changed, checked anew; UserMistake that begins with `where`."""
+    return built(where, **{**dict(study), **changes})
+
+
+def built(where: str, **fields: object) -> Study:
+    """The study with these fields; UserMistake that begins with `where` where it is none."""
     try:
-        return Study.model_validate({**dict(study), **changes})
+        return Study.model_validate(fields)
     except ValidationError as fault:
         raise UserMistake(f"{where}: {first_fault(fault)}") from fault
 

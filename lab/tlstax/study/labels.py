@@ -395,7 +395,7 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
     elif "instance" in levels and (levels["instance"] != 1 or not with_tls):
         yield {1: "the first process"}.get(int(levels["instance"]), f"process {levels['instance']}")
     if "configuration" in levels and "server" not in levels:
-        yield configured.words(str(levels["configuration"])).removeprefix(" with ") or "options as they come"
+        yield configured.listed(str(levels["configuration"])) or "options as they come"
     if "cpu_features" in levels and "server" not in levels:
         yield cpu_features.words(str(levels["cpu_features"]))
     if "server_cpus" in levels and "server" not in levels:

@@ -9,7 +9,7 @@ from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
 from tlstax.study.changes import RESUMED, override
 from tlstax.study.design import Sides, Study
 from tlstax.study.factors import check_factor, check_level
-from tlstax.study.faults import rebuilt
+from tlstax.study.faults import built
 from tlstax.study.level_names import Level
 from tlstax.support.errors import UserMistake
 
@@ -71,7 +71,8 @@ def two_sided(
             for levels, numbers in ((sides.a, OF_A), (sides.b, OF_B))
             for number in numbers
         ]
-    study = Study(
+    study = built(
+        "--a, --b",
         name=NAME,
         title="B beside A",
         question="What does B change beside A?",
@@ -93,12 +94,12 @@ def two_sided(
                 )
             continue
         if factor == "tls" and "resumption" in sides.a:
-            check_common_tls(levels)
+            _check_common_tls(levels)
         study = override(study, factor, tuple(levels))
-    return rebuilt(study, "ab", sides=sides)
+    return study
 
 
-def check_common_tls(levels: Sequence[str]) -> None:
+def _check_common_tls(levels: Sequence[str]) -> None:
     """UserMistake where both sides resume by `--tls`, and one of them by its own level."""
     for level in levels:
         if level.endswith(RESUMED):

@@ -91,6 +91,12 @@ def test_what_cannot_be_is_said(
         of(a, b, **common)
 
 
+def test_sides_that_no_case_is_left_of_are_said() -> None:
+    planted = ["fault=burn", "burn=0ns", "tls=1.3"]
+    with pytest.raises(UserMistake, match=r"--a, --b: nothing is left to measure"):
+        of(planted, [*planted[:1], "burn=9ns", "tls=1.3"])
+
+
 def test_sides_of_a_file_have_levels_that_it_has() -> None:
     text = study_toml(of(["tls=1.2"], ["tls=1.3"])).replace('b = { tls = "1.3" }', 'b = { tls = "1.1" }')
     text = text.replace('[sides.b]\ntls = "1.3"', '[sides.b]\ntls = "1.1"')

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
-from statistics import fmean
 
 from tlstax.findings.core.blocks import BlockRow, block_rows
 from tlstax.findings.core.series import Frozen, frozen
+from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import Parts, of_path, parts_of
 from tlstax.records.trial import RunHeader, StoredRun
@@ -171,8 +170,8 @@ def _measured(
 
 def _mean(values: Iterable[float]) -> float:
     """The geometric mean, for values come and go by factors; of none it is nothing."""
-    logs = [log(value) for value in values if value > 0]
-    return exp(fmean(logs)) if logs else 0.0
+    positive = [value for value in values if value > 0]
+    return geometric_mean(positive) if positive else 0.0
 
 
 def _fits_by_connections(
