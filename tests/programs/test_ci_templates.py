@@ -20,9 +20,9 @@ FAKE = r"""#!/usr/bin/env bash
 printf '%s\n' "$@" >>calls.txt
 while [[ $# -gt 0 ]]; do
   case $1 in
-    check) echo 'what the check says'; exit "${CHECK_STATUS:-0}" ;;
-    run) if [[ ${RUN_STATUS:-0} != 0 ]]; then echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; fi ;;
-    -o) echo "${REPORT:-# What TLS costs}" >"$2"; shift ;;
+    check) echo 'what the check says'; exit "${CHECK_STATUS:-0}" ;; run | ab) if [[ ${RUN_STATUS:-0} != 0 ]];
+    then echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; fi ;; -o) echo "${REPORT:-# What TLS
+    costs}" >"$2"; shift ;;
   esac
   shift
 done
@@ -101,6 +101,21 @@ def test_an_earlier_run_that_is_not_there(
 def test_without_an_earlier_run_nothing_is_checked(work: Path, tool: Path) -> None:
     ended = run_action(work, tool, {"CHECK_STATUS": "4"})
     assert (ended.status, ended.outputs["check.verdict"]) == (0, "NONE")
+
+
+def test_two_sides_are_checked_without_an_earlier_run(work: Path, tool: Path) -> None:
+    sides = "--a=server=mysql-9.7\n--b=server=my-build"
+    ended = run_action(work, tool, {"CHECK_STATUS": "4"}, measure="ab", arguments=sides)
+    assert (ended.status, ended.outputs["check.verdict"]) == (1, "FAIL")
+    calls = (work / "calls.txt").read_text().split("\n")
+    assert calls[:3] == ["ab", "--a=server=mysql-9.7", "--b=server=my-build"]
+    assert calls[-5:] == ["check", "last", "--max", "server_cpu_us_per_op +5%", ""]
+
+
+def test_what_else_could_be_measured_is_refused(work: Path, tool: Path) -> None:
+    ended = run_action(work, tool, {}, measure="purge")
+    assert (ended.status, ended.out) == (2, "::error title=tlstax::measure is run or ab\n")
+    assert not (work / "calls.txt").exists()
 
 
 def test_a_run_that_fails_ends_the_action(work: Path, tool: Path, main_pack: str) -> None:
@@ -218,6 +233,18 @@ def test_a_default_branch_without_a_run(
     assert ended.status == status
     assert "no earlier run of the default branch" in ended.out
     assert "a token" not in ended.out
+
+
+def test_the_job_checks_two_sides_without_an_earlier_run(
+    work: Path, tool: Path, gitlab: dict[str, str]
+) -> None:
+    sides = "--a=server=mysql-9.7\n--b=server=my-build"
+    ended = run_job(work, tool, {**gitlab, "CHECK_STATUS": "4"}, measure="ab", arguments=sides)
+    assert ended.status == 4
+    assert not (work / "tlstax-main.tlstax").exists()
+    calls = (work / "calls.txt").read_text().split("\n")
+    assert calls[:3] == ["ab", "--a=server=mysql-9.7", "--b=server=my-build"]
+    assert calls[-5:] == ["check", "last", "--max", "server_cpu_us_per_op +5%", ""]
 
 
 def test_the_artifacts_are_made(work: Path, tool: Path, gitlab: dict[str, str]) -> None:

@@ -171,6 +171,13 @@ def test_one_block_or_nothing_at_all_is_admitted() -> None:
     assert last == "there is no valid comparison to tell anything from"
 
 
+def test_a_study_of_baselines_alone_is_said_to_compare_nothing() -> None:
+    alone = fake_run(override(load_study("tax"), "tls", ["off"]), number_of_blocks=3, invalid=False)
+    assert headline(document(alone)) == [
+        "nothing is compared: every case is a baseline of its own; the tables have what each came to"
+    ]
+
+
 @pytest.mark.parametrize(
     ("fraction", "plain", "signed"),
     [

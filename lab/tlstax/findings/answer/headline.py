@@ -42,6 +42,9 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
+NOTHING_COMPARED = (
+    "nothing is compared: every case is a baseline of its own; the tables have what each came to"
+)
 NOT_SEEN: Mapping[str, str] = {
     "no difference seen": ", which is no difference seen",
     "no interval yet": ", of which there is no interval yet",
@@ -82,9 +85,9 @@ def headline(document: RunDocument) -> list[str]:
         ]
     of_its_kind = _of_its_kind(document)
     if of_its_kind is not None:
-        return [*lost, *(of_its_kind or [NOTHING_TO_TELL])]
+        return [*lost, *(of_its_kind or [_nothing(document)])]
     if is_large(document.design):
-        return [*lost, *reached(document), *(_pooled(document) or [NOTHING_TO_TELL])]
+        return [*lost, *reached(document), *(_pooled(document) or [_nothing(document)])]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
@@ -96,12 +99,19 @@ def headline(document: RunDocument) -> list[str]:
         ]
     return [
         *lost,
-        *(sentences or [NOTHING_TO_TELL]),
+        *(sentences or [_nothing(document)]),
         *driver_sentences(document.drivers),
         *reached(document),
         *summary(document.agreements),
         *causes(document),
     ]
+
+
+def _nothing(document: RunDocument) -> str:
+    """Why a run has no sentence: no comparison was valid, or its study has none."""
+    study = document.design
+    compares = any(not study.is_baseline(levels) for levels in study.included())
+    return NOTHING_TO_TELL if compares else NOTHING_COMPARED
 
 
 def _of_its_kind(document: RunDocument) -> list[str] | None:

@@ -12,10 +12,9 @@ from tlstax.report.core.chart_parts import Spec, layer, quantitative
 from tlstax.report.core.marks import Line, Point, Style
 from tlstax.report.core.panel import NARROW, Panel, at_one_width
 from tlstax.report.core.section import Charts
-from tlstax.report.distance.tables import table_title
+from tlstax.report.distance.tables import by_title
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
-from tlstax.support.grouping import grouped
 
 HEIGHT = 230
 DODGE = 0.006
@@ -28,8 +27,7 @@ MS_LABEL = "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' s' : format
 def distance_charts(found: Distances | None) -> tuple[Charts, ...]:
     """For every server and way of working, where there are two distances or more: time and ratio."""
     drawn = [curve for curve in found.curves if len(curve.points) > 1] if found is not None else []
-    sides = grouped(drawn, lambda curve: (curve.kind, curve.server, curve.connections))
-    return tuple(_charts(curves) for curves in sides.values())
+    return tuple(_charts(title, curves) for title, curves in by_title(drawn).items())
 
 
 def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -> Spec:
@@ -63,11 +61,9 @@ def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -
     return parts.finished(layers, width, HEIGHT)
 
 
-def _charts(curves: Sequence[DistanceCurve]) -> Charts:
-    first = curves[0]
+def _charts(title: str, curves: Sequence[DistanceCurve]) -> Charts:
     times = [_plaintext(curves), *(_line(curve, place, ratio=False) for place, curve in enumerate(curves))]
     ratios = [_line(curve, place, ratio=True) for place, curve in enumerate(curves)]
-    title = table_title(first.kind, first.server, first.connections)
     panels = (
         _panel("Time", "Lower is better.", times, title, ratio=False),
         _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.findings.core.wording import MINUS, alike
+from tlstax.findings.core.wording import MINUS, alike, capitalised
 from tlstax.findings.distance.words import WIDEST, claim_sentences, growth_sentence
 from tlstax.report.core import figures
 from tlstax.report.core.table import INDENT, Table
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.results.interval import Interval
+from tlstax.study import workloads
 from tlstax.support.grouping import grouped
 
 TITLE = "What distance makes of the costs"
@@ -33,13 +35,11 @@ def distance_tables(found: Distances | None, *, narrow: bool = False) -> Iterato
     """A table for each server and way of working; `narrow` ones leave the intervals to other formats."""
     if found is None:
         return
-    sides = grouped(found.curves, lambda curve: (curve.server, curve.kind, curve.connections))
-    last = list(sides)[-1:]
-    for side, curves in sides.items():
-        server, kind, connections = side
-        title = table_title(kind, server, connections)
+    titled = by_title(found.curves)
+    last = list(titled)[-1:]
+    for title, curves in titled.items():
         rows = (row for curve in curves for row in _curve_rows(curve, narrow=narrow))
-        notes = (READING,) if side in last else ()
+        notes = (READING,) if title in last else ()
         yield Table(title, HEADS, tuple(rows), notes, of="treatment, round trip time")
     if found.pools:
         yield _pools(found.pools, narrow=narrow)
@@ -49,9 +49,21 @@ def _curve_rows(curve: DistanceCurve, *, narrow: bool) -> Iterator[tuple[str, ..
     return _under(curve.label, {distance_word(p.rtt_ms): _cells(p, narrow=narrow) for p in curve.points})
 
 
-def table_title(kind: str, server: str, connections: int) -> str:
-    """What a table or a chart is of: "Making a connection, mysql-9.7, 100 at a time"."""
-    return ", ".join(part for part in (OF[kind], server, f"{connections} at a time") if part)
+def by_title(curves: Iterable[DistanceCurve]) -> dict[str, list[DistanceCurve]]:
+    """The curves that stand together, by what they are of: "Making a connection, mysql-9.7, 100 at a time".
+
+    Where there are several workloads of a kind, each is named in its place.
+    """
+    listed = list(curves)
+    varied = Counter(kind for kind, _ in {(curve.kind, curve.workload) for curve in listed})
+
+    def title(curve: DistanceCurve) -> str:
+        of = OF[curve.kind]
+        if varied[curve.kind] > 1:
+            of = capitalised(workloads.in_words(curve.workload))
+        return ", ".join(part for part in (of, curve.server, f"{curve.connections} at a time") if part)
+
+    return grouped(listed, title)
 
 
 def distance_sentences(found: Distances | None) -> list[str]:
