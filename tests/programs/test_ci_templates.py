@@ -20,9 +20,9 @@ FAKE = r"""#!/usr/bin/env bash
 printf '%s\n' "$@" >>calls.txt
 while [[ $# -gt 0 ]]; do
   case $1 in
-    check) echo 'what the check says'; exit "${CHECK_STATUS:-0}" ;; run | ab) if [[ ${RUN_STATUS:-0} != 0 ]];
-    then echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; fi ;; -o) echo "${REPORT:-# What TLS
-    costs}" >"$2"; shift ;;
+    check) echo 'what the check says'; exit "${CHECK_STATUS:-0}" ;;
+    run | ab) [[ ${RUN_STATUS:-0} == 0 ]] || { echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; } ;;
+    -o) echo "${REPORT:-# What TLS costs}" >"$2"; shift ;;
   esac
   shift
 done
