@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import timing, turns
-from tlstax.plan.elsewhere import Elsewhere
+from tlstax.plan.elsewhere import Elsewhere, most_connections
 from tlstax.plan.jobs import is_storm, rounds_of
-from tlstax.plan.order import shuffled
+from tlstax.plan.order import blocks, shuffled
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
@@ -103,6 +103,13 @@ def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
             yield company
+
+
+def most_held(study: Study, seed: int) -> int:
+    """How many connections a server of our own has to take: the most of a case, or of all who take turns."""
+    together = companies(study, next(blocks(study, seed, set())))
+    held = (turns.held_at_once((trial.case.levels for trial in company), study) for company in together)
+    return max([most_connections(study), *held])
 
 
 def order(sitting: Sitting, seed: int) -> Iterator[tuple[Trial, ...]]:

@@ -17,6 +17,7 @@ from tlstax.observers.turn import Turn, turn
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import most_connections
 from tlstax.plan.order import cases
+from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
@@ -99,7 +100,8 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         # What rests between turns measures less within its budget.
         whole_s = trial_duration_s(study, cases(study)) * request.share
         duration_s = whole_s if duration_s is None else duration_s
-    return Needs(study.rows, most_connections(study), seed, duration_s, study.schedule, data_needs(study))
+    connections = most_held(study, seed) if request.guest is None else most_connections(study)
+    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study))
 
 
 @contextmanager

@@ -14,8 +14,10 @@ from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
 
-FILES_BESIDE_CONNECTIONS = 1000
-"""Descriptors that a server wants for tables and logs; every connection takes one more."""
+FILES_BESIDE_CONNECTIONS = 810
+"""Descriptors that a server keeps for tables and logs; every connection takes one more. MySQL allows as many
+connections as are left beside 10 and twice its smallest table cache, 400 (MySQL reference manual,
+open_files_limit)."""
 
 LEAST_BUFFER_POOL_BYTES = 128 * 1024 * 1024
 ROW_BYTES = 512

@@ -10,7 +10,7 @@ import pytest
 
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import blocks
-from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, order, sittings
+from tlstax.plan.sittings import FEWEST_ROUNDS, MOST_IN_ROUND, Sitting, most_held, order, sittings
 from tlstax.plan.turns import MOST_CONNECTIONS, STORM_ROUND_S
 from tlstax.records.trial import Trial
 from tlstax.study import Case, Study
@@ -165,6 +165,15 @@ def test_a_server_is_asked_for_as_many_connections_as_it_has_threads_for_and_no_
         made_up = study(factors={"tls": ("off", "1.2", "1.3"), "connections": (connections,)})
         found = sittings(made_up, first_block(made_up), window_s=0.3)
         assert {sitting.takes_turns for sitting in found} == {together}
+
+
+def test_a_server_must_have_room_for_all_who_take_turns_and_for_the_largest_case() -> None:
+    """Four kept cases of eight; of those that reconnect one at a time has its connections."""
+    assert most_held(study(factors={"tls": ("off", "1.2", "1.3"), "connections": (8,)}), seed=7) == 32
+    reconnecting = {"tls": ("off", "1.3"), "connections": (8,), "workload": ("reconnect",)}
+    assert most_held(study(factors=reconnecting), seed=7) == 8
+    alone = study(factors={"tls": ("off", "1.3"), "connections": (MOST_CONNECTIONS,)})
+    assert most_held(alone, seed=7) == MOST_CONNECTIONS
 
 
 def test_workloads_that_are_compared_and_only_read_take_turns_for_as_long_as_the_slowest_needs() -> None:

@@ -55,7 +55,7 @@ def test_too_many_files(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_room("--hold 3000", 3000, 50, root=machine)
     assert refusal(machine, 10_000) == (
         "--hold 10000 needs a server that accepts 10050 connections, and the limit of open files allows "
-        "3096 here; ask for fewer, or raise the limit (ulimit -Hn)"
+        "3286 here; ask for fewer, or raise the limit (ulimit -Hn)"
     )
 
 
