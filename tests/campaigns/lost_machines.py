@@ -227,7 +227,11 @@ def _cache() -> Path:
 
 
 def ray_command() -> Path:
-    """Ray's command in the environment that the launcher makes for it."""
+    """Ray's command in the environment that the launcher makes for it.
+
+    The other environment, in which machines measure, is made too: they have no network to make it by.
+    """
+    subprocess.run([str(LAUNCHER), "study", "list"], check=True, capture_output=True)
     subprocess.run([str(LAUNCHER), "run", "--ray", "127.0.0.1:9"], check=False, capture_output=True)
     found = sorted(_cache().glob("environments/*/bin/ray"), key=lambda path: path.stat().st_mtime)
     if not found:

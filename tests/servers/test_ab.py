@@ -86,7 +86,7 @@ def test_a_planted_cost_fails_and_a_planted_nothing_passes(tmp_path: Path, mysql
     """A fifth more in each answer: far beyond what a busy machine hides."""
     side = [f"server={mysql_build.specimen.name}", "fault=burn", "burn=0ns"]
     limits = [Limit(outcome=CPU, most=0.05)]
-    nothing = measured(tmp_path / "nothing", side, side, "60s")
+    nothing = measured(tmp_path / "nothing", side, side, "60s", tls="off")
     assert gated_sides(nothing, limits).verdict in {"PASS", "UNTOLD"}
-    planted = measured(tmp_path / "planted", side, [*side[:2], "burn=30000ns"], "60s")
+    planted = measured(tmp_path / "planted", side, [*side[:2], "burn=30000ns"], "60s", tls="off")
     assert gated_sides(planted, limits).verdict == "FAIL"

@@ -77,7 +77,8 @@ def options_of(own: Step) -> tuple[str, ...]:
     return tuple(f"--{'='.join(part.strip() for part in line.split('='))}" for line in lines)
 
 
-@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
 def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
     request: pytest.FixtureRequest, session: Session, product: str, folder: Path
 ) -> None:

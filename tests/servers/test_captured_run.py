@@ -24,7 +24,8 @@ def trials_of(home: Home) -> list[dict[str, Any]]:
     return exported
 
 
-@pytest.mark.parametrize("server", ["mysql-9.7", pytest.param("mariadb-11.8", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"])
 def test_what_crossed_the_wire_is_shown_case_by_case(
     tmp_path: Path, server: str, mysql_build: object, mariadb_build: object
 ) -> None:

@@ -71,6 +71,7 @@ def first_block(home: Home) -> list[dict[str, Any]]:
     return [trial for trial in json.loads(exported.stdout)["trials"] if trial["block"] == 0]
 
 
+@pytest.mark.long
 def test_a_folder_and_a_line_are_a_driver(home: Home) -> None:
     fetched = home.run("specimens", "fetch", "plain-driver")
     assert fetched.returncode == 0, fetched.stderr

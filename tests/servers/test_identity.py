@@ -80,7 +80,8 @@ def assert_each_is_its_case(home: Home, document: dict[str, Any]) -> None:
         assert record.server.demands_certificate == (case.client_certificate == "on")
 
 
-@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
 def test_what_both_sides_show_is_what_the_case_says(
     request: pytest.FixtureRequest, tmp_path: Path, product: str
 ) -> None:

@@ -43,7 +43,8 @@ def taken(found: InspectedServer, topic: str) -> set[str]:
     return {own.name for own in found.asked if own.topic == topic and own.agreed}
 
 
-@pytest.mark.parametrize("product", ["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
 def test_a_clean_server_has_nothing_to_mend(
     request: pytest.FixtureRequest, session: Session, product: str
 ) -> None:
@@ -116,6 +117,7 @@ def test_what_is_planted_is_named(mysql_build: ServerBuild, session: Session) ->
     assert PASSWORD not in text.stdout + text.stderr
 
 
+@pytest.mark.long
 def test_a_wrong_password_and_a_dead_server_are_one_sentence(
     mysql_build: ServerBuild, session: Session, tmp_path: Path
 ) -> None:

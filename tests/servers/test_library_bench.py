@@ -79,6 +79,7 @@ def test_a_library_is_about_as_dear_as_itself(found: LibraryBenchDocument) -> No
         assert 0.5 < again.server_ratio.point < 2, subject.label
 
 
+@pytest.mark.long
 def test_locks_come_again_and_a_context_for_each_connection_takes_more() -> None:
     words = ("--library", "machine", "--measure", "handshake", "--context", "one,each", "--budget", "1s")
     counted = []
@@ -101,6 +102,7 @@ def test_locks_come_again_and_a_context_for_each_connection_takes_more() -> None
 COUNTED = ("--library", "machine", "--measure", "exchange", "--budget", "1s", "--instructions")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind here")
 def test_instructions_come_again() -> None:
     counted = []

@@ -121,6 +121,7 @@ def test_the_server_counted_what_mysqlslap_says(
     assert 0 < done.cpu.total_us <= 2 * done.elapsed_s * 1e6 * (os.cpu_count() or 1)
 
 
+@pytest.mark.long
 def test_more_is_done_in_a_window_that_is_to_be_longer(filled: PrivateServer, program: ClientProgram) -> None:
     """It is given a number of operations, from how long a few took: on a busy machine a rough guess."""
     _, short = measured(program, job(filled, duration_s=0.1))

@@ -108,6 +108,7 @@ def test_every_trial_is_proved_by_both_sides(
         assert "password" not in text or '"password": ""' in text
 
 
+@pytest.mark.long
 def test_a_stored_run_is_shown_again_in_every_format(
     measured: tuple[Home, dict[str, Any], list[dict[str, Any]]],
 ) -> None:

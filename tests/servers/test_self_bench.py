@@ -103,6 +103,7 @@ def test_clients_work_on_the_processor_of_their_job(
     assert {chosen} in allowed
 
 
+@pytest.mark.long
 def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:
     assert (short["schema"], short["status"], short["blocks"]) == (2, "complete", 1)
     assert short["trials"]["invalid"] == 0, short["trials"]
@@ -115,6 +116,7 @@ def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:
     assert set(short) == set(SelfBenchDocument.model_json_schema(mode="serialization")["properties"])
 
 
+@pytest.mark.long
 def test_a_contestant_has_figures_or_a_reason_why_not(short: dict[str, Any]) -> None:
     (cell,) = short["cells"]
     for rival in ("sysbench", "floor"):
@@ -182,7 +184,7 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
 @pytest.mark.usefixtures("mariadb_build", "mysql_build")
 def test_held_connections_are_all_there_on_every_server_that_can() -> None:
     names = ("mariadb-11.8", "mysql-9.7")
-    request = HoldRequest(connections=60, rate_per_s=300, servers=names, seed=1, duration_s=1.5)
+    request = HoldRequest(connections=200, rate_per_s=300, servers=names, seed=1, duration_s=1.5)
     found = hold_document(hold(request, lambda _: None, lambda _: None))
     assert [(held.server.name, held.pooled) for held in found.servers] == list(
         zip(names, (True, False), strict=True)
@@ -192,12 +194,12 @@ def test_held_connections_are_all_there_on_every_server_that_can() -> None:
         assert [level.tls for level in held.levels] == ["off", "1.3"]
         for level in held.levels:
             assert level.doubts == ()
-            assert level.connected == 60
+            assert level.connected == 200
             assert level.scheduled == level.operations + level.skipped + level.errors
             assert level.operations > 300
             assert level.latency_us is not None
             assert level.client_rss_bytes is not None
-            assert ((level.server_threads or 0) > 60) is not held.pooled
+            assert ((level.server_threads or 0) > 200) is not held.pooled
         plain, encrypted = (level.client_rss_bytes_per_connection for level in held.levels)
         assert plain is not None
         assert encrypted is not None

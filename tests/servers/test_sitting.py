@@ -220,6 +220,7 @@ def test_a_connection_that_nobody_claims_makes_all_who_took_turns_invalid(
     assert {trial.verdict.value for trial in later} == {"valid"}
 
 
+@pytest.mark.long
 def test_a_server_that_dies_in_the_turns_is_started_again(store: Store, mariadb_build: object) -> None:
     assert mariadb_build
 

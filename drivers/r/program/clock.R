@@ -9,7 +9,8 @@ cpu_of <- function(work) {
   total_us <- 1e6 * as.numeric(bench::bench_time(work())[["process"]])
   used <- proc.time() - before
   ticks <- used[["user.self"]] + used[["sys.self"]]
-  user_us <- if (ticks > 0) total_us * used[["user.self"]] / ticks else total_us
+  # The share first: it is one at the most, and so nothing below zero is left.
+  user_us <- if (ticks > 0) total_us * (used[["user.self"]] / ticks) else total_us
   list(total_us = total_us, user_us = user_us, system_us = total_us - user_us)
 }
 

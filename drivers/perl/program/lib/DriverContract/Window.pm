@@ -68,7 +68,8 @@ sub done ($self) {
 # The kernel counts user and system time in ticks: their shares of the exact total.
 sub _cpu ($self) {
     my ($total_us, $user_s, $system_s) = @{ $self->{cpu} }{qw(total_us user_s system_s)};
-    my $user_us = $user_s + $system_s > 0 ? $total_us * $user_s / ($user_s + $system_s) : $total_us;
+    # The share first: it is one at the most, and so nothing below zero is left.
+    my $user_us = $user_s + $system_s > 0 ? $total_us * ($user_s / ($user_s + $system_s)) : $total_us;
     return { total_us => $total_us, user_us => $user_us, system_us => $total_us - $user_us };
 }
 
