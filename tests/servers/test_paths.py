@@ -55,7 +55,7 @@ def bench(session: Session, mysql_build: ServerBuild) -> Iterator[Bench]:
         yield bench
 
 
-def tried(bench: Bench, path: str, duration_s: float = 0.1, **changes: Level) -> TrialRecord:
+def tried(bench: Bench, path: str, duration_s: float = 0.4, **changes: Level) -> TrialRecord:
     tls = "1.3" if path in ENDS_TLS else "off"
     levels: dict[str, Level] = {
         "workload": "reconnect",
