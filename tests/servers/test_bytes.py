@@ -19,6 +19,7 @@ RECORD_BYTES = 22
 """What TLS 1.3 adds to a record: header, type, AEAD's tag (RFC 8446, 5.2)."""
 
 
+@pytest.mark.long
 def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: ServerBuild) -> None:
     assert mysql_build
     home = Home(tmp_path / "data")

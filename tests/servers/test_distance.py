@@ -113,6 +113,7 @@ def test_nothing_outlives_a_laboratory_that_is_killed() -> None:
     assert not [identity for identity in identities if identity and lives(identity.pid)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("mysql_build")
 def test_a_run_compares_tls_near_and_far(tmp_path: Path) -> None:
     home = Home(tmp_path)
