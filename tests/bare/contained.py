@@ -7,7 +7,6 @@ that it starts from, and so into the one that is made.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roots import CARRIED, NotMade, Root, pack, unpack
+from roots import NotMade, Root, pack, reaching, unpack
+from rows import all_valid
 from run import CHECKOUT, say
 
 from tlstax.support.directories import cache_dir, ensure_directory
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 BASE, IMAGE = "localhost/tlstax-test-debian", "localhost/tlstax-test"
 BUILD_TIMEOUT_S, RUN_TIMEOUT_S = 3600, 600
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HERE = ("--isolation", "chroot", "--network", "host")
 """As a machine can that has no runtime of containers."""
 OFFLINE = """
 ip link set lo up
 exec buildah run --isolation chroot --user tlstax "$1" /opt/tlstax/tlstax run --budget 20s
 """
-VALID = re.compile(r"^Trials\s+\d+ valid, 0 invalid, 0 unknown", re.MULTILINE)
 
 
 def main() -> int:
@@ -70,7 +68,7 @@ def _tried() -> str:
             offline, env=_settings(), timeout=RUN_TIMEOUT_S, check=False, stdout=subprocess.PIPE, text=True
         )
         say(done.stdout)
-        if done.returncode != 0 or VALID.search(done.stdout) is None:
+        if done.returncode != 0 or not all_valid(done.stdout):
             return f"a run without a network: status {done.returncode}, not all trials valid or no report"
         run = ("run", "--isolation", "chroot", container)
         reports = _buildah(*run, "sh", "-c", "ls /var/lib/tlstax/reports/*.html")
@@ -79,10 +77,9 @@ def _tried() -> str:
 
 def _make_base(root: Root) -> None:
     """A Debian 13 that reaches the registries as this machine does, as a local image."""
-    reaching = {name: value for name, value in os.environ.items() if CARRIED.match(name)}
     with _container("scratch") as container:
         _buildah("add", "--quiet", container, str(root.folder), "/")
-        for name, value in {**reaching, "PATH": PATH}.items():
+        for name, value in reaching().items():
             _buildah("config", "--env", f"{name}={value}", container)
         _buildah("commit", "--quiet", container, BASE)
 

@@ -78,9 +78,7 @@ class Root:
         Its output is appended to the log as it comes. What is offline has a loopback interface alone.
         """
         home = home_of(who)
-        environment = {name: value for name, value in os.environ.items() if CARRIED.match(name)}
-        environment |= {"HOME": home, "USER": who, "TERM": "dumb", "LANG": "C.UTF-8"}
-        environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        environment = {**reaching(), "HOME": home, "USER": who, "TERM": "dumb", "LANG": "C.UTF-8"}
         ids = "0:0" if who == "root" else f"{USER_ID}:{USER_ID}"
         settings = [f"{name}={value}" for name, value in environment.items()]
         there = ["/bin/bash", "-c", f'cd {home}/{BROUGHT} && exec "$@"', "there", *command]
@@ -112,6 +110,12 @@ class Root:
     def remove(self) -> None:
         """Remove the folder with all that was done in it."""
         shutil.rmtree(self.folder)
+
+
+def reaching() -> dict[str, str]:
+    """The variables by which a root finds its programs, and reaches the registries as this machine does."""
+    carried = {name: value for name, value in os.environ.items() if CARRIED.match(name)}
+    return {**carried, "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
 def home_of(who: str) -> str:

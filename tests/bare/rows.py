@@ -50,10 +50,14 @@ def wrong(done: Done, *, as_expected: bool) -> str:
 
 def has_report(root: Root, done: Done) -> bool:
     """Whether a run printed that all its trials were valid, and wrote its page."""
-    valid = re.search(r"^Trials\s+(\d+) valid, 0 invalid, 0 unknown", done.output, re.MULTILINE)
     report = re.search(r"^Report: (/\S+)$", done.output, re.MULTILINE)
     written = report is not None and (root.folder / report[1][1:]).stat().st_size > 10_000
-    return valid is not None and written
+    return all_valid(done.output) and written
+
+
+def all_valid(output: str) -> bool:
+    """Whether a run printed that all its trials were valid."""
+    return re.search(r"^Trials\s+\d+ valid, 0 invalid, 0 unknown", output, re.MULTILINE) is not None
 
 
 def packages_of(root: Root) -> str:

@@ -281,18 +281,12 @@ def test_every_format_has_the_figures() -> None:
 
 
 def test_each_of_several_workloads_has_a_table_that_names_it() -> None:
-    curve = next(found for found in _distances().curves if found.kind == "statement")
+    kept = curve(found(), kind="statement")
     works = ("rows-1x64", "rows-1x1048576")
-    several = tuple(curve.model_copy(update={"workload": work}) for work in works)
+    several = tuple(kept.model_copy(update={"workload": work}) for work in works)
     titles = [table.title for table in distance_tables(Distances(curves=several, pools=(), claims=()))]
-    side = f"mysql-9.7, {curve.connections} at a time"
+    side = f"{kept.server}, {kept.connections} at a time"
     assert titles == [f"Selects of one row of {size} bytes, {side}" for size in ("64", "1,048,576")]
-
-
-def _distances() -> Distances:
-    found = shown_run()[1].distances
-    assert found is not None
-    return found
 
 
 def test_the_study_survives_its_own_file() -> None:
