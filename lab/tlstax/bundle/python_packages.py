@@ -40,8 +40,8 @@ NETWORK = (
     (r"connection|resolve|timed? ?out|proxy", "the registry cannot be reached"),
 )
 
-SCIPY_KEPT = ("_external", "_lib", "linalg", "special")
-"""The parts of SciPy that tlstax uses: `special`, and what that imports in any version that is locked."""
+SCIPY_KEPT = ("_lib", "special")
+"""The parts of SciPy that tlstax uses: `special`, and what that imports in the version that is locked."""
 
 MIMESIS_KEPT = ("en", "int", "global")
 """The languages of made-up people that tlstax uses."""

@@ -66,6 +66,11 @@ def test_only_what_is_kept_of_scipy_is_imported() -> None:
     assert imported <= set(SCIPY_KEPT)
 
 
+def test_every_python_gets_the_version_of_scipy_whose_parts_are_known() -> None:
+    lines = {tuple(locked((ROOT / REQUIREMENTS).read_text(), f"3.{minor}")) for minor in range(11, 15)}
+    assert len({line.split()[0] for own in lines for line in own if line.startswith("scipy==")}) == 1
+
+
 def test_only_what_is_kept_of_mimesis_is_used() -> None:
     assert set(re.findall(r"Locale\.([A-Z]\w*)", sources())) == {"EN"}
     assert "en" in MIMESIS_KEPT
