@@ -6,7 +6,7 @@ from tlstax.probes import specimen, specimen_list
 from tlstax.specimens import added
 from tlstax.study import Study
 from tlstax.study.faults import rebuilt
-from tlstax.study.level_names import AUTH_PLUGINS
+from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.server_abilities import ServerAbilities
 
 
@@ -28,4 +28,8 @@ def _abilities(name: str) -> ServerAbilities | None:
     if facts is None or facts.unasked or facts.account_plugins is None:
         return None
     plugins = tuple(plugin for plugin in AUTH_PLUGINS if plugin in facts.account_plugins)
-    return ServerAbilities(tls_versions=facts.tls_versions, account_plugins=plugins)
+    return ServerAbilities(
+        tls_versions=facts.tls_versions,
+        account_plugins=plugins,
+        compressions=COMPRESSIONS if facts.compressions is None else facts.compressions,
+    )

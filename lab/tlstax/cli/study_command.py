@@ -19,7 +19,15 @@ from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
-from tlstax.study import Study, at_rate, built_in_studies, load_study, override, study_toml
+from tlstax.study import (
+    Study,
+    at_rate,
+    built_in_studies,
+    check_nothing_is_lost,
+    load_study,
+    override,
+    study_toml,
+)
 from tlstax.support.errors import UserMistake
 
 
@@ -89,8 +97,10 @@ def run_command(name: str, options: StudyRunOptions) -> int:
 
 def changed(study: Study, changes: Changes) -> Study:
     """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake."""
+    chosen = []
     for setting in changes.set:
         factor, levels = quantities.setting(setting)
+        chosen.append(factor)
         study = override(study, factor, levels, option=f"--set {factor}")
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
@@ -98,8 +108,10 @@ def changed(study: Study, changes: Changes) -> Study:
         raise UserMistake(
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
+    study = knowing_added(study)
+    check_nothing_is_lost(study, chosen)
     return bounded(
-        knowing_added(study),
+        study,
         budget=changes.budget,
         precision=changes.precision,
         rows=None,

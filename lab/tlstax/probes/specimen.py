@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
-from tlstax.mysql import account_plugins
+from tlstax.mysql import account_plugins, compressions
 from tlstax.mysql.database import TableContent
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
@@ -45,7 +45,8 @@ class Facts(Frozen):
     """What was found: of a server its handshakes and its own word, of a library its lists.
 
     `unasked` says why it could not be asked; empty when it was. `account_plugins` are those by which a server
-    can prove accounts, None of a library and where an earlier version asked.
+    can prove accounts, and `compressions` the levels of that factor which it agrees on; both are None of a
+    library and where an earlier version asked.
     """
 
     schema_version: Literal[1] = 1
@@ -56,6 +57,7 @@ class Facts(Frozen):
     cipher_suites: int | None = None
     handshakes: tuple[Handshake, ...] = ()
     account_plugins: tuple[str, ...] | None = None
+    compressions: tuple[str, ...] | None = None
 
     def words(self) -> str:
         """All of it in a line."""
@@ -108,9 +110,10 @@ def of_server(build: ServerBuild) -> Facts:
             server.prepare_table(TableContent(rows=1, seed=1))
             found = tuple(filter(None, (_handshake(server, version) for version in VERSIONS)))
             with closing(server.admin()) as admin:
-                plugins = account_plugins.read(admin)
+                plugins, agreed = account_plugins.read(admin), compressions.read(admin)
             return Facts(
                 account_plugins=plugins,
+                compressions=agreed,
                 tls_versions=tuple(handshake.version for handshake in found),
                 library=server.tls_library_version,
                 handshakes=found,

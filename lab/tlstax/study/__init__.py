@@ -1,7 +1,7 @@
 """Studies: the design, its files, and what options change of it."""
 
 from tlstax.study.case_levels import Choice, within
-from tlstax.study.changes import RESUMED, along_paths, at_rate, override
+from tlstax.study.changes import RESUMED, along_paths, at_rate, check_nothing_is_lost, override
 from tlstax.study.design import (
     DECIDES_AT_A_RATE,
     Case,
@@ -56,6 +56,7 @@ __all__ = [
     "along_paths",
     "at_rate",
     "built_in_studies",
+    "check_nothing_is_lost",
     "listed",
     "load_study",
     "override",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.study.design import DECIDES_AT_A_RATE, Study, listed
@@ -51,6 +51,23 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
     changed = matching(_with_levels(study, factor, levels, where))
     check_tables(changed, where)
     return changed
+
+
+def check_nothing_is_lost(study: Study, factors: Collection[str]) -> None:
+    """UserMistake where no case is left of a level that was asked for: why the first that had it is left out.
+
+    `factors` are those whose levels somebody chose; of the others a study may leave out what it likes.
+    """
+    left = {item for levels in study.included() for item in levels.items()}
+    for factor in factors:
+        for level in study.levels_of()[factor]:
+            if (factor, level) not in left:
+                lost = (study.exclusion_of(levels) for levels in study.product() if levels[factor] == level)
+                why = next((exclusion.why for exclusion in lost if exclusion), "")
+                raise UserMistake(
+                    f"--set {factor}: nothing is left to be measured with {factor} = {level}: {why}",
+                    remedy="leave that level out, or choose what it goes with",
+                )
 
 
 def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -> Study:

@@ -17,7 +17,7 @@ def why_not(wanted: Wanted) -> str:
     """
     kind = kind_of(wanted.case.client)
     words = _why_no_account(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
-    words = words or _why_not_compressed(wanted.case)
+    words = words or _why_not_compressed(wanted)
     if words or wanted.case.workload == STORM:
         return words or _why_no_storm(kind, wanted)
     return kind.why_not(wanted)
@@ -49,8 +49,11 @@ def _why_no_turns(kind: ClientKind, case: CaseLevels) -> str:
     return f"{kind.name} cannot stop in the middle of a run, to take turns with others"
 
 
-def _why_not_compressed(case: CaseLevels) -> str:
-    """Why the case's workload would be compressed as no real data are; empty where it would not."""
+def _why_not_compressed(wanted: Wanted) -> str:
+    """Why its server compresses nothing so, or its workload would be compressed as no real data are."""
+    case, server = wanted.case, wanted.server
+    if server is not None and case.compression not in server.compressions:
+        return f"{case.server} does not compress by {case.compression}"
     rows = Rows.named(case.workload)
     if rows is None or not rows.connects or not case.is_compressed:
         return ""

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tlstax.contract import Frozen
-from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
+from tlstax.study.level_names import CACHING_SHA2, COMPRESSIONS, NATIVE_PASSWORD
 
 
 class ServerAbilities(Frozen):
-    """The TLS versions that a server negotiates ("1.2"), and the plugins by which its accounts are proved."""
+    """The TLS versions that a server negotiates ("1.2"), and the plugins by which its accounts are proved.
+
+    `compressions` are the levels of `compression` that it agrees on; where nobody asked, it may have all.
+    """
 
     tls_versions: tuple[str, ...]
     account_plugins: tuple[str, ...]
+    compressions: tuple[str, ...] = COMPRESSIONS
 
     @property
     def has_modern_tls(self) -> bool:
@@ -20,10 +24,13 @@ class ServerAbilities(Frozen):
         return bool({"1.2", "1.3"} & set(self.tls_versions))
 
 
-_MYSQL_5 = ServerAbilities(tls_versions=("1.0",), account_plugins=(NATIVE_PASSWORD,))
+_ZLIB = ("off", "zlib")
+_MYSQL_5 = ServerAbilities(tls_versions=("1.0",), account_plugins=(NATIVE_PASSWORD,), compressions=_ZLIB)
 _MYSQL_8_0 = ServerAbilities(tls_versions=("1.2", "1.3"), account_plugins=(CACHING_SHA2, NATIVE_PASSWORD))
 _MYSQL_9 = ServerAbilities(tls_versions=("1.2", "1.3"), account_plugins=(CACHING_SHA2,))
-_MARIADB = ServerAbilities(tls_versions=("1.2", "1.3"), account_plugins=(NATIVE_PASSWORD,))
+_MARIADB = ServerAbilities(
+    tls_versions=("1.2", "1.3"), account_plugins=(NATIVE_PASSWORD,), compressions=_ZLIB
+)
 
 CATALOGUED: Mapping[str, ServerAbilities] = {
     "mysql-9.7": _MYSQL_9,

@@ -9,7 +9,16 @@ from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
-from tlstax.mysql import error_codes, innodb, made_record, row_samples, server_facts, status, tls_switch
+from tlstax.mysql import (
+    compressions,
+    error_codes,
+    innodb,
+    made_record,
+    row_samples,
+    server_facts,
+    status,
+    tls_switch,
+)
 from tlstax.mysql.database import Database
 from tlstax.mysql.made_record import Entry
 from tlstax.support.errors import MachineFault
@@ -120,3 +129,21 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
     monkeypatch.setattr(server_facts.time, "perf_counter", lambda: next(steps))
     assert server_facts.round_trip_s(database(asked)) == pytest.approx(0.001)
     assert asked.statements == ["SELECT 1"] * 10
+
+
+@pytest.mark.parametrize(
+    ("rows", "agreed"),
+    [
+        ([("protocol_compression_algorithms", "zlib,zstd,uncompressed")], ("off", "zlib", "zstd")),
+        ([("protocol_compression_algorithms", "uncompressed")], ("off",)),
+        (
+            [("have_compress", "YES"), ("protocol_compression_algorithms", "zstd,uncompressed")],
+            ("off", "zstd"),
+        ),
+        ([("have_compress", "YES")], ("off", "zlib")),
+        ([("have_compress", "NO")], ("off",)),
+        ([], ("off",)),
+    ],
+)
+def test_a_server_says_how_it_compresses(rows: list[tuple[str, str]], agreed: tuple[str, ...]) -> None:
+    assert compressions.read(database(FakeDatabase(*rows))) == agreed

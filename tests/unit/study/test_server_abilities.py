@@ -75,6 +75,20 @@ def test_what_is_able_or_not_known_stays_in(percona: str, facts: Facts | None) -
     assert not any(percona in why for why in reasons(knowing_added(study_of("mysql-9.7", percona))))
 
 
+def test_an_added_server_without_zstd_is_left_out_for_it(percona: str) -> None:
+    answered(
+        percona,
+        Facts(
+            tls_versions=("1.2",),
+            account_plugins=("mysql_native_password",),
+            compressions=("off", "zlib"),
+        ),
+    )
+    study = override(load_study("compression"), "server", ("mysql-9.7", percona))
+    left_out = {why for why in reasons(knowing_added(study)) if percona in why}
+    assert left_out == {f"{percona} does not compress by zstd"}
+
+
 def test_what_was_asked_stays_with_the_study(percona: str) -> None:
     answered(percona, Facts(tls_versions=("1.0",), account_plugins=("mysql_native_password",)))
     study = knowing_added(study_of("mysql-9.7", percona))

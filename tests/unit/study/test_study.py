@@ -6,7 +6,16 @@ import pytest
 
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
-from tlstax.study import Exclusion, Study, at_rate, built_in_studies, load_study, override, parse_study
+from tlstax.study import (
+    Exclusion,
+    Study,
+    at_rate,
+    built_in_studies,
+    check_nothing_is_lost,
+    load_study,
+    override,
+    parse_study,
+)
 from tlstax.support.errors import UserMistake
 
 VERSIONS = """
@@ -222,3 +231,12 @@ def test_a_bundled_factor_cannot_get_a_level_that_no_bundle_has() -> None:
     narrow = override(load_study("tax"), "tls", ["1.2"])
     with pytest.raises(UserMistake, match="bundles resumption with other factors and has no 'on'"):
         override(narrow, "resumption", ["on"])
+
+
+def test_a_level_that_was_asked_for_and_of_which_nothing_is_left_is_refused_with_the_reason() -> None:
+    study = override(load_study("compression"), "server", ("mariadb-11.8",))
+    check_nothing_is_lost(study, ["server"])
+    with pytest.raises(UserMistake, match=r"compression = zstd: mariadb-11\.8 does not compress by zstd"):
+        check_nothing_is_lost(study, ["server", "compression"])
+    both = override(study, "server", ("mariadb-11.8", "mysql-9.7"))
+    check_nothing_is_lost(both, ["server", "compression"])
