@@ -30,7 +30,7 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.answer_rows import answers_of
 from tlstax.observers.clock import CpuClock
 from tlstax.results.advice import Advice, Advised
 from tlstax.specimens import resolve, sessions
@@ -42,7 +42,7 @@ from tlstax.study.workloads import built_in
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 PASSWORD, SMALL = "Sesame, open!", 64 * 1024 * 1024
 LONG = timedelta(days=400)
-WINDOWS, WINDOW_S, AT_ONCE, ROWS = 10, 0.6, 4, 1000
+WINDOWS, WINDOW_S, AT_ONCE = 10, 0.6, 4
 P256_FIRST = "P-256:X25519:P-384:P-521"
 
 Use = Callable[[PrivateServer, threading.Event], None]
@@ -224,7 +224,7 @@ def cpu_us_per_connect(server: PrivateServer, tls: TlsOn, seed: int) -> float:
         endpoint=server.endpoint(),
         account=server.load_account,
         tls=tls,
-        workload=built_in("session-10x120", server.table_name, ROWS),
+        workload=built_in("session-10x120", server.tables["answers"], 0),
         connections=AT_ONCE,
         duration_s=WINDOW_S,
         seed=seed,
@@ -246,7 +246,7 @@ def really_saved(session: sessions.Session, case: Mistake, folder: Path) -> floa
         before = stack.enter_context(planted(session, case, case.settings, folder))
         after = stack.enter_context(planted(session, case, case.mended or case.settings, folder))
         for server in (before, after):
-            server.prepare_table(TableContent(rows=ROWS, seed=1))
+            server.prepare_table(answers_of((120,), 1))
         pairs = [
             (
                 cpu_us_per_connect(before, TlsOn(), number),

@@ -36,6 +36,18 @@ PLANTED = {
     "KiB under TLS": 0.9,
     "login mysql_native_password": -20.0,
     **{
+        f"{name}{algorithm}": times * own
+        for algorithm, times in (("zlib", 1.0), ("zstd", 0.3))
+        for name, own in (
+            ("compression ", 30.0),
+            ("statement under ", 12.0),
+            ("KiB under ", 16.0),
+            ("KiB 8 to 16 under ", 23.0),
+            ("KiB 16 to 32 under ", 44.0),
+            ("KiB beyond 32 under ", 61.0),
+        )
+    },
+    **{
         f"{name} through {path}": own
         for path in ("ssh-aes128-gcm", "stunnel", "haproxy-tls")
         for name, own in (("connection", 150.0), ("statement", 25.0), ("KiB", 2.5))

@@ -39,6 +39,9 @@ def predict(
     path: Annotated[
         str, typer.Option(help="With --tls off: what carries the bytes, such as stunnel or haproxy-tls.")
     ] = "direct",
+    compression: Annotated[
+        str, typer.Option(help="The protocol's own, of answers that it halves: zlib or zstd, else off.")
+    ] = "off",
     server: Annotated[str | None, typer.Option(help="Which server's costs, such as mysql-8.0.33.")] = None,
     run: Annotated[
         str | None, typer.Option(help="The run of the study components that it is computed from.")
@@ -78,6 +81,7 @@ def predict(
         resumption=resumption,
         auth=auth,
         path=path,
+        compression=compression,
         server=server,
         run=run,
         json=json,

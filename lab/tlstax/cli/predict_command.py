@@ -36,6 +36,7 @@ class PredictOptions:
     resumption: str = "off"
     auth: str = DEFAULT_AUTH
     path: str = DIRECT
+    compression: str = "off"
     server: str | None = None
     run: str | None = None
     json: bool = False
@@ -67,7 +68,7 @@ def mix_of(options: PredictOptions) -> Mix:
         "statements": options.queries,
         "answer_bytes": quantities.size(options.bytes, "--bytes"),
     }
-    for name in ("tls", "certificate", "chain", "client_certificate", "group", "resumption", "auth", "path"):
+    for name in _FACTORS:
         where = f"--{name.replace('_', '-')}"
         given[name] = check_level(check_factor(name, where=where), str(getattr(options, name)), where=where)
     try:
@@ -78,6 +79,19 @@ def mix_of(options: PredictOptions) -> Mix:
         words = error["msg"].removeprefix("Value error, ")
         raise UserMistake(f"--{_OPTIONS.get(field, field).replace('_', '-')}: {words}") from fault
 
+
+_FACTORS = (
+    "tls",
+    "certificate",
+    "chain",
+    "client_certificate",
+    "group",
+    "resumption",
+    "auth",
+    "path",
+    "compression",
+)
+"""The options that are factors by their names."""
 
 _OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}
 """Options of which the name is not the field's."""

@@ -22,8 +22,12 @@ Its first argument is the number of the error, its last what the server says of 
 
 @dataclass(frozen=True)
 class TableContent:
-    """What a table is to hold: how many rows of which shape, drawn from which seed."""
+    """What a table is to hold: how many rows of which shape, drawn from which seed.
+
+    `answer_bytes` are the sizes of a table of answers, whose rows follow from them.
+    """
 
     rows: int
     seed: int
     shape: Shape = "sbtest"
+    answer_bytes: tuple[int, ...] = ()

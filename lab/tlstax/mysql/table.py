@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from tlstax.mysql import answers
+from tlstax.mysql.answer_rows import ANSWERS
 from tlstax.mysql.body_rows import BODIES
 from tlstax.mysql.database import Database, TableContent
 from tlstax.mysql.layout import Layout, Row
@@ -22,7 +23,13 @@ from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
 
-LAYOUTS: dict[Shape, Layout] = {"sbtest": SBTEST, "people": PEOPLE, "words": WORDS, "bodies": BODIES}
+LAYOUTS: dict[Shape, Layout] = {
+    "sbtest": SBTEST,
+    "people": PEOPLE,
+    "words": WORDS,
+    "bodies": BODIES,
+    "answers": ANSWERS,
+}
 
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""

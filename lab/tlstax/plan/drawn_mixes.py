@@ -22,8 +22,9 @@ LARGEST_AWAY_BYTES, LARGEST_CARRIED_BYTES = 15_000, 15_000
 """Of answers at a distance, where larger ones take further round trips, and through a path: as far as the
 parts go."""
 
-MOST_BYTES_EACH = 4 << 20
-"""Of all answers on one connection: with more, too few connections fit in a slice."""
+MOST_BYTES_EACH, MOST_COMPRESSED_EACH = 4 << 20, 128 << 10
+"""Of all answers on one connection: with more, too few connections fit in a slice, which are fewer where the
+server compresses them."""
 
 SHARE_AWAY = 4
 """One in so many mixes is measured at a distance, where trials take much longer."""
@@ -43,8 +44,8 @@ class DrawnMix(NamedTuple):
 def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -> tuple[DrawnMix, ...]:
     """So many mixes within the range of the known ones, none of which is one of them, nor drawn twice.
 
-    Keys, chains, clients' certificates and groups are drawn from those that are known; statements and bytes
-    on a scale of logarithms, so that small ones come as often as large ones.
+    Keys, chains, clients' certificates, groups and compressions are drawn from those that are known,
+    statements and bytes on a scale of logarithms, so that small ones come as often as large ones.
     """
     # Nothing secret is drawn, and the same seed draws the same mixes.
     chance = random.Random(seed)  # noqa: S311
@@ -57,7 +58,8 @@ def drawn(known: Sequence[Mix], count: int, seed: int, *, with_distance: bool) -
         if away and mix.answer_bytes > LARGEST_AWAY_BYTES:
             continue
         rtt_ms = round(_between(chance, NEAREST_MS, FARTHEST_MS), 1) if away else 0.0
-        if mix.statements * mix.answer_bytes > MOST_BYTES_EACH:
+        most = MOST_BYTES_EACH if mix.compression == "off" else MOST_COMPRESSED_EACH
+        if mix.statements * mix.answer_bytes > most:
             continue
         if mix not in known and mix not in [own.mix for own in found]:
             found.append(DrawnMix(mix, rtt_ms))
@@ -79,6 +81,7 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
     paths = () if encrypted else sorted({own.path for own in known})
     path = chance.choice(paths or (DIRECT,))
     largest = max(sizes) if path == DIRECT else min(max(sizes), LARGEST_CARRIED_BYTES)
+    algorithms = sorted({own.compression for own in known} - {"off"}) if path == DIRECT else []
     resumption = chance.choice(("off", "off", "on")) if encrypted else "off"
     certificate = chance.choice(sorted({own.certificate for own in known}))
     is_full = encrypted and resumption == "off"
@@ -93,6 +96,7 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
             "resumption": resumption,
             "auth": chance.choice(sorted({own.auth for own in known})),
             "path": path,
+            "compression": chance.choice(("off", "off", *algorithms)) if algorithms else "off",
             "statements": round(_between(chance, min(statements), max(statements))),
             "answer_bytes": round(_between(chance, min(sizes), largest)),
         }
@@ -119,7 +123,7 @@ def references(known: Sequence[Mix]) -> tuple[DrawnMix, ...]:
         for own in known
         if (own.certificate, own.resumption) == (known[0].certificate, "off")
         and (own.chain, own.client_certificate) == (1, "off")
-        and (own.auth, own.path) == (DEFAULT_AUTH, DIRECT)
+        and (own.auth, own.path, own.compression) == (DEFAULT_AUTH, DIRECT, "off")
     ]
     first = {own.tls: own for own in reversed(plain)}
     return tuple(DrawnMix(own, 0.0) for own in plain if own in first.values())

@@ -55,7 +55,7 @@ class Costs(Frozen):
     received_bytes: NonNegativeFloat
 
 
-Remedy = Literal["pool", "resumption", "certificate", "group", "version"]
+Remedy = Literal["pool", "resumption", "certificate", "group", "version", "compression"]
 
 
 class WhatIf(Frozen):

@@ -15,6 +15,7 @@ from tlstax.clients.process import LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.server import GuestServer
+from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import Database, TableContent
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
@@ -45,7 +46,7 @@ from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
-from tlstax.study.workloads import EMPTY
+from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support.errors import MachineFault
 
 MOST_CRASHES = 3
@@ -319,10 +320,7 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
     """The bench on a running server: enough connections allowed, the tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     server.check_connections(needs.connections)
-    contents = {
-        shape: TableContent(0 if shape in EMPTY else needs.rows, TABLE_SEED, shape)
-        for shape in needs.data.tables
-    }
+    contents = {shape: _content(shape, needs) for shape in needs.data.tables}
     for content in contents.values():
         server.prepare_table(content, say)
     admin = server.admin()
@@ -340,6 +338,13 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
         )
     finally:
         admin.close()
+
+
+def _content(shape: Shape, needs: Needs) -> TableContent:
+    """What the table of this shape holds before a trial."""
+    if shape == "answers":
+        return answers_of(needs.data.answer_bytes, TABLE_SEED)
+    return TableContent(0 if shape in EMPTY else needs.rows, TABLE_SEED, shape)
 
 
 def _request(wanted: Wanted) -> CertificateRequest:

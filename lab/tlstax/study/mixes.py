@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 from pydantic_core import PydanticCustomError
 
-from tlstax.contract import Frozen
+from tlstax.contract import Compression, Frozen
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.identity_exclusions import why_not
 from tlstax.study.level_names import (
@@ -50,7 +50,7 @@ class Mix(Frozen):
     resumed connection signs nothing, and one of TLS 1.2 agrees on no group. `chain` is how many certificates
     the server sends, and with `client_certificate` the client sends one with a key of the same kind. `auth`
     is the plugin of the client's account, `path` what carries its bytes, which is in the clear to both of
-    its ends.
+    its ends. `compression` is the protocol's own, of answers that are random digits.
     """
 
     tls: Literal["off", "1.2", "1.3"] = "1.3"
@@ -61,6 +61,7 @@ class Mix(Frozen):
     resumption: Literal["off", "on"] = "off"
     auth: str = DEFAULT_AUTH
     path: str = DIRECT
+    compression: Compression = "off"
     statements: PositiveInt = Field(le=MOST_STATEMENTS)
     answer_bytes: PositiveInt = Field(le=MOST_BYTES)
 
@@ -84,6 +85,8 @@ class Mix(Frozen):
             yield "path", f"{self.path} is not among {', '.join(CARRYING)}"
         if self.path != DIRECT and self.tls != "off":
             yield "path", f"what TLS costs through {self.path} is not known, only what it costs without (off)"
+        if self.path != DIRECT and self.compression != "off":
+            yield "compression", f"what it costs through {self.path} is not known, only what it costs without"
         curve = CURVES.get(self.certificate)
         if self.tls == "1.2" and curve is not None and self.group in GROUPS and self.group != curve:
             yield "group", f"in TLS 1.2 a key on {curve} is taken only by clients that offer that group"
@@ -106,6 +109,7 @@ class Mix(Frozen):
                 "resumption": case.resumption if case.is_encrypted else "off",
                 "auth": case.auth,
                 "path": case.path,
+                "compression": case.compression,
                 "statements": session.statements,
                 "answer_bytes": session.answer_bytes,
             }
@@ -122,6 +126,7 @@ class Mix(Frozen):
             "group": self.group,
             "auth": self.auth,
             "path": self.path,
+            "compression": self.compression,
             "workload": Session(self.statements, self.answer_bytes).name,
         }
 

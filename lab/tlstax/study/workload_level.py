@@ -19,11 +19,15 @@ Own = Mapping[str, UserWorkload]
 
 @dataclass(frozen=True)
 class DataNeeds:
-    """The tables that a run's workloads read, those that they change, and the workloads of the user's own."""
+    """The tables that a run's workloads read, those that they change, and the workloads of the user's own.
+
+    `answer_bytes` are the sizes that a table of answers holds.
+    """
 
     tables: tuple[Shape, ...] = ("sbtest",)
     changed: tuple[Shape, ...] = ()
     own: Own = field(default_factory=dict)
+    answer_bytes: tuple[int, ...] = ()
 
 
 def data_needs(study: Study) -> DataNeeds:
@@ -33,7 +37,9 @@ def data_needs(study: Study) -> DataNeeds:
     changed = dict.fromkeys(
         table_of(levels, study.workloads) for levels in cases if changes_data(levels, study.workloads)
     )
-    return DataNeeds(tuple(shapes), tuple(changed), study.workloads)
+    sized = {workloads.by_numbers(CaseLevels.of(levels).workload) for levels in cases}
+    sizes = sorted({own.answer_bytes for own in sized if isinstance(own, workloads.Session)})
+    return DataNeeds(tuple(shapes), tuple(changed), study.workloads, tuple(sizes))
 
 
 def workload_of(levels: Levels, own: Own, tables: Mapping[Shape, str], rows: int) -> Workload:

@@ -16,7 +16,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
-STUDENT_40 = 2.0211
+STUDENT_48 = 2.0106
 """The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""
 
 
@@ -43,7 +43,7 @@ def test_what_was_planted_is_found_to_the_last_digit() -> None:
     new = Mix(tls="1.2", certificate="rsa-3072", group="P-384", statements=11, answer_bytes=777)
     found = fit.predicted(parts_of(new))
     assert found.point == pytest.approx(cost_of(parts_of(new)))
-    reach = STUDENT_40 * PROCESSES
+    reach = STUDENT_48 * PROCESSES
     assert (found.low, found.high) == pytest.approx(
         (found.point * exp(-reach), found.point * exp(reach)), rel=1e-3
     )
@@ -166,6 +166,40 @@ def test_bytes_beyond_16_kib_of_an_answer_are_a_part_of_their_own() -> None:
     assert "buffer KiB" not in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
     assert "KiB beyond 16" not in parts_of(Mix(statements=2, answer_bytes=16 << 10))
     assert "KiB beyond 16" in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
+
+
+def test_compression_is_in_connection_statements_and_the_steps_of_their_answers() -> None:
+    own = parts_of(Mix(tls="off", compression="zlib", statements=2, answer_bytes=40 << 10))
+    added = {name: amount for name, amount in own.items() if "zlib" in name}
+    assert added == {
+        "compression zlib": 1,
+        "statement under zlib": 2,
+        "KiB under zlib": 2 * 8,
+        "KiB 8 to 16 under zlib": 2 * 8,
+        "KiB 16 to 32 under zlib": 2 * 16,
+        "KiB beyond 32 under zlib": 2 * 8,
+    }
+    clear = parts_of(Mix(tls="off", statements=2, answer_bytes=40 << 10))
+    assert {name: amount for name, amount in own.items() if name not in added} == clear
+    small = parts_of(Mix(tls="off", compression="zstd", statements=1, answer_bytes=8 << 10))
+    assert [name for name in small if "zstd" in name] == [
+        "compression zstd",
+        "statement under zstd",
+        "KiB under zstd",
+    ]
+    assert "KiB under zlib" in statements_alone(Mix(compression="zlib", statements=1, answer_bytes=1))
+
+
+def test_tls_encrypts_what_a_compression_leaves() -> None:
+    own = parts_of(Mix(compression="zlib", statements=2, answer_bytes=40 << 10))
+    assert own["KiB under TLS"] == 2 * 16
+    assert own["KiB beyond 16 under TLS"] == 2 * 4
+    assert own["statement under TLS"] == 2
+
+
+def test_what_compression_costs_through_a_path_is_refused() -> None:
+    with pytest.raises(ValueError, match="what it costs through stunnel is not known"):
+        Mix(tls="off", path="stunnel", compression="zstd", statements=1, answer_bytes=1)
 
 
 def test_making_a_connection_has_none_of_its_statements() -> None:

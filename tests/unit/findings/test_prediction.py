@@ -201,6 +201,28 @@ def test_chains_clients_and_large_answers_have_words_and_costs() -> None:
     assert "480 × KiB of answers beyond the first 16 of each" in text
 
 
+def test_without_compression_it_would_be_cheaper_and_with_the_other_one() -> None:
+    mix = NEW.but(compression="zlib", answer_bytes=40 << 10)
+    found = prediction(model(), mix)
+    assert found.costs.server_cpu_us.point == pytest.approx(cost(mix))
+    saved = {one.words: one.saved_cpu_us.point for one in found.what_if if one.remedy == "compression"}
+    assert saved == pytest.approx(
+        {
+            "no compression": cost(mix) - cost(mix.but(compression="off")),
+            "zstd in place of zlib": cost(mix) - cost(mix.but(compression="zstd")),
+        }
+    )
+    text = " ".join(prediction_text(found, width=120, colour=False).split())
+    assert "10 statements of 40,960 bytes under zlib" in text
+    assert "zlib, agreed on and made ready" in text
+    assert "80 × KiB 8 to 16 of each, under zlib" in text
+    other = prediction(model(), mix.but(compression="zstd")).what_if
+    assert [one.words for one in other if one.remedy == "compression"] == ["no compression"]
+    assert prediction(model(), mix).in_the_clear.server_cpu_us.point == pytest.approx(
+        cost(Mix(tls="off", compression="zlib", statements=10, answer_bytes=40 << 10))
+    )
+
+
 def test_an_answer_that_fills_more_than_a_first_flight_has_no_time_at_a_distance() -> None:
     with pytest.raises(UserMistake, match="16,385 bytes"):
         prediction(model(), NEW.but(answer_bytes=(16 << 10) + 1), rtt_ms=10)
@@ -222,6 +244,8 @@ def test_outside_of_the_range_it_says_so() -> None:
         "33 statements a connection, where 1 to 32 were measured",
         "answers of 119 bytes, where 120 to 1,048,576 were measured",
     ]
+    packed = list(outside(model(), NEW.but(compression="zlib", answer_bytes=1 << 20)))
+    assert packed == ["answers of 1,048,576 bytes, where 120 to 131,072 were measured"]
 
 
 def test_an_outcome_that_a_block_lacks_is_left_out_and_others_stay() -> None:

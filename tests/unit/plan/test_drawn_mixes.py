@@ -24,7 +24,8 @@ def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
     for mix in mixes:
         assert 1 <= mix.statements <= 32
         assert 120 <= mix.answer_bytes <= 1 << 20
-        assert mix.statements * mix.answer_bytes <= 4 << 20
+        assert mix.statements * mix.answer_bytes <= (128 << 10 if mix.compression != "off" else 4 << 20)
+        assert mix.compression == "off" or mix.path == "direct"
         assert mix.chain == 1 or (mix.tls != "off" and mix.resumption == "off")
         assert mix.certificate in {own.certificate for own in known()}
         assert (mix.tls, mix.group) in {(own.tls, own.group) for own in known()}
@@ -32,6 +33,7 @@ def test_what_is_drawn_is_new_and_within_what_is_known() -> None:
     assert {mix.resumption for mix in mixes} == {"off", "on"}
     assert {mix.path for mix in mixes} == {"direct", "stunnel", "haproxy-tls", "ssh-aes128-gcm"}
     assert {mix.auth for mix in mixes} == {"default", "mysql_native_password"}
+    assert {mix.compression for mix in mixes} == {"off", "zlib", "zstd"}
     assert {mix.chain for mix in mixes} == {1, 2, 3}
     assert {mix.client_certificate for mix in mixes} == {"off", "on"}
     assert any(mix.answer_bytes > 16 << 10 for mix in mixes)
@@ -64,9 +66,15 @@ def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None
     )
 
 
+def test_what_was_not_compressed_is_drawn_uncompressed() -> None:
+    plain = [own for own in known() if own.compression == "off"]
+    assert {own.mix.compression for own in drawn(plain, 50, 1, with_distance=False)} == {"off"}
+
+
 def test_known_mixes_stand_beside_them_one_of_each_version() -> None:
     found = references(known())
     assert [own.mix.tls for own in found] == ["off", "1.3", "1.2"]
     assert all(own.mix in known() and not own.rtt_ms for own in found)
     assert len({own.mix.certificate for own in found}) == 1
     assert {own.mix.resumption for own in found} == {"off"}
+    assert {own.mix.compression for own in found} == {"off"}

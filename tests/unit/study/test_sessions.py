@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import zlib
 
 import pytest
 
 from tlstax.contract import UniformInt
+from tlstax.mysql.answer_rows import answers_of, chunks
 from tlstax.study import load_study, override
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
+from tlstax.study.workload_level import data_needs
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of
-from tlstax.study.workloads.bulk import VALUE_BYTES
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sessions import Session, ids_of
 from tlstax.support.errors import UserMistake
 
 
@@ -33,21 +34,44 @@ def test_a_name_says_how_many_statements_of_how_many_bytes() -> None:
     assert Session(None, 64).name == "answer-64"
 
 
-@pytest.mark.parametrize("wanted", [1, 119, 120, 121, 240, 2048, 15_000])
-def test_each_select_returns_exactly_so_many_bytes(wanted: int) -> None:
+@pytest.mark.parametrize("wanted", [1, 119, 2048, 15_000, 1 << 20])
+def test_each_select_returns_a_row_of_exactly_so_many_random_digits(wanted: int) -> None:
     workload = built_in(f"session-3x{wanted}", "t", 50)
     (statement,) = workload.statements
     assert workload.reconnect
     assert statement.repeat == 3
-    assert statement.parameters == {"id": UniformInt(low=1, high=50)}
-    assert _bytes_of(statement.sql.removeprefix("SELECT ").split(" FROM ")[0]) == wanted
+    (asked,) = statement.parameters.values()
+    assert isinstance(asked, UniformInt)
+    held = answers_of((wanted,), seed=1)
+    rows = [row for chunk in chunks(held) for row in chunk]
+    assert len(rows) == held.rows
+    assert [row[0] for row in rows] == list(range(asked.low, asked.high + 1))
+    answers = [str(row[1]) for row in rows]
+    assert {len(answer) for answer in answers} == {wanted}
+    assert all(answer.isdigit() for answer in answers)
+    if wanted > 100:
+        left = len(zlib.compress(answers[0].encode()))
+        assert 0.4 * wanted < left < 0.75 * wanted, "a compression finds digits, and nothing that repeats"
 
 
-def _bytes_of(expression: str) -> int:
-    """What the server makes of it: c has 119 bytes, REPEAT and LEFT do what their names say."""
-    found = re.fullmatch(r"LEFT\(REPEAT\(CAST\(c AS BINARY\), (\d+)\), (\d+)\)", expression)
-    assert found is not None, "the form is one for all sizes"
-    return min(VALUE_BYTES * int(found[1]), int(found[2]))
+def test_the_rows_of_two_sizes_have_no_id_in_common_and_all_ids_are_as_long() -> None:
+    sizes = (1, 2, 119, 120, 15_000, (1 << 20) - 1, 1 << 20)
+    ids = [number for size in sizes for number in ids_of(size)]
+    assert len(set(ids)) == len(ids)
+    assert {len(str(number)) for number in ids} == {10}
+    assert max(ids) < 1 << 31, "they are INTEGERs"
+
+
+def test_statements_are_long_enough_to_be_compressed() -> None:
+    (statement,) = built_in("answer-1", "t", 1).statements
+    shortest = statement.sql.replace("{id}", "1" * 10)
+    assert 1 + len(shortest) >= 50
+
+
+def test_a_statement_that_fills_the_table_is_no_longer_than_servers_take() -> None:
+    held = answers_of((1, 120, 65_536, 1 << 20), seed=1)
+    for chunk in chunks(held):
+        assert len(chunk) == 1 or sum(len(str(row[1])) for row in chunk) <= 400_000
 
 
 def test_on_a_kept_connection_each_select_is_an_operation() -> None:
@@ -57,7 +81,7 @@ def test_on_a_kept_connection_each_select_is_an_operation() -> None:
 
 
 def test_they_read_and_are_named_in_reports() -> None:
-    assert table_of("session-2x10") == "sbtest"
+    assert table_of("session-2x10") == table_of("answer-5") == "answers"
     assert not changes_data("session-2x10")
     assert in_words("session-2x1000") == "a connection for 2 selects of 1,000 bytes"
     assert in_words("session-1x10") == "a connection for one select of 10 bytes"
@@ -70,6 +94,14 @@ def test_a_study_takes_them_as_levels_and_says_how_they_are_written() -> None:
     with pytest.raises(UserMistake, match="session-0x10") as caught:
         override(load_study("tax"), "workload", ("session-0x10",))
     assert "session-QxB" in str(caught.value.remedy)
+
+
+def test_a_study_needs_answers_of_the_sizes_that_its_workloads_select() -> None:
+    study = override(load_study("tax"), "workload", ("session-2x10", "answer-7", "session-1x10", "reconnect"))
+    needs = data_needs(study)
+    assert needs.tables == ("answers", "sbtest")
+    assert needs.answer_bytes == (7, 10)
+    assert data_needs(load_study("tax")).answer_bytes == ()
 
 
 def test_only_what_connects_anew_reconnects() -> None:

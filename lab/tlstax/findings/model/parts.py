@@ -14,16 +14,23 @@ Bytes of an answer beyond its first 16 KiB cost something else than those: a rec
 8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual). For
 an answer that is longer the connection's buffers grow, once (max_allowed_packet, ibidem): their memory is
 new to the first statement, and there for those that follow.
+
+Compression adds to a connection, to a statement and to a KiB of its answer. A KiB costs the more, the more
+there is before it in which zlib looks for the same, up to the 32 KiB of its window (RFC 1951, 2); between
+the sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import inf
 
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, authority_key
 from tlstax.study.mixes import P256, Mix
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
+COMPRESSION = "compression"
 BEYOND = "KiB beyond 16"
 """Of each answer."""
 
@@ -31,6 +38,12 @@ BUFFER = "buffer KiB"
 """By how much a connection's buffers grow."""
 
 GATHERED_KIB = 16
+
+STEPS_KIB = tuple(pairwise((0.0, 8.0, 16.0, 32.0, inf)))
+
+LEFT_OF_DIGITS = 0.5
+"""What a compression leaves of the answers, which are random digits; as good as none does better
+(log 10 / log 256 is 0.42)."""
 
 UNDER_TLS, THROUGH = " under TLS", " through "
 
@@ -48,20 +61,38 @@ def parts_of(mix: Mix) -> dict[str, float]:
         parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
     if mix.auth != DEFAULT_AUTH:
         parts[f"login {mix.auth}"] = 1
+    if mix.compression != "off":
+        parts |= {f"{COMPRESSION} {mix.compression}": 1, **dict(_compressed(mix))}
     if mix.tls == "off":
         return parts
+    left = 1 if mix.compression == "off" else LEFT_OF_DIGITS
     return {
         **parts,
         **dict(_handshake(mix)),
-        **{f"{name}{UNDER_TLS}": amount for name, amount in asked.items()},
+        **{f"{name}{UNDER_TLS}": amount for name, amount in _statements(mix, left).items()},
     }
 
 
-def _statements(mix: Mix) -> dict[str, float]:
-    """What all statements of the mix have: themselves, and the bytes that they return."""
-    kib = mix.answer_bytes / 1024
+def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
+    """What all statements of the mix have: themselves, and the bytes that they return, or what is `left`."""
+    kib = left * mix.answer_bytes / 1024
     amounts = {STATEMENT: 1.0, KIB: min(kib, GATHERED_KIB), BEYOND: max(0.0, kib - GATHERED_KIB)}
     return {name: mix.statements * amount for name, amount in amounts.items() if amount}
+
+
+def _compressed(mix: Mix) -> Iterator[tuple[str, float]]:
+    """What compression adds to all statements of the mix."""
+    yield f"{STATEMENT} under {mix.compression}", mix.statements
+    kib = mix.answer_bytes / 1024
+    for low, high in STEPS_KIB:
+        if kib > low:
+            yield step_name(low, high, mix.compression), mix.statements * (min(kib, high) - low)
+
+
+def step_name(low: float, high: float, algorithm: str) -> str:
+    """The part of the KiB of an answer that lie between these: "KiB under zlib", "KiB 8 to 16 under zlib"."""
+    where = f" {low:g} to {high:g}" if high < inf else f" beyond {low:g}"
+    return f"{KIB}{where if low else ''} under {algorithm}"
 
 
 def _handshake(mix: Mix) -> Iterator[tuple[str, float]]:

@@ -90,7 +90,13 @@ def check_known(model: Calibrated, mix: Mix) -> None:
 
 def in_the_clear(mix: Mix) -> Mix:
     """The same work without TLS, and without a path."""
-    return Mix(tls="off", auth=mix.auth, statements=mix.statements, answer_bytes=mix.answer_bytes)
+    return Mix(
+        tls="off",
+        auth=mix.auth,
+        compression=mix.compression,
+        statements=mix.statements,
+        answer_bytes=mix.answer_bytes,
+    )
 
 
 def costs(model: Calibrated, mix: Mix, rtt_ms: float) -> Costs:
@@ -157,7 +163,7 @@ def server_of(model: Calibrated) -> str:
 def outside(model: Calibrated, mix: Mix) -> Iterator[str]:
     """In what the mix lies outside of the range of those that were measured."""
     statements = [own.statements for own in model.mixes]
-    sizes = [own.answer_bytes for own in model.mixes]
+    sizes = [own.answer_bytes for own in model.mixes if own.compression == mix.compression]
     if not min(statements) <= mix.statements <= max(statements):
         known = f"{min(statements)} to {max(statements)} were measured"
         yield f"{mix.statements} statements a connection, where {known}"
@@ -198,7 +204,11 @@ def changes_of(mix: Mix) -> Iterator[tuple[Remedy, str, Mix]]:
 
 
 def _thinkable(mix: Mix) -> Iterator[tuple[Remedy, str, dict[str, str]]]:
-    """What one would change of TLS, whether it goes with the rest of the mix or not."""
+    """What one would change of TLS and compression, whether it goes with the rest of the mix or not."""
+    if mix.compression != "off":
+        yield "compression", "no compression", {"compression": "off"}
+    if mix.compression == "zlib":
+        yield "compression", "zstd in place of zlib", {"compression": "zstd"}
     if mix.tls == "off":
         return
     if mix.resumption == "off":

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import inf
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, number, percent, signed
-from tlstax.findings.model.parts import BEYOND, BUFFER, CONNECTION, KIB, UNDER_TLS
+from tlstax.findings.model.parts import (
+    BEYOND,
+    BUFFER,
+    COMPRESSION,
+    CONNECTION,
+    KIB,
+    STEPS_KIB,
+    UNDER_TLS,
+    step_name,
+)
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
-from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
+from tlstax.study.level_names import COMPRESSIONS, DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
@@ -40,7 +50,8 @@ def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
 
 def mix_words(mix: Mix) -> str:
     """What a connection does: "TLS 1.3, RSA 4096, P-256, 10 statements of 2,048 bytes"."""
-    work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes"
+    packed = f" under {mix.compression}" if mix.compression != "off" else ""
+    work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes{packed}"
     login = f"{mix.auth}, " if mix.auth != DEFAULT_AUTH else ""
     if mix.path != DIRECT:
         return f"through {mix.path}, {login}{work}"
@@ -148,8 +159,16 @@ _PART_WORDS: dict[str, Callable[[str], str]] = {
     "client": _client_words,
     "group": _group_words,
     "login": lambda plugin: f"a login by {plugin}",
+    COMPRESSION: lambda algorithm: f"{algorithm}, agreed on and made ready",
 }
 """By the first word of a part's name, the rest of it in words."""
+
+
+def _step_words(low: float, high: float) -> str:
+    if not low:
+        return f"KiB of the first {high:g}"
+    return f"KiB {low:g} to {high:g}" if high < inf else f"KiB beyond the first {low:g}"
+
 
 _STATEMENTS_WORDS = {
     CONNECTION: "a connection, in the clear",
@@ -157,6 +176,11 @@ _STATEMENTS_WORDS = {
     BEYOND: "KiB of answers beyond the first 16 of each",
     BUFFER: "KiB by which the connection's buffers grow",
     BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
+    **{
+        step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
+        for algorithm in COMPRESSIONS
+        for low, high in STEPS_KIB
+    },
 }
 
 

@@ -2,18 +2,25 @@
 
 `session-10x2048` connects, selects ten times 2048 bytes and disconnects; `answer-2048` selects 2048 bytes on
 a kept connection. What a connection and a statement cost is found from a few of them (`findings/model`).
+
+Each select is of one row by its primary key, whose value is as long as the answer: a server does nothing with
+it but to send it, and a compression finds what it finds in digits.
 """
 
 from __future__ import annotations
 
 import re
-from math import ceil
 from typing import NamedTuple, Self
 
 from tlstax.contract import Statement, UniformInt, Workload
-from tlstax.study.workloads.bulk import VALUE_BYTES
 
 MOST_STATEMENTS, MOST_BYTES = 1000, 1 << 20
+
+MOST_ROWS_EACH, ROWS_BYTES = 1000, 1 << 20
+"""How many rows the table of answers has of a size: as many as fit in these bytes, and never more."""
+
+FIRST_ID = 10**9
+"""All ids have ten digits, so that no statement is longer than another."""
 
 FEW_STATEMENTS = 20
 """Below so many statements on a connection, making it is two fifths of what a server spends on it."""
@@ -57,21 +64,21 @@ class Session(NamedTuple):
         selects = "one select" if self.statements == 1 else f"{self.statements} selects"
         return f"a connection for {selects} of {size}"
 
-    def workload(self, table: str, rows: int) -> Workload:
-        """The contract's workload, as text queries by the primary key of `table` of so many rows."""
+    def workload(self, table: str, rows: int) -> Workload:  # noqa: ARG002 (its size says how many there are)
+        """The contract's workload, as text queries by the primary key of `table`, which holds answers.
+
+        They have more than 50 bytes, as most real ones do: shorter packets are not compressed.
+        """
+        ids = ids_of(self.answer_bytes)
         by_id = Statement(
-            sql=f"SELECT {_column(self.answer_bytes)} FROM {table} WHERE id={{id}}",  # noqa: S608 - our name
-            parameters={"id": UniformInt(low=1, high=rows)},
+            sql=f"SELECT answer FROM {table} AS asked WHERE asked.id={{id}}",  # noqa: S608 - our name
+            parameters={"id": UniformInt(low=ids[0], high=ids[-1])},
             repeat=self.statements or 1,
         )
         return Workload(reconnect=self.statements is not None, protocol="text", statements=(by_id,))
 
 
-def _column(answer_bytes: int) -> str:
-    """An expression of exactly so many bytes, made of a row's by copying.
-
-    It is of one form for all sizes: each function that a statement calls costs the server some microseconds.
-    Of bytes rather than characters, since a server that cuts characters counts them one by one: in MariaDB
-    that takes several times as long as sending them.
-    """
-    return f"LEFT(REPEAT(CAST(c AS BINARY), {ceil(answer_bytes / VALUE_BYTES)}), {answer_bytes})"
+def ids_of(answer_bytes: int) -> range:
+    """The ids of the rows of this size in the table of answers; those of two sizes have none in common."""
+    first = FIRST_ID + answer_bytes * MOST_ROWS_EACH
+    return range(first, first + max(1, min(MOST_ROWS_EACH, ROWS_BYTES // answer_bytes)))

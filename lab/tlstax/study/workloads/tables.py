@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-Shape = Literal["sbtest", "people", "words", "bodies"]
+Shape = Literal["sbtest", "people", "words", "bodies", "answers"]
 """How a table is laid out and filled: sysbench's; people with names and addresses, without an index; words,
-or bodies of any size, whose ids the server gives."""
+or bodies of any size, whose ids the server gives; answers of the sizes that are asked for."""
 
-TABLES: dict[Shape, str] = {"sbtest": "sbtest1", "people": "people", "words": "words", "bodies": "bodies"}
+TABLES: dict[Shape, str] = {
+    "sbtest": "sbtest1",
+    "people": "people",
+    "words": "words",
+    "bodies": "bodies",
+    "answers": "answers",
+}
 """What the table of each shape is called in a schema of the laboratory's own."""
 
 EMPTY: frozenset[Shape] = frozenset({"bodies"})
