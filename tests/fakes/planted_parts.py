@@ -7,6 +7,8 @@ from tlstax.findings.model.parts import Parts
 PLANTED = {
     "connection": 300.0,
     "statement": 40.0,
+    "statement beyond 8": 35.0,
+    "statement beyond 8 under TLS": 3.0,
     "KiB": 1.5,
     "KiB beyond 16": 0.4,
     "buffer KiB": 0.3,
@@ -47,6 +49,8 @@ PLANTED = {
             ("KiB beyond 32 under ", 61.0),
         )
     },
+    "statement under zlib under TLS": 2.0,
+    "statement under zstd under TLS": 1.5,
     **{
         f"{name} through {path}": own
         for path in ("ssh-aes128-gcm", "stunnel", "haproxy-tls")

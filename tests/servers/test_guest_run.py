@@ -136,6 +136,19 @@ def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: 
 
 
 @pytest.mark.long
+def test_answers_of_the_sizes_asked_for_are_there_and_gone_afterwards(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    asked = ("--workload", "session-2x3000,answer-70000", "--tls", "off,1.3", "--budget", "8s")
+    done = tlstax_run(tmp_path, url_of(house), *asked, "--over-budget", "--json")
+    assert done.returncode == 0, done.stderr
+    trials = json.loads(done.stdout)["trials"]
+    assert trials["valid"] > 0
+    assert trials["invalid"] == trials["unknown"] == 0
+    assert as_owner(house, "SHOW TABLES FROM lent") == ()
+
+
+@pytest.mark.long
 def test_cases_take_turns_where_all_that_they_keep_was_promised(house: PrivateServer, tmp_path: Path) -> None:
     as_owner(house, "FLUSH STATUS")
     kept = ("--rows", "500", "--budget", "4s", "--workload", "point-select,insert", "--tls", "1.3")

@@ -14,6 +14,7 @@ from tlstax.findings.model.calibration import STUDY, Calibrated, calibrated
 from tlstax.findings.model.predict import prediction
 from tlstax.report.prediction.text import prediction_text
 from tlstax.store import Store
+from tlstax.study import load_study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
@@ -107,7 +108,8 @@ def calibration_in(store: Store, run: str | None, server: str | None) -> Calibra
             if server is None or server in stored.header.study.levels_of().get("server", ()):
                 return calibrated(stored)
     chosen = f" --set server={server}" if server else ""
+    minutes = load_study(STUDY).budget_s / 60
     raise UserMistake(
         f"what the parts of a connection cost{f' to {server}' if server else ''} was not measured here yet",
-        remedy=f"`tlstax study run {STUDY}{chosen}` does that in 19 minutes",
+        remedy=f"`tlstax study run {STUDY}{chosen}` does that in {minutes:.0f} minutes",
     )

@@ -12,7 +12,7 @@ from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.cli.plan_words import plan_words
-from tlstax.cli.streams import show, show_json, terminal_width
+from tlstax.cli.streams import show, show_json, tell, terminal_width
 from tlstax.plan.budget import check_budget
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import plan
@@ -28,7 +28,9 @@ from tlstax.study import (
     override,
     study_toml,
 )
+from tlstax.study.needs import lacking
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def run_command(name: str, options: StudyRunOptions) -> int:
         study = changed(load_study(name), options.changes)
         if not options.over_budget:
             check_budget(study)
+        for why, count in lacking(study).items():
+            tell(f"tlstax: {counted(count, 'case')} left out: {why}")
         cpus = _asked_cpus(options.changes)
         request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
     request = replace(request, beside_others=options.beside_others)

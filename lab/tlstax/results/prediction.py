@@ -16,6 +16,8 @@ class Calibration(Frozen):
 
     `unexplained` is by what share the mixes of that run differ from the sum of their parts (standard
     deviation, of the server's CPU time). `outside` says in what the mix lies outside of what was measured.
+    `server_busy_share` is what share of a processor the server used meanwhile; where it `mostly_waited`, what
+    it uses by itself is in the CPU times, and they say little of a server with other work.
     """
 
     run: str
@@ -26,6 +28,8 @@ class Calibration(Frozen):
     mixes: int
     unexplained: NonNegativeFloat
     outside: tuple[str, ...]
+    server_busy_share: NonNegativeFloat
+    mostly_waited: bool
 
 
 class PartCost(Frozen):

@@ -16,19 +16,23 @@ def why_not(wanted: Wanted) -> str:
     What only shows when a job is read is the client's to refuse.
     """
     kind = kind_of(wanted.case.client)
-    words = _why_no_account(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
-    words = words or _why_not_compressed(wanted)
+    words = what_it_lacks(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
+    words = words or _why_not_compressed(wanted.case)
     if words or wanted.case.workload == STORM:
         return words or _why_no_storm(kind, wanted)
     return kind.why_not(wanted)
 
 
-def _why_no_account(wanted: Wanted) -> str:
-    """Why the server has no account of that plugin; empty where it may have one."""
-    plugin, server = wanted.case.auth, wanted.server
-    if server is None or plugin not in AUTH_PLUGINS or plugin in server.account_plugins:
+def what_it_lacks(wanted: Wanted) -> str:
+    """What the server lacks that the case is about, accounts or a compression; empty where it may have it."""
+    case, server = wanted.case, wanted.server
+    if server is None:
         return ""
-    return f"{wanted.case.server} has no accounts with {plugin}"
+    if case.auth in AUTH_PLUGINS and case.auth not in server.account_plugins:
+        return f"{case.server} has no accounts with {case.auth}"
+    if case.compression not in server.compressions:
+        return f"{case.server} does not compress by {case.compression}"
+    return ""
 
 
 def _why_no_driver(kind: ClientKind, case: CaseLevels) -> str:
@@ -49,11 +53,8 @@ def _why_no_turns(kind: ClientKind, case: CaseLevels) -> str:
     return f"{kind.name} cannot stop in the middle of a run, to take turns with others"
 
 
-def _why_not_compressed(wanted: Wanted) -> str:
-    """Why its server compresses nothing so, or its workload would be compressed as no real data are."""
-    case, server = wanted.case, wanted.server
-    if server is not None and case.compression not in server.compressions:
-        return f"{case.server} does not compress by {case.compression}"
+def _why_not_compressed(case: CaseLevels) -> str:
+    """Why the case's workload would be compressed as no real data are; empty where it would not."""
     rows = Rows.named(case.workload)
     if rows is None or not rows.connects or not case.is_compressed:
         return ""

@@ -204,12 +204,16 @@ class Study(Frozen):
         written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
         if written:
             return written
-        case = CaseLevels.of(levels)
-        server = self.abilities_of(case.server)
-        wanted = Wanted(case, self.workloads, self.schedule, server)
-        why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, server)
+        wanted = self.wanted(levels)
+        case = wanted.case
+        why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, wanted.server)
         why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)
         return Exclusion(levels=dict(levels), why=why) if why else None
+
+    def wanted(self, levels: Levels) -> Wanted:
+        """The case with these levels as a client is asked to measure it."""
+        case = CaseLevels.of(levels)
+        return Wanted(case, self.workloads, self.schedule, self.abilities_of(case.server))
 
     def abilities_of(self, server: str | None) -> ServerAbilities | None:
         """What the server of this name can do; None where that is not known."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tlstax.study.case_levels import ServerChoice
+from tlstax.study.client_exclusions import what_it_lacks
 from tlstax.study.design import Study
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
 
@@ -27,6 +30,12 @@ def paths(study: Study) -> tuple[str, ...]:
 def needs_distance(study: Study) -> bool:
     """Whether any case of the study has a distance between client and server."""
     return any(case.distance.is_any for case in study.typed())
+
+
+def lacking(study: Study) -> dict[str, int]:
+    """What servers of the study lack that cases are about, and how many cases are left out for it."""
+    reasons = (what_it_lacks(study.wanted(levels)) for levels in study.product())
+    return dict(Counter(reason for reason in reasons if reason))
 
 
 def clients(study: Study) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
-STUDENT_48 = 2.0106
+STUDENT_44 = 2.0154
 """The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""
 
 
@@ -43,7 +43,7 @@ def test_what_was_planted_is_found_to_the_last_digit() -> None:
     new = Mix(tls="1.2", certificate="rsa-3072", group="P-384", statements=11, answer_bytes=777)
     found = fit.predicted(parts_of(new))
     assert found.point == pytest.approx(cost_of(parts_of(new)))
-    reach = STUDENT_48 * PROCESSES
+    reach = STUDENT_44 * PROCESSES
     assert (found.low, found.high) == pytest.approx(
         (found.point * exp(-reach), found.point * exp(reach)), rel=1e-3
     )
@@ -168,6 +168,19 @@ def test_bytes_beyond_16_kib_of_an_answer_are_a_part_of_their_own() -> None:
     assert "KiB beyond 16" in statements_alone(Mix(statements=2, answer_bytes=20 << 10))
 
 
+def test_statements_of_a_long_connection_are_a_part_of_their_own_but_through_a_path() -> None:
+    long = Mix(statements=20, answer_bytes=512)
+    own = parts_of(long)
+    assert (own["statement"], own["statement beyond 8"]) == (8, 12)
+    assert (own["statement under TLS"], own["statement beyond 8 under TLS"]) == (8, 12)
+    assert own["KiB"] == 10
+    assert "statement beyond 8" in statements_alone(long)
+    assert "statement beyond 8" not in parts_of(long.but(statements=8))
+    through = parts_of(Mix(tls="off", path="stunnel", statements=20, answer_bytes=512))
+    assert through["statement"] == through["statement through stunnel"] == 20
+    assert not any("beyond" in name for name in through)
+
+
 def test_compression_is_in_connection_statements_and_the_steps_of_their_answers() -> None:
     own = parts_of(Mix(tls="off", compression="zlib", statements=2, answer_bytes=40 << 10))
     added = {name: amount for name, amount in own.items() if "zlib" in name}
@@ -194,7 +207,10 @@ def test_tls_encrypts_what_a_compression_leaves() -> None:
     own = parts_of(Mix(compression="zlib", statements=2, answer_bytes=40 << 10))
     assert own["KiB under TLS"] == 2 * 16
     assert own["KiB beyond 16 under TLS"] == 2 * 4
-    assert own["statement under TLS"] == 2
+    assert own["statement under TLS"] == own["statement under zlib under TLS"] == 2
+    assert "statement under zlib under TLS" not in parts_of(
+        Mix(tls="off", compression="zlib", statements=2, answer_bytes=1)
+    )
 
 
 def test_what_compression_costs_through_a_path_is_refused() -> None:

@@ -12,6 +12,7 @@ from tlstax.findings.model.calibration import (
     CONNECT_ROUND_TRIPS,
     PATH_CPU,
     QUERY_ROUND_TRIPS,
+    RATE,
     RECEIVED,
     SENT,
     SERVER_CPU,
@@ -109,7 +110,7 @@ def test_parts_add_up_to_the_whole() -> None:
     found = prediction(model(), NEW)
     assert {part.name for part in found.parts} == set(parts_of(NEW))
     assert sum(part.server_cpu_us.point for part in found.parts) == pytest.approx(cost(NEW))
-    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 400 + 1.5 * 20)
+    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
 
 
 def test_what_saves_most_comes_first_and_what_costs_more_last() -> None:
@@ -151,11 +152,37 @@ def test_through_a_path_its_own_programs_are_predicted_too() -> None:
     assert found.costs.path_cpu_us.point == pytest.approx(2 * (150 + 10 * 25 + 20 * 2.5))
     assert found.costs.server_cpu_us.point == pytest.approx(cost(THROUGH))
     assert found.in_the_clear.path_cpu_us is None
-    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 400 + 1.5 * 20)
+    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
     assert [one.remedy for one in found.what_if] == ["pool"]
     text = " ".join(prediction_text(found, width=100, colour=False).split())
     assert "through stunnel, 10 statements of 2,048 bytes" in text
     assert "CPU of the path 900 µs" in text
+
+
+def test_a_server_that_waited_all_along_a_path_is_not_taken_for_a_busy_one() -> None:
+    """Ten connections a second through stunnel, for which the server uses a hundredth of a processor."""
+
+    def rates(own: BlockRow) -> BlockRow:
+        waits = own.levels["path"] == "stunnel"
+        rate = 10.0 if waits else 1e6 / own.values[SERVER_CPU]
+        return BlockRow(own.role, own.levels, own.block, "", {**own.values, RATE: rate}, {})
+
+    found = calibration_of(fake_header(STUDY), measured_mixes(map(rates, rows()), STUDY.baseline))
+    assert not found.mostly_waits
+    assert found.server_busy_share == pytest.approx(1)
+    assert found.carrying(THROUGH).mostly_waits
+    assert not found.carrying(THROUGH.but(path="haproxy-tls")).mostly_waits
+    text = " ".join(prediction_text(prediction(found, THROUGH), width=100, colour=False).split())
+    assert "Through stunnel the server used 0.89 % of a processor" in text
+    measured = measured_mixes(
+        [BlockRow("treatment", {**THROUGH.levels(), "connections": 4}, 1, "", values_of(THROUGH, 4), {})],
+        STUDY.baseline,
+    )
+    costs = validation_of(found, measured, run="r", status="complete").costs
+    assert SERVER_CPU not in {cost.outcome for cost in costs}
+    assert SERVER_CPU in {
+        cost.outcome for cost in validation_of(model(), measured, run="r", status="complete").costs
+    }
 
 
 def test_another_login_is_a_part_of_a_connection() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
 from tlstax.plan.order import cases
-from tlstax.study import load_study
+from tlstax.study import load_study, override
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 
-COMPONENTS = load_study("components")
+COMPONENTS = override(load_study("components"), "server", ("mysql-8.0.33",))
+"""Of a server that has every login and compression."""
 
 
 def known() -> tuple[Mix, ...]:

@@ -14,7 +14,9 @@ from tlstax.probes.specimen import Facts
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.server_recipes import SERVERS
-from tlstax.study import Study, load_study, override, parse_study, study_toml
+from tlstax.study import Study, built_in_studies, load_study, override, parse_study, study_toml
+from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
+from tlstax.study.needs import lacking
 from tlstax.study.server_abilities import CATALOGUED
 
 
@@ -89,12 +91,28 @@ def test_an_added_server_without_zstd_is_left_out_for_it(percona: str) -> None:
     assert left_out == {f"{percona} does not compress by zstd"}
 
 
+def test_what_servers_lack_is_counted_by_its_reason() -> None:
+    study = override(load_study("compression"), "server", ("mariadb-11.8", "mysql-9.7"))
+    left = sum(levels["server"] == "mariadb-11.8" for levels in study.included())
+    whole = sum(levels["server"] == "mysql-9.7" for levels in study.included())
+    assert lacking(study) == {"mariadb-11.8 does not compress by zstd": whole - left}
+    assert lacking(override(study, "server", ("mysql-9.7",))) == {}
+
+
 def test_what_was_asked_stays_with_the_study(percona: str) -> None:
     answered(percona, Facts(tls_versions=("1.0",), account_plugins=("mysql_native_password",)))
     study = knowing_added(study_of("mysql-9.7", percona))
     again = parse_study(study_toml(study), where="a file")
     assert again.servers == study.servers
     assert reasons(again) == reasons(study)
+
+
+@pytest.mark.parametrize("name", built_in_studies())
+def test_a_study_that_leaves_out_what_a_server_lacks_names_its_servers(name: str) -> None:
+    levels = load_study(name).levels_of()
+    asks = (("auth", AUTH_PLUGINS), ("compression", COMPRESSIONS[1:]))
+    depends = any(set(levels.get(factor, ())) & set(asked) for factor, asked in asks)
+    assert not depends or "server" in levels, "without a name nothing is known, and nothing left out"
 
 
 def test_a_study_of_the_catalogue_says_nothing_of_servers() -> None:

@@ -32,6 +32,10 @@ FITTED = (SERVER_CPU, CLIENT_CPU, TIME, SENT, RECEIVED, ROUND_TRIPS)
 READ = (SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, RATE, SENT, RECEIVED, CONNECT_ROUND_TRIPS, QUERY_ROUND_TRIPS)
 """The outcomes that are fitted for every connection, and those that are read for it."""
 
+WAITING = 0.1
+"""Below this share of a processor a server waits for so long that what it uses by itself, 1 to 2 % of one, is
+much of what each connection seems to cost it."""
+
 
 @dataclass(frozen=True)
 class MeasuredMix:
@@ -60,6 +64,19 @@ class Calibrated:
     measured: tuple[MeasuredMix, ...]
     fits: Mapping[int, Mapping[str, Fit]]
     through: Mapping[str, Calibrated] = field(default_factory=dict)
+    path: str = DIRECT
+
+    @property
+    def server_busy_share(self) -> float:
+        """What share of a processor the server used with the most connections at once, along this path."""
+        own = [one for one in self.measured if (one.mix.path, one.connections) == (self.path, max(self.fits))]
+        known = [one.values for one in own if {SERVER_CPU, RATE} <= one.values.keys()]
+        return _mean(values[SERVER_CPU] * values[RATE] / 1e6 for values in known) if known else 1.0
+
+    @property
+    def mostly_waits(self) -> bool:
+        """Whether its CPU times say little of a server that has other work."""
+        return self.server_busy_share < WAITING
 
     def carrying(self, mix: Mix) -> Calibrated:
         """The calibration that knows the mix's path; this one where it has none, or where it is not known."""
@@ -102,7 +119,8 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
         )
     confidence = header.study.confidence
     direct = [one for one in measured if one.mix.path == DIRECT]
-    same = [one for one in direct if one.mix.tls == "off" and one.mix.auth == DEFAULT_AUTH]
+    plain = ("off", DEFAULT_AUTH, "off")
+    same = [one for one in direct if (one.mix.tls, one.mix.auth, one.mix.compression) == plain]
     carried = grouped([one for one in measured if one.mix.path != DIRECT], lambda one: one.mix.path)
     own_cpu = _fits_by_connections(
         [one for several in carried.values() for one in several], (PATH_CPU,), confidence
@@ -111,7 +129,7 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
     for path, own in carried.items():
         fits = _fits_by_connections([*same, *own], FITTED, confidence)
         with_own = {connections: {**of_all, **own_cpu[connections]} for connections, of_all in fits.items()}
-        through[path] = Calibrated(header, (*same, *own), with_own)
+        through[path] = Calibrated(header, (*same, *own), with_own, path=path)
     return Calibrated(header, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
 
 

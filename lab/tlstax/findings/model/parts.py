@@ -15,9 +15,13 @@ Bytes of an answer beyond its first 16 KiB cost something else than those: a rec
 an answer that is longer the connection's buffers grow, once (max_allowed_packet, ibidem): their memory is
 new to the first statement, and there for those that follow.
 
+The statements of a long connection cost less than its first: with several at once, the longer each lasts, the
+fewer handshakes of others come between its statements, and the less often a server is woken.
+
 Compression adds to a connection, to a statement and to a KiB of its answer. A KiB costs the more, the more
-there is before it in which zlib looks for the same, up to the 32 KiB of its window (RFC 1951, 2); between
-the sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt.
+there is before it in which zlib looks for the same, up to the 32 KiB of its window (RFC 1951, 2); between the
+sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt; and a statement that is both
+compressed and encrypted costs a client more than either adds.
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
 COMPRESSION = "compression"
 BEYOND = "KiB beyond 16"
 """Of each answer."""
+
+FIRST_STATEMENTS = 8
+LATER = f"statement beyond {FIRST_STATEMENTS}"
+"""Of each connection. What several share a path with is not known so well: there all statements are alike."""
 
 BUFFER = "buffer KiB"
 """By how much a connection's buffers grow."""
@@ -66,18 +74,27 @@ def parts_of(mix: Mix) -> dict[str, float]:
     if mix.tls == "off":
         return parts
     left = 1 if mix.compression == "off" else LEFT_OF_DIGITS
+    under_tls = _statements(mix, left)
+    if mix.compression != "off":
+        under_tls[f"{STATEMENT} under {mix.compression}"] = mix.statements
     return {
         **parts,
         **dict(_handshake(mix)),
-        **{f"{name}{UNDER_TLS}": amount for name, amount in _statements(mix, left).items()},
+        **{f"{name}{UNDER_TLS}": amount for name, amount in under_tls.items()},
     }
 
 
 def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
     """What all statements of the mix have: themselves, and the bytes that they return, or what is `left`."""
     kib = left * mix.answer_bytes / 1024
-    amounts = {STATEMENT: 1.0, KIB: min(kib, GATHERED_KIB), BEYOND: max(0.0, kib - GATHERED_KIB)}
-    return {name: mix.statements * amount for name, amount in amounts.items() if amount}
+    first = mix.statements if mix.path != DIRECT else min(mix.statements, FIRST_STATEMENTS)
+    amounts = {
+        STATEMENT: float(first),
+        LATER: float(mix.statements - first),
+        KIB: mix.statements * min(kib, GATHERED_KIB),
+        BEYOND: mix.statements * max(0.0, kib - GATHERED_KIB),
+    }
+    return {name: amount for name, amount in amounts.items() if amount}
 
 
 def _compressed(mix: Mix) -> Iterator[tuple[str, float]]:

@@ -151,6 +151,8 @@ def _calibration(model: Calibrated, mix: Mix) -> Calibration:
         mixes=len(model.mixes),
         unexplained=fit.unexplained,
         outside=tuple(outside(model, mix)),
+        server_busy_share=model.server_busy_share,
+        mostly_waited=model.mostly_waits,
     )
 
 

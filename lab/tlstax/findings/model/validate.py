@@ -93,9 +93,9 @@ def _costs_of(
 ) -> Iterator[ValidatedCost]:
     """Times of what was measured with one connection at a time, CPU times of what was with several.
 
-    CPU times at a distance are left out: a server that waits most of the time uses some by itself, and more
-    to wake up, and that is no part of a connection. `speeds` say how much more is expected of an outcome; a
-    distance is as long at any speed.
+    CPU times at a distance are left out, and those through a path on which the server waits as long: it uses
+    some by itself then, and more to wake up, and that is no part of a connection. `speeds` say how much more
+    is expected of an outcome; a distance is as long at any speed.
     """
     predicted = costs(model, own.mix, own.rtt_ms)
     counted = {SENT: predicted.sent_bytes, RECEIVED: predicted.received_bytes}
@@ -110,7 +110,7 @@ def _costs_of(
                 confidence=predicted.time_us.confidence,
                 blocks=own.blocks,
             )
-    if own.connections == max(model.fits) and not own.rtt_ms:
+    if own.connections == max(model.fits) and not own.rtt_ms and not model.carrying(own.mix).mostly_waits:
         found |= {SERVER_CPU: predicted.server_cpu_us, CLIENT_CPU: predicted.client_cpu_us}
         if predicted.path_cpu_us is not None:
             found[PATH_CPU] = predicted.path_cpu_us

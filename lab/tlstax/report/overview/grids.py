@@ -14,6 +14,7 @@ from tlstax.findings.core.naming import (
     workload_label,
 )
 from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.twins import INSTANCE
 from tlstax.findings.core.wording import percent
 from tlstax.report.core import figures, outcome_names
 from tlstax.report.core.grid import Cell, Grid, Line, Part
@@ -27,7 +28,7 @@ from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
-LADDER, INSTANCE = "connections", "instance"
+LADDER = "connections"
 ALL = "all"
 
 STEPS_OF_LIBRARIES = (1.02, 1.05, 1.1, 1.2)

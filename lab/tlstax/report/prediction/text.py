@@ -15,7 +15,10 @@ from tlstax.findings.model.parts import (
     BUFFER,
     COMPRESSION,
     CONNECTION,
+    FIRST_STATEMENTS,
     KIB,
+    LATER,
+    STATEMENT,
     STEPS_KIB,
     UNDER_TLS,
     step_name,
@@ -176,6 +179,12 @@ _STATEMENTS_WORDS = {
     BEYOND: "KiB of answers beyond the first 16 of each",
     BUFFER: "KiB by which the connection's buffers grow",
     BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
+    LATER: f"statement beyond the first {FIRST_STATEMENTS}",
+    LATER + UNDER_TLS: f"statement beyond the first {FIRST_STATEMENTS}, under TLS",
+    **{
+        f"{STATEMENT} under {algorithm}{UNDER_TLS}": f"statement under {algorithm} and TLS at once"
+        for algorithm in COMPRESSIONS
+    },
     **{
         step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
         for algorithm in COMPRESSIONS
@@ -222,6 +231,12 @@ def _end(found: Prediction) -> Iterator[str]:
     for words in found.calibration.outside:
         yield f"Outside of what was measured: {words}; take it with care."
     own = found.calibration
+    if own.mostly_waited:
+        yield (
+            f"Through {found.mix.path} the server used {percent(own.server_busy_share)} of a processor while "
+            "this was measured, and waited for the rest: what it does by itself is in these CPU times, and a "
+            "server with other work spends less on such a connection."
+        )
     yield (
         f"From {own.mixes} mixes measured in {counted(own.blocks, 'block')} of run {own.run} "
         f"({own.processor}); "
