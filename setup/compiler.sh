@@ -25,7 +25,10 @@ write_starters() {
     done
     # shellcheck disable=SC2016  # the starter expands PATH and its arguments
     write_starter cc "$(printf 'export LD_LIBRARY_PATH=%q PATH=%q:$PATH\nexec %q --sysroot=%q "$@"' \
-        "$compiler/lib" "$root/usr/bin" "$root/usr/bin/gcc" "$root")"
+        "$compiler/lib" "$root/usr/bin" "$root/usr/bin/gcc" "$root")" || return
+    # What is written in C in a package of Rust's is put into an archive.
+    # shellcheck disable=SC2016  # as above
+    write_starter ar "$(printf 'export LD_LIBRARY_PATH=%q\nexec %q "$@"' "$compiler/lib" "$root/usr/bin/ar")"
 }
 
 write_starter() {
