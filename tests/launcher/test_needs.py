@@ -54,6 +54,13 @@ def test_the_fetched_linker_finds_its_libraries_and_never_a_second_c_library(use
     assert done.stdout == f"gcc --sysroot={user_clone.compiler}/root -o two words\n"
 
 
+def test_what_is_written_in_c_can_be_archived(user_clone: Clone) -> None:
+    assert start(user_clone).returncode == 0
+    archiver = [user_clone.compiler / "bin" / "ar", "cq", "two words"]
+    done = subprocess.run(archiver, env=user_clone.environment(), capture_output=True, text=True, check=True)
+    assert done.stdout == "ar cq two words\n"
+
+
 def test_what_does_not_run_is_not_kept_as_a_compiler(user_clone: Clone) -> None:
     user_clone.set_state("gcc-fails")
     done = start(user_clone)
