@@ -69,7 +69,7 @@ def mix_of(options: PredictOptions) -> Mix:
         "statements": options.queries,
         "answer_bytes": quantities.size(options.bytes, "--bytes"),
     }
-    for name in _FACTORS:
+    for name in (field for field in Mix.model_fields if field not in _OPTIONS):
         where = f"--{name.replace('_', '-')}"
         given[name] = check_level(check_factor(name, where=where), str(getattr(options, name)), where=where)
     try:
@@ -81,21 +81,8 @@ def mix_of(options: PredictOptions) -> Mix:
         raise UserMistake(f"--{_OPTIONS.get(field, field).replace('_', '-')}: {words}") from fault
 
 
-_FACTORS = (
-    "tls",
-    "certificate",
-    "chain",
-    "client_certificate",
-    "group",
-    "resumption",
-    "auth",
-    "path",
-    "compression",
-)
-"""The options that are factors by their names."""
-
 _OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}
-"""Options of which the name is not the field's."""
+"""Options of which the name is not the field's; all others are factors by their names."""
 
 
 def calibration_in(store: Store, run: str | None, server: str | None) -> Calibrated:

@@ -58,6 +58,8 @@ def check_nothing_is_lost(study: Study, factors: Collection[str]) -> None:
 
     `factors` are those whose levels somebody chose; of the others a study may leave out what it likes.
     """
+    if not factors:
+        return
     left = {item for levels in study.included() for item in levels.items()}
     for factor in factors:
         for level in study.levels_of()[factor]:

@@ -18,10 +18,10 @@ new to the first statement, and there for those that follow.
 The statements of a long connection cost less than its first: with several at once, the longer each lasts, the
 fewer handshakes of others come between its statements, and the less often a server is woken.
 
-Compression adds to a connection, to a statement and to a KiB of its answer. A KiB costs the more, the more
-there is before it in which zlib looks for the same, up to the 32 KiB of its window (RFC 1951, 2); between the
-sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt; and a statement that is both
-compressed and encrypted costs a client more than either adds.
+Compression adds to a connection, to a statement and to a KiB of its answer. What zlib takes for a KiB
+depends on what came before it, in which it looks for the same, up to the 32 KiB of its window (RFC 1951,
+2); between the sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt; and a
+statement that is both compressed and encrypted costs a client more than either adds.
 """
 
 from __future__ import annotations
@@ -69,18 +69,17 @@ def parts_of(mix: Mix) -> dict[str, float]:
         parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
     if mix.auth != DEFAULT_AUTH:
         parts[f"login {mix.auth}"] = 1
+    encrypted = asked
     if mix.compression != "off":
-        parts |= {f"{COMPRESSION} {mix.compression}": 1, **dict(_compressed(mix))}
+        packed = f"{STATEMENT} under {mix.compression}"
+        parts |= {f"{COMPRESSION} {mix.compression}": 1, packed: mix.statements, **dict(_steps(mix))}
+        encrypted = {**_statements(mix, LEFT_OF_DIGITS), packed: mix.statements}
     if mix.tls == "off":
         return parts
-    left = 1 if mix.compression == "off" else LEFT_OF_DIGITS
-    under_tls = _statements(mix, left)
-    if mix.compression != "off":
-        under_tls[f"{STATEMENT} under {mix.compression}"] = mix.statements
     return {
         **parts,
         **dict(_handshake(mix)),
-        **{f"{name}{UNDER_TLS}": amount for name, amount in under_tls.items()},
+        **{f"{name}{UNDER_TLS}": amount for name, amount in encrypted.items()},
     }
 
 
@@ -97,9 +96,8 @@ def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _compressed(mix: Mix) -> Iterator[tuple[str, float]]:
-    """What compression adds to all statements of the mix."""
-    yield f"{STATEMENT} under {mix.compression}", mix.statements
+def _steps(mix: Mix) -> Iterator[tuple[str, float]]:
+    """The KiB of all answers that are compressed, step by step."""
     kib = mix.answer_bytes / 1024
     for low, high in STEPS_KIB:
         if kib > low:

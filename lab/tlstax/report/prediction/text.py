@@ -183,11 +183,11 @@ _STATEMENTS_WORDS = {
     LATER + UNDER_TLS: f"statement beyond the first {FIRST_STATEMENTS}, under TLS",
     **{
         f"{STATEMENT} under {algorithm}{UNDER_TLS}": f"statement under {algorithm} and TLS at once"
-        for algorithm in COMPRESSIONS
+        for algorithm in COMPRESSIONS[1:]
     },
     **{
         step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
-        for algorithm in COMPRESSIONS
+        for algorithm in COMPRESSIONS[1:]
         for low, high in STEPS_KIB
     },
 }
