@@ -16,7 +16,7 @@ from tlstax.study import load_study
 ROOT = Path(__file__).parents[3]
 LAB = ROOT / "lab"
 LEFT_OUT = {"target", "node_modules", "__pycache__", "corpus", "artifacts"}
-LONGEST_FILE = 450
+LONGEST_FILE = 800
 LONGEST_FUNCTION = 60
 PYTHON_LOCKS = ("setup/requirements.txt", "setup/requirements-test.txt")
 RUST_LOCKS = ("engine/Cargo.lock", "engine/fuzz/Cargo.lock")
